@@ -153,7 +153,7 @@ static int use_vocab(const struct tf_args *args, struct tf_err *err)
     struct tf_vocab vocab;
     struct tf_out out = {0};
     struct tf_in in = {.fd = -1};
-    if (tf_vocab_read(&vocab, model, target, err) < 0)
+    if (tf_vocab_read(&vocab, model, target || args->mode == DECODE, err) < 0)
         return -1;
     int rc = tf_out_open(&out, output, args->mode == ENCODE ? TF_OUT_BINARY : 0, err);
     if (rc == 0)

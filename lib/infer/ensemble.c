@@ -24,6 +24,10 @@ static int check_same_ids(const struct tf_ensemble *m, const struct tf_config *c
         return -1;
     if (!force.lang && tf_langs_fit(h, path, &m->header, err) < 0)
         return or_force(err);
+    if (tf_config_source_ids(c) != tf_config_source_ids(first))
+        return tf_fail(err, "%s: %lld ids of sources, but %s has %lld", path,
+                       (long long)tf_config_source_ids(c), m->name,
+                       (long long)tf_config_source_ids(first));
     if (c->vocab_size != first->vocab_size || c->eos != first->eos)
         return tf_fail(err,
                        "%s: %lld ids, with end of sentence %lld, but %s has %lld ids, with %lld",
@@ -38,6 +42,7 @@ static void keep_first(struct tf_ensemble *m, const struct tf_model_file *file,
 {
     const int64_t size = file->header.size;
     m->ids = size > 0 && size < c->vocab_size ? size : c->vocab_size;
+    m->source_ids = c->source_vocab_size > 0 ? c->source_vocab_size : m->ids;
     m->header = file->header;
     m->header.kind = "model";
     m->header.made = tf_value_clone(&m->arena, &file->header.made);
@@ -146,7 +151,7 @@ size_t tf_ensemble_window(const struct tf_ensemble *m, int64_t requested)
 int tf_ensemble_accepts(const struct tf_ensemble *m, const struct tf_header *h, const char *name,
                         bool target, struct tf_force force, struct tf_err *err)
 {
-    long long size = (long long)m->ids;
+    const long long size = target ? (long long)m->ids : (long long)m->source_ids;
     struct tf_header sides = *h;
     if (target) {
         memcpy(sides.target_lang, h->lang, sizeof h->lang);
@@ -173,6 +178,8 @@ struct tf_header tf_ensemble_header(const struct tf_ensemble *m, struct tf_arena
                           .size = m->ids,
                           .special = m->header.special};
     const bool translation = strcmp(kind, "tokens") == 0 || strcmp(kind, "nbest") == 0;
+    if (!translation && m->source_ids > m->ids)
+        h.size = m->source_ids;
     memcpy(h.lang, translation ? m->header.target_lang : m->header.lang, sizeof h.lang);
     if (!translation)
         memcpy(h.target_lang, m->header.target_lang, sizeof h.target_lang);

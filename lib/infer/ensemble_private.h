@@ -20,7 +20,9 @@ struct tf_ensemble {
     size_t n;
     char *name;              /* the first file, for messages */
     struct tf_header header; /* of the first file: vocabulary, special ids, provenance */
-    int64_t ids; /* of the vocabulary; models may have more rows of embeddings (--vocab-size) */
+    /* of the vocabulary, as targets and as sources; models may have more rows of embeddings
+     * (--vocab-size) */
+    int64_t ids, source_ids;
     struct tf_value inputs; /* MAP: role -> fingerprint, for provenance */
     char *vocab;            /* SentencePiece model inside the first file, or NULL; vocab_n bytes */
     size_t vocab_n;

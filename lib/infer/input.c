@@ -108,13 +108,14 @@ static void check_side(struct tf_input *in, struct tf_item *it, int side, const 
 {
     const struct tf_config *c = &in->models->model[0].config;
     const char *name = in->side[side].name;
+    const int64_t known = side == 0 ? in->models->source_ids : in->models->ids;
     if (n > in->side[side].max)
         mark_bad(in, it, TF_BAD_TOO_MANY_TOKENS, "%s of %u tokens, %s %lld", name, n,
                  in->side[side].rule, (long long)in->side[side].max);
     for (uint32_t i = 0; i < n && it->code == 0; i++)
-        if (ids[i] >= in->models->ids)
+        if (ids[i] >= known)
             mark_bad(in, it, TF_BAD_UNKNOWN_ID, "%s id %u, the vocabulary has %lld", name, ids[i],
-                     (long long)in->models->ids);
+                     (long long)known);
         else if (ids[i] == c->eos || ids[i] == c->pad)
             mark_bad(in, it, TF_BAD_OTHER, "%s with id %u, which is %s", name, ids[i],
                      ids[i] == c->eos ? "the end of a sentence" : "padding");

@@ -49,6 +49,8 @@ int tf_insertions_read(struct tf_insertions *s, const char *path, struct tf_ense
     const struct tf_input_spec spec = {.paths = &path, .n = 1, .single = tokens};
     struct tf_input in;
     enum tf_input_event event = TF_INPUT_IDLE;
+    if (m->model[0].config.source_vocab_size > 0)
+        return tf_fail(err, "%s: the model's sources and targets have different ids", path);
     int rc = tf_input_open(&in, m, &spec, err);
     in.window = 4096;
     in.force = (struct tf_force){.vocab = force.vocab, .lang = true}; /* no text of a language */

@@ -52,6 +52,7 @@ static const struct tf_member fields[] = {
     F(position_table, CHOICE, 0, 0, tf_position_tables),
     F(position_offset, INT, 0, 2, NULL),
     F(source_eos, BOOL, 0, 0, NULL),
+    F(source_vocab_size, INT, 0, 1 << 24, NULL),
 #undef F
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields };
@@ -114,6 +115,12 @@ int tf_config_check(const struct tf_config *c, struct tf_err *err)
     if (c->vocab_size > 0 &&
         (c->bos >= c->vocab_size || c->eos >= c->vocab_size || c->pad >= c->vocab_size))
         return tf_fail(err, "a special id is not below vocab_size %lld", (long long)c->vocab_size);
+    if (c->source_vocab_size > 0 && c->tie == TF_TIE_ALL)
+        return tf_fail(err, "source_vocab_size %lld: with one matrix for all embeddings",
+                       (long long)c->source_vocab_size);
+    if (c->source_vocab_size > 0 && c->source_eos && c->eos >= c->source_vocab_size)
+        return tf_fail(err, "eos is not below source_vocab_size %lld",
+                       (long long)c->source_vocab_size);
     return 0;
 }
 
@@ -180,6 +187,11 @@ int tf_config_read(struct tf_config *c, const struct tf_value *map, struct tf_er
     if (tf_config_check(c, err) < 0)
         return tf_context(err, "config");
     return 0;
+}
+
+int64_t tf_config_source_ids(const struct tf_config *c)
+{
+    return c->source_vocab_size > 0 ? c->source_vocab_size : c->vocab_size;
 }
 
 double tf_config_flop(const struct tf_config *c, double src_tokens, double tgt_tokens,

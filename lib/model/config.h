@@ -42,6 +42,7 @@ struct tf_config {
     int64_t encoder_layers, decoder_layers; /* N */
     int64_t d_model, d_ff, heads, d_k, d_v; /* D, F, H; d_k and d_v: per head */
     int64_t vocab_size;                     /* V: rows of the embedding; 0 until known */
+    int64_t source_vocab_size; /* rows of the source's embedding, if they are others; else 0 */
     enum tf_positions positions;
     /* rows of a learned table, beyond which positions are refused; 0 with sinusoids */
     int64_t max_positions;
@@ -80,6 +81,9 @@ void tf_config_reals(struct tf_value *map);
 struct tf_value tf_config_explicit(const struct tf_value *map, struct tf_arena *a);
 int tf_config_read(struct tf_config *c, const struct tf_value *map,
                    struct tf_err *err) TF_MUST_CHECK;
+
+/* Ids that a source may have. */
+int64_t tf_config_source_ids(const struct tf_config *c);
 
 /* FLOP of forward and backward for a batch of so many source and target tokens in sentences of
  * these mean lengths: 2 FLOP per multiply-add, backward counts as twice forward. */

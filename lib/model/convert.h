@@ -13,6 +13,7 @@ enum tf_format {
     TF_FORMAT_SAFETENSORS,
     TF_FORMAT_NPZ,
     TF_FORMAT_MARIAN_BIN, /* only read */
+    TF_FORMAT_CT2_BIN,    /* in a directory */
 };
 /* of those that are written: "auto", "tfm", "safetensors", "npz"; NULL at the end */
 extern const char *const tf_format_names[];
@@ -30,7 +31,9 @@ struct tf_convert_opts {
     /* or NULL, of another program's model: the pieces of vocab by the ids of the model
      * (text/piece_list.h); the SentencePiece model of the target, if it is not the source's */
     const char *pieces, *vocab_target;
-    /* of a MarianMT model: enum tf_hf_positions */
+    /* or NULL: of targets, where they have ids of their own */
+    const char *pieces_target;
+    /* of a model that began as Marian's: enum tf_hf_positions */
     int positions;
 };
 

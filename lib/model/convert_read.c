@@ -3,12 +3,14 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "cbor/json.h"
+#include "exchange/ct2_bin.h"
 #include "exchange/marian_bin.h"
 #include "exchange/npz.h"
 #include "exchange/safetensors.h"
 #include "model/convert_private.h"
-#include "model/import_hf_private.h"
-#include "model/import_marian_private.h"
+#include "model/ct2_private.h"
+#include "model/hf_private.h"
+#include "model/marian_private.h"
 #include "model/model_dir_private.h"
 #include "text/gunzip.h"
 #include "text/piece_list.h"
@@ -83,6 +85,8 @@ static enum tf_format format_of(const char *p, size_t n)
         return TF_FORMAT_NPZ;
     if (tf_marian_bin_begins(p, n))
         return TF_FORMAT_MARIAN_BIN;
+    if (tf_ct2_bin_begins(p, n))
+        return TF_FORMAT_CT2_BIN;
     return tf_safetensors_begins(p, n) ? TF_FORMAT_SAFETENSORS : TF_FORMAT_AUTO;
 }
 
@@ -102,6 +106,16 @@ static int read_own(struct tf_conversion *m, struct tf_in *in, struct tf_err *er
                                                                    : 0;
 }
 
+static int check_target(const struct tf_conversion *m, const char *name, struct tf_err *err)
+{
+    const struct tf_special special = {.pad = m->config.pad,
+                                       .unk = m->header.special.unk,
+                                       .bos = m->config.bos != m->config.eos ? m->config.bos : -1,
+                                       .eos = m->config.eos};
+    return tf_vocab_file_fits(m->vocab_target, m->vocab_target_n, name, m->config.vocab_size,
+                              &special, err);
+}
+
 /* Check a vocabulary from another format or --vocab; its hash, if config_name has one. */
 static int check_vocab(const struct tf_conversion *m, const char *name, const char *config_name,
                        struct tf_err *err)
@@ -110,25 +124,26 @@ static int check_vocab(const struct tf_conversion *m, const char *name, const ch
     tf_sha256_of(given.vocab, m->vocab, m->vocab_n);
     if (tf_same_vocab(&given, name, &m->header, config_name, err) < 0)
         return -1;
-    const struct tf_special special = {.pad = m->config.pad,
-                                       .unk = m->header.special.unk,
-                                       .bos = m->config.bos,
-                                       .eos = m->config.eos};
-    return tf_vocab_file_fits(m->vocab, m->vocab_n, name, m->config.vocab_size, &special, err);
+    const bool own_ids = m->config.source_vocab_size > 0;
+    struct tf_special special = {.pad = m->config.pad,
+                                 .unk = m->header.special.unk,
+                                 .bos = m->config.bos != m->config.eos ? m->config.bos : -1,
+                                 .eos = m->config.eos};
+    if (own_ids)
+        special = (struct tf_special){-1, -1, -1, m->config.source_eos ? m->config.eos : -1};
+    if (tf_vocab_file_fits(m->vocab, m->vocab_n, name, tf_config_source_ids(&m->config), &special,
+                           err) != 0)
+        return -1;
+    return own_ids && m->vocab_target != NULL ? check_target(m, name, err) : 0;
 }
 
 /* ---- vocabularies of other programs: segmenters, and perhaps a list of ids for both ---- */
 
-struct texts {
-    const char *const *v;
-    size_t n;
-};
-
 /* Are the pieces of a segmenter those of the list, in its order? */
 static bool has_ids(struct tf_conversion *m, const struct tf_buf *segmenter,
-                    const struct texts *list)
+                    const struct tf_piece_list *list)
 {
-    struct texts own;
+    struct tf_piece_list own;
     struct tf_err none;
     if (tf_sp_texts(&m->arena, segmenter->p, segmenter->len, &own.v, &own.n, &none) != 0 ||
         own.n != list->n)
@@ -139,12 +154,14 @@ static bool has_ids(struct tf_conversion *m, const struct tf_buf *segmenter,
     return true;
 }
 
-/* *to = the segmenter at a path, with the ids of the list if there is one. */
+/* *to = the segmenter at a path, with the ids of the list if there is one. No path: one of words. */
 static int read_segmenter(struct tf_conversion *m, struct tf_buf *to, const char *path,
-                          const struct texts *list, const char *pieces, struct tf_err *err)
+                          const struct tf_piece_list *list, const char *pieces, struct tf_err *err)
 {
     char *bytes;
     size_t n;
+    if (path == NULL)
+        return tf_sp_words(to, list->v, list->n, err) != 0 ? tf_context(err, "%s", pieces) : 0;
     if (tf_vocab_file_read(&bytes, &n, path, err) != 0)
         return -1;
     tf_buf_add(to, bytes, n);
@@ -158,23 +175,20 @@ static int read_segmenter(struct tf_conversion *m, struct tf_buf *to, const char
     return rc == 0 ? 0 : tf_context(err, "%s, %s", path, pieces);
 }
 
-/* most: pieces beyond these ids are left out: that of a padding id which the model has not. */
-static int read_segmenters(struct tf_conversion *m, const struct tf_convert_opts *o, int64_t most,
-                           struct tf_err *err)
+/* The segmenters with the ids of lists, for sources and targets. */
+static int use_segmenters(struct tf_conversion *m, const struct tf_convert_opts *o,
+                          const struct tf_piece_list list[2], struct tf_err *err)
 {
-    struct texts list = {0};
-    if (o->pieces != NULL &&
-        tf_piece_list_read(&list.v, &list.n, &m->arena, o->pieces, err) != 0)
-        return -1;
-    if (most > 0 && list.n == (size_t)most + 1)
-        list.n--;
-    if (read_segmenter(m, &m->vocab_buf, o->vocab, &list, o->pieces, err) != 0)
+    if (read_segmenter(m, &m->vocab_buf, o->vocab, &list[0], o->pieces, err) != 0)
         return -1;
     m->vocab = (const uint8_t *)m->vocab_buf.p;
     m->vocab_n = m->vocab_buf.len;
-    if (o->vocab_target == NULL)
+    const bool same_ids = list[0].v == list[1].v;
+    if (o->vocab_target == NULL && same_ids)
         return 0;
-    if (read_segmenter(m, &m->vocab_target_buf, o->vocab_target, &list, o->pieces, err) != 0)
+    if (read_segmenter(m, &m->vocab_target_buf,
+                       o->vocab_target != NULL ? o->vocab_target : o->vocab, &list[1],
+                       same_ids ? o->pieces : o->pieces_target, err) != 0)
         return -1;
     if (m->vocab_target_buf.len == m->vocab_n &&
         memcmp(m->vocab_target_buf.p, m->vocab, m->vocab_n) == 0)
@@ -184,11 +198,31 @@ static int read_segmenters(struct tf_conversion *m, const struct tf_convert_opts
     return 0;
 }
 
+/* most: pieces beyond these ids are left out: that of a padding id which the model has not. */
+static int read_segmenters(struct tf_conversion *m, const struct tf_convert_opts *o, int64_t most,
+                           struct tf_err *err)
+{
+    struct tf_piece_list list[2] = {{0}, {0}};
+    if (o->pieces != NULL && tf_piece_list_read(&list[0], &m->arena, o->pieces, err) != 0)
+        return -1;
+    if (most > 0 && list[0].n == (size_t)most + 1)
+        list[0].n--;
+    list[1] = list[0];
+    return use_segmenters(m, o, list, err);
+}
+
 static void say_what(const char *name, const char *program, const struct tf_config *c)
 {
     tf_note("%s: %s, %lld + %lld layers of width %lld, %s; decode with --normalize 1", name,
             program, (long long)c->encoder_layers, (long long)c->decoder_layers,
             (long long)c->d_model, tf_activations[c->activation]);
+}
+
+static void say_positions(const char *name, const char *program)
+{
+    tf_note("%s: computes what Marian computes; for a model that was trained or tuned in "
+            "transformers, --positions halves is what %s computes",
+            name, program);
 }
 
 /* A model of Marian has no vocabulary in its file. */
@@ -232,10 +266,47 @@ static int read_hf(struct tf_conversion *m, const char *name, const char *hf_con
     }
     say_what(name, "MarianMT", &m->config);
     if (m->config.position_table == TF_TABLE_DIALECT && o->positions == TF_HF_AUTO)
-        tf_note("%s: computes what Marian computes; for a model that was trained or tuned in "
-                "transformers, --positions halves is what it computes there",
-                name);
+        say_positions(name, "it");
     return check_vocab(m, o->vocab, name, err);
+}
+
+static int import_ct2(struct tf_conversion *m, const char *name, const char *config,
+                      const struct tf_convert_opts *o, struct tf_piece_list lists[2],
+                      struct tf_err *err)
+{
+    char *json = NULL;
+    size_t n = 0;
+    if (config != NULL && tf_read_file(&json, &n, config, MAX_CONFIG, err) != 0)
+        return -1;
+    const int rc = tf_ct2_import(&m->bundle, &m->config, &m->header.special.unk, json, n, lists,
+                                 o->positions, err);
+    free(json);
+    return rc != 0 ? tf_context(err, "%s", name) : 0;
+}
+
+/* config: of the directory, or NULL. */
+static int read_ct2(struct tf_conversion *m, const char *name, const char *config,
+                    const struct tf_convert_opts *o, struct tf_err *err)
+{
+    struct tf_piece_list lists[2];
+    if (o->pieces == NULL)
+        return tf_fail_status(err, TF_USAGE, "%s: a model of CTranslate2: name its directory", name);
+    if (tf_piece_list_read(&lists[0], &m->arena, o->pieces, err) != 0)
+        return -1;
+    lists[1] = lists[0];
+    if (o->pieces_target != NULL &&
+        tf_piece_list_read(&lists[1], &m->arena, o->pieces_target, err) != 0)
+        return -1;
+    if (import_ct2(m, name, config, o, lists, err) != 0 || use_segmenters(m, o, lists, err) != 0)
+        return -1;
+    say_what(name, "CTranslate2", &m->config);
+    if (o->vocab == NULL)
+        tf_note("%s: no SentencePiece model: its text is tokens between spaces, as another program "
+                "splits it",
+                name);
+    if (m->config.start == TF_START_ZERO && o->positions == TF_HF_AUTO)
+        say_positions(name, "CTranslate2");
+    return check_vocab(m, o->pieces, name, err);
 }
 
 /* ---- one of our models in another format ---- */
@@ -248,6 +319,7 @@ static int read_bundle(struct tf_conversion *m, struct tf_in *in, struct tf_err 
         return -1;
     const int rc = m->from == TF_FORMAT_NPZ          ? tf_npz_read(b, m->bytes, m->n, err)
                    : m->from == TF_FORMAT_MARIAN_BIN ? tf_marian_bin_read(b, m->bytes, m->n, err)
+                   : m->from == TF_FORMAT_CT2_BIN    ? tf_ct2_bin_read(b, m->bytes, m->n, err)
                                                      : tf_safetensors_read(b, m->bytes, m->n, err);
     if (rc < 0)
         return tf_context(err, "%s", in->name);
@@ -297,7 +369,7 @@ static int read_plain(struct tf_conversion *m, const char *name, const struct tf
 /* --vocab in place of the file's own. */
 static int replace_vocab(struct tf_conversion *m, const char *path, struct tf_err *err)
 {
-    const struct texts none = {0};
+    const struct tf_piece_list none = {0};
     if (read_segmenter(m, &m->vocab_buf, path, &none, NULL, err) != 0)
         return -1;
     m->vocab = (const uint8_t *)m->vocab_buf.p;
@@ -330,11 +402,11 @@ static int detect(struct tf_conversion *m, struct tf_in *in, bool *cut, struct t
     *cut = n < TF_LABEL_N;
     return m->from != TF_FORMAT_AUTO
                ? 0
-               : tf_fail(err, "%s: not a model of tf-tools, safetensors, npz or Marian", in->name);
+               : tf_fail(err, "%s: not a model of tf-tools, safetensors, npz, Marian or CTranslate2", in->name);
 }
 
-/* hf_config: config.json of a directory, or NULL. */
-static int read_file(struct tf_conversion *m, struct tf_in *in, const char *hf_config,
+/* config: config.json of a directory, or NULL. */
+static int read_file(struct tf_conversion *m, struct tf_in *in, const char *config,
                      const struct tf_convert_opts *o, struct tf_err *err)
 {
     const char *name = in->name;
@@ -347,8 +419,10 @@ static int read_file(struct tf_conversion *m, struct tf_in *in, const char *hf_c
     } else {
         if (read_bundle(m, in, err) != 0)
             return -1;
-        if (hf_config != NULL)
-            return read_hf(m, name, hf_config, o, err);
+        if (m->from == TF_FORMAT_CT2_BIN)
+            return read_ct2(m, name, config, o, err);
+        if (config != NULL)
+            return read_hf(m, name, config, o, err);
         if (tf_marian_is(&m->bundle))
             return read_marian(m, name, o, err);
         if (read_plain(m, name, o, err) != 0)
@@ -363,19 +437,22 @@ static int read_file(struct tf_conversion *m, struct tf_in *in, const char *hf_c
 }
 
 /* Options that a directory answers, where the user did not. */
-static int read_dir(struct tf_conversion *m, const char **input, const char **hf_config,
+static int read_dir(struct tf_conversion *m, const char **input, const char **config,
                     struct tf_convert_opts *o, struct tf_err *err)
 {
     struct tf_model_dir d;
     if (tf_model_dir_read(&d, &m->arena, *input, err) != 0)
         return -1;
     *input = d.weights;
-    *hf_config = d.config;
+    *config = d.config;
+    if (o->pieces == NULL && (o->vocab == NULL || d.needs_pieces)) {
+        o->pieces = d.pieces;
+        o->pieces_target = d.pieces_target;
+    }
     if (o->vocab != NULL) /* then all of it is the user's */
         return 0;
     o->vocab = d.vocab;
     o->vocab_target = d.vocab_target;
-    o->pieces = o->pieces != NULL ? o->pieces : d.pieces;
     return 0;
 }
 
@@ -383,15 +460,15 @@ int tf_conversion_read(struct tf_conversion *m, const char **input,
                        const struct tf_convert_opts *opts, struct tf_err *err)
 {
     struct tf_convert_opts o = *opts;
-    const char *hf_config = NULL;
+    const char *config = NULL;
     struct stat st;
     struct tf_in in;
     if (strcmp(*input, "-") != 0 && stat(*input, &st) == 0 && S_ISDIR(st.st_mode) &&
-        read_dir(m, input, &hf_config, &o, err) != 0)
+        read_dir(m, input, &config, &o, err) != 0)
         return -1;
     if (tf_in_open(&in, *input, err) < 0)
         return -1;
-    const int rc = read_file(m, &in, hf_config, &o, err);
+    const int rc = read_file(m, &in, config, &o, err);
     *input = tf_arena_strndup(&m->arena, in.name, strlen(in.name));
     tf_in_close(&in);
     return rc;

@@ -77,6 +77,62 @@ static bool ends_with(const char *path, const char *end)
     return n >= k && strcmp(path + n - k, end) == 0;
 }
 
+/* ---- CTranslate2 ---- */
+
+static const char *list_of(const struct dir *d, const char *side)
+{
+    static const char *const ends[] = {"json", "txt"};
+    char name[64];
+    const char *path = NULL;
+    for (size_t i = 0; i < 2 && path == NULL; i++) {
+        snprintf(name, sizeof name, "%s_vocabulary.%s", side, ends[i]);
+        path = has(d, name);
+    }
+    return path;
+}
+
+static bool is_ct2(const struct dir *d)
+{
+    return has(d, "model.bin") != NULL &&
+           (list_of(d, "shared") != NULL || list_of(d, "source") != NULL);
+}
+
+/* The segmenters, if there are any, under the names that converters and packages give them. */
+static void find_segmenters(const struct dir *d, struct tf_model_dir *m)
+{
+    static const char *const shared[] = {"sentencepiece.model", "sentencepiece.bpe.model",
+                                         "spm.model", "source.spm"};
+    for (size_t i = 0; i < sizeof shared / sizeof *shared && m->vocab == NULL; i++)
+        m->vocab = has(d, shared[i]);
+    m->vocab_target = has(d, "target.spm");
+}
+
+static int read_ct2(const struct dir *d, struct tf_model_dir *m, struct tf_err *err)
+{
+    m->needs_pieces = true;
+    m->weights = has(d, "model.bin");
+    m->config = has(d, "config.json");
+    m->pieces = list_of(d, "shared");
+    if (m->vocab == NULL)
+        find_segmenters(d, m);
+    if (m->pieces != NULL)
+        return 0;
+    m->pieces = list_of(d, "source");
+    m->pieces_target = list_of(d, "target");
+    return m->pieces_target != NULL ? 0 : tf_fail(err, "%s: no target_vocabulary", d->path);
+}
+
+/* A package of Argos: the model is in a folder of it. */
+static int read_package(struct dir *d, struct tf_model_dir *m, struct tf_err *err)
+{
+    struct dir inner = {.a = d->a, .path = at(d, "model")};
+    find_segmenters(d, m);
+    if (list(&inner, err) != 0)
+        return -1;
+    return is_ct2(&inner) ? read_ct2(&inner, m, err)
+                          : tf_fail(err, "%s: no model of CTranslate2", inner.path);
+}
+
 /* ---- transformers ---- */
 
 static int read_hf(const struct dir *d, struct tf_model_dir *m, struct tf_err *err)
@@ -185,7 +241,10 @@ int tf_model_dir_read(struct tf_model_dir *m, struct tf_arena *a, const char *pa
     *m = (struct tf_model_dir){0};
     if (list(&d, err) != 0)
         return -1;
-    const int rc = has(&d, "config.json") != NULL ? read_hf(&d, m, err) : read_marian(&d, m, err);
+    const int rc = is_ct2(&d)                         ? read_ct2(&d, m, err)
+                   : has(&d, "metadata.json") != NULL ? read_package(&d, m, err)
+                   : has(&d, "config.json") != NULL   ? read_hf(&d, m, err)
+                                                      : read_marian(&d, m, err);
     if (m->vocab_target != NULL && m->vocab != NULL && strcmp(m->vocab, m->vocab_target) == 0)
         m->vocab_target = NULL;
     return rc;

@@ -6,15 +6,22 @@
 #include "base/arena.h"
 #include "base/err.h"
 
+#include <stdbool.h>
+
 /* Paths, or NULL. */
 struct tf_model_dir {
     const char *weights;
-    const char *config;               /* config.json of transformers */
+    const char *config;               /* config.json of transformers or CTranslate2 */
     const char *vocab, *vocab_target; /* SentencePiece models; NULL: the source's */
     const char *pieces;               /* the ids of both, if they are not those of vocab */
+    const char *pieces_target;        /* those of targets, if they differ */
+    bool needs_pieces;                /* whatever the SentencePiece models are */
 };
 
-/* transformers: config.json, model.safetensors, source.spm, target.spm, vocab.json.
+/* CTranslate2: model.bin, config.json if there is one, shared_vocabulary or source_vocabulary and
+ * target_vocabulary (.json or .txt), and SentencePiece models beside them or, as in the packages of
+ * Argos, in the directory that has the model in its folder "model".
+ * transformers: config.json, model.safetensors, source.spm, target.spm, vocab.json.
  * Marian (OPUS-MT, Firefox, Bergamot): the model and the vocabularies that decoder.yml or
  * config*.yml names, or the only .npz or .bin and the .spm files; where the vocabularies are lists
  * (.yml), source.spm and target.spm beside them. Texts are in the arena. Errors say what is

@@ -29,13 +29,13 @@ static void reserve(struct tf_pairs *p, size_t n, size_t n_src, size_t n_tgt)
     }
 }
 
-static int check_ids(const uint32_t *ids, size_t n, const struct tf_config *c, const char *side,
+static int check_ids(const uint32_t *ids, size_t n, int64_t size, const char *side,
                      struct tf_err *err)
 {
     for (size_t i = 0; i < n; i++)
-        if (ids[i] >= (uint64_t)c->vocab_size)
+        if (ids[i] >= (uint64_t)size)
             return tf_fail(err, "%s id %u: the model's vocabulary has %lld", side, ids[i],
-                           (long long)c->vocab_size);
+                           (long long)size);
     return 0;
 }
 
@@ -43,8 +43,9 @@ int tf_pairs_set(struct tf_pairs *p, const struct tf_config *c, size_t n, const 
                  const uint32_t *src_off, const uint32_t *tgt, const uint32_t *tgt_off,
                  struct tf_err *err)
 {
-    if (check_ids(src + src_off[0], src_off[n] - src_off[0], c, "source", err) < 0 ||
-        check_ids(tgt + tgt_off[0], tgt_off[n] - tgt_off[0], c, "target", err) < 0)
+    if (check_ids(src + src_off[0], src_off[n] - src_off[0], tf_config_source_ids(c), "source",
+                  err) < 0 ||
+        check_ids(tgt + tgt_off[0], tgt_off[n] - tgt_off[0], c->vocab_size, "target", err) < 0)
         return -1;
     reserve(p, n, src_off[n] - src_off[0] + n, tgt_off[n] - tgt_off[0] + n);
     p->n = n;

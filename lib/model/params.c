@@ -134,7 +134,7 @@ void tf_params_init(struct tf_params *p, const struct tf_config *c)
     if (c->tie == TF_TIE_ALL) {
         p->src_embed = p->tgt_embed = p->project = add(p, V, D, TF_INIT_NORMAL, sd, "embed");
     } else {
-        p->src_embed = add(p, V, D, TF_INIT_NORMAL, sd, "enc.embed");
+        p->src_embed = add(p, tf_config_source_ids(c), D, TF_INIT_NORMAL, sd, "enc.embed");
         p->tgt_embed = p->project = add(p, V, D, TF_INIT_NORMAL, sd, "dec.embed");
         if (c->tie == TF_TIE_NONE)
             p->project = add(p, V, D, TF_INIT_NORMAL, sd, "dec.project");

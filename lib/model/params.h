@@ -42,7 +42,8 @@ struct tf_params {
     struct tf_param *v;
     size_t n, size;
     uint64_t count;
-    int src_embed, tgt_embed, project; /* [V, D]; the same index where tied */
+    /* [V, D], the first [source ids, D]; the same index where tied */
+    int src_embed, tgt_embed, project;
     int project_b;                     /* [V], or -1 */
     int src_pos, tgt_pos;              /* [max_positions, D], learned positions only */
     struct tf_layer_params *enc, *dec;

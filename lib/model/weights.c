@@ -122,11 +122,7 @@ static double rate(enum tf_position_table table, int j, int D)
     return half > 1 ? pow(10000.0, -(double)(j % half) / over) : 1;
 }
 
-/* Paper, 3.5: PE(pos, 2i) = sin(pos / 10000^(2i/D)), PE(pos, 2i+1) = cos(the same).
- * t2t: all sines, then all cosines, wavelengths 2 pi 10000^(i / (D/2 - 1)); an odd last column
- * stays 0. halves: the columns of t2t with the paper's wavelengths, 2 pi 10000^(i / (D/2)).
- * The first row is the position `first`. */
-static void sinusoids(float *pe, size_t rows, int D, enum tf_position_table table, int64_t first)
+void tf_sinusoids(float *pe, size_t rows, int D, enum tf_position_table table, int64_t first)
 {
     const int half = D / 2;
     const bool paper = table == TF_TABLE_PAPER;
@@ -160,7 +156,7 @@ int tf_weights_positions(struct tf_weights *w, size_t n, struct tf_err *err)
         free(pe);
         return tf_context(err, "positions");
     }
-    sinusoids(pe, rows, (int)D, position_table(&w->config), w->config.position_offset);
+    tf_sinusoids(pe, rows, (int)D, position_table(&w->config), w->config.position_offset);
     int rc = upload(w, mem, pe, rows * D, err);
     free(pe);
     tf_mem *gone = rc == 0 ? w->sinusoids : mem;

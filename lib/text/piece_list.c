@@ -137,7 +137,15 @@ static int read_any(struct list *l, const char *bytes, size_t size, struct tf_er
     return 0;
 }
 
-int tf_piece_list_read(const char *const **texts, size_t *n, struct tf_arena *a, const char *path,
+int64_t tf_piece_list_id(const struct tf_piece_list *list, const char *piece)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (strcmp(list->v[i], piece) == 0)
+            return (int64_t)i;
+    return -1;
+}
+
+int tf_piece_list_read(struct tf_piece_list *list, struct tf_arena *a, const char *path,
                        struct tf_err *err)
 {
     char *bytes;
@@ -150,8 +158,7 @@ int tf_piece_list_read(const char *const **texts, size_t *n, struct tf_arena *a,
     const char **v = rc == 0 ? tf_arena_zalloc(a, (l.n + 1) * sizeof *v) : NULL;
     if (rc == 0)
         rc = by_id(&l, v, err);
-    *texts = v;
-    *n = rc == 0 ? l.n : 0;
+    *list = (struct tf_piece_list){v, rc == 0 ? l.n : 0};
     free(l.piece);
     free(l.id);
     return rc == 0 ? 0 : tf_context(err, "%s", path);

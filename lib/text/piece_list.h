@@ -7,11 +7,19 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include <stddef.h>
+#include <stdint.h>
 
-/* texts [n], UTF-8 as in the file, in the arena. Errors name the path: a file that cannot be read
+struct tf_piece_list {
+    const char *const *v;
+    size_t n;
+};
+
+/* The pieces, UTF-8 as in the file, in the arena. Errors name the path: a file that cannot be read
  * or is none of these; an id that is no number, beyond the number of pieces, or there twice (so
  * that none is missing). */
-int tf_piece_list_read(const char *const **texts, size_t *n, struct tf_arena *a, const char *path,
+int tf_piece_list_read(struct tf_piece_list *list, struct tf_arena *a, const char *path,
                        struct tf_err *err) TF_MUST_CHECK;
+/* The id of a piece, or -1. */
+int64_t tf_piece_list_id(const struct tf_piece_list *list, const char *piece);
 
 #endif

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fields of trainer_spec that we write. */
-enum { VOCAB_SIZE = 4, UNK_ID = 40, BOS_ID = 41, EOS_ID = 42, PAD_ID = 43 };
+/* Fields of trainer_spec that we write, and a kind of model. */
+enum { MODEL_TYPE = 3, VOCAB_SIZE = 4, UNK_ID = 40, BOS_ID = 41, EOS_ID = 42, PAD_ID = 43, WORD = 3 };
 #define SPACE "\xe2\x96\x81" /* U+2581, what a space becomes */
 
 struct known {
@@ -99,16 +99,25 @@ static bool is_character(const char *text)
     return starts == 1 && tf_utf8_span(text, n) == n && strcmp(text, SPACE) != 0;
 }
 
+/* A piece that has a meaning of its own. */
+static bool put_special(struct tf_buf *out, struct tf_buf *work, const char *text)
+{
+    const bool unknown = strcmp(text, "<unk>") == 0;
+    if (!unknown && strcmp(text, "</s>") != 0 && strcmp(text, "<s>") != 0 &&
+        strcmp(text, "<pad>") != 0)
+        return false;
+    put_piece(out, work, "", text, 0, unknown ? TF_PIECE_UNKNOWN : TF_PIECE_CONTROL);
+    return true;
+}
+
 static void put_known(struct tf_buf *out, struct tf_buf *work, const struct list *l,
                       const char *text)
 {
     const struct known key = {.text = {(const uint8_t *)text, strlen(text)}},
                        *own = bsearch(&key, l->v, l->n, sizeof *l->v, by_text);
-    if (strcmp(text, "<unk>") == 0)
-        put_piece(out, work, "", text, 0, TF_PIECE_UNKNOWN);
-    else if (strcmp(text, "</s>") == 0 || strcmp(text, "<s>") == 0 || strcmp(text, "<pad>") == 0)
-        put_piece(out, work, "", text, 0, TF_PIECE_CONTROL);
-    else if (is_tag(text))
+    if (put_special(out, work, text))
+        return;
+    if (is_tag(text))
         put_piece(out, work, SPACE, text, 0, TF_PIECE_USER_DEFINED);
     else if (own != NULL)
         put_piece(out, work, "", text, own->score, TF_PIECE_NORMAL);
@@ -126,7 +135,7 @@ static int64_t id_of(const char *const *texts, size_t n, const char *text)
     return -1;
 }
 
-/* trainer_spec with the ids and the number of the new pieces. */
+/* trainer_spec with the ids and the number of the new pieces; without one, of words. */
 static void put_trainer(struct tf_buf *out, struct tf_buf *work, struct tf_span spec,
                         const char *const *texts, size_t n)
 {
@@ -139,6 +148,8 @@ static void put_trainer(struct tf_buf *out, struct tf_buf *work, struct tf_span 
         if (f.number != VOCAB_SIZE && (f.number < UNK_ID || f.number > PAD_ID))
             tf_buf_add(work, begin, (size_t)(left.p - begin));
     }
+    if (spec.n == 0)
+        put_number(work, MODEL_TYPE, WORD);
     put_number(work, VOCAB_SIZE, n);
     put_number(work, UNK_ID, (uint64_t)id_of(texts, n, "<unk>"));
     put_number(work, BOS_ID, (uint64_t)id_of(texts, n, "<s>"));
@@ -147,8 +158,10 @@ static void put_trainer(struct tf_buf *out, struct tf_buf *work, struct tf_span 
     put_bytes(out, TF_PROTO_TRAINER, work->p, work->len);
 }
 
-static int check_unique(const char *const *texts, size_t n, struct tf_err *err)
+static int check_texts(const char *const *texts, size_t n, struct tf_err *err)
 {
+    if (id_of(texts, n, "<unk>") < 0)
+        return tf_fail(err, "no piece <unk>");
     struct known *v = tf_xcalloc(n + 1, sizeof *v);
     for (size_t i = 0; i < n; i++)
         v[i].text = (struct tf_span){(const uint8_t *)texts[i], strlen(texts[i])};
@@ -168,10 +181,8 @@ int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n, const char *
     struct list l = {0};
     struct tf_buf work = {0};
     struct tf_proto_field f;
-    if (tf_sp_check(bytes, n, err) != 0 || check_unique(texts, n_texts, err) != 0)
+    if (tf_sp_check(bytes, n, err) != 0 || check_texts(texts, n_texts, err) != 0)
         return -1;
-    if (id_of(texts, n_texts, "<unk>") < 0)
-        return tf_fail(err, "no piece <unk>");
     list_normal(&l, model);
     for (size_t i = 0; i < n_texts; i++)
         put_known(out, &work, &l, texts[i]);
@@ -186,5 +197,21 @@ int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n, const char *
     }
     tf_buf_release(&work);
     free(l.v);
+    return 0;
+}
+
+int tf_sp_words(struct tf_buf *out, const char *const *texts, size_t n_texts, struct tf_err *err)
+{
+    struct tf_buf work = {0};
+    if (check_texts(texts, n_texts, err) != 0)
+        return -1;
+    for (size_t i = 0; i < n_texts; i++)
+        if (strchr(texts[i], ' ') != NULL || strstr(texts[i], SPACE) != NULL || *texts[i] == 0)
+            return tf_fail(err, "'%s': a piece of a SentencePiece model, which is needed", texts[i]);
+    for (size_t i = 0; i < n_texts; i++)
+        if (!put_special(out, &work, texts[i]))
+            put_piece(out, &work, SPACE, texts[i], 0, TF_PIECE_NORMAL);
+    put_trainer(out, &work, (struct tf_span){0}, texts, n_texts);
+    tf_buf_release(&work);
     return 0;
 }

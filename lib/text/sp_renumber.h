@@ -1,5 +1,6 @@
 /* sp_renumber.h - a SentencePiece model whose ids are those of another vocabulary, as published
- * models have them: two segmenters, for source and target, and one list of pieces and ids. */
+ * models have them: two segmenters, for source and target, and one list of pieces and ids; or no
+ * segmenter at all. */
 #ifndef TF_TEXT_SP_RENUMBER_H
 #define TF_TEXT_SP_RENUMBER_H
 
@@ -15,5 +16,12 @@
  * tf_sp_check refuses; no <unk>; a piece twice. */
 int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n, const char *const *texts,
                    size_t n_texts, struct tf_err *err) TF_MUST_CHECK;
+
+/* Append to *out a SentencePiece model, of the kind that splits text at spaces only, with these
+ * words by id: for text that another program has segmented. The special pieces are as above. Errors:
+ * no <unk>; a word twice; a word with a space in it, or with SentencePiece's sign for one, which
+ * only a segmenter can handle. */
+int tf_sp_words(struct tf_buf *out, const char *const *texts, size_t n_texts,
+                struct tf_err *err) TF_MUST_CHECK;
 
 #endif

@@ -2,7 +2,7 @@
  * layer in each stack, post-norm, with a width of 4 and 6 ids. */
 #include "../harness/memory.h"
 #include "exchange/yaml.h"
-#include "model/import_marian_private.h"
+#include "model/marian_private.h"
 
 #include <stdio.h>
 #include <string.h>

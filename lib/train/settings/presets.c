@@ -182,6 +182,7 @@ int tf_preset_from_model(struct tf_settings *s, const struct tf_config *model, c
             fine_tune(s);
     }
     s->config.vocab_size = model->vocab_size;
+    s->config.source_vocab_size = model->source_vocab_size;
     s->config.initializer = model->initializer; /* there is nothing to initialise */
     return 0;
 }

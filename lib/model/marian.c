@@ -1,5 +1,5 @@
-/* import_marian.c - see import_marian_private.h. */
-#include "model/import_marian_private.h"
+/* marian.c - see marian_private.h. */
+#include "model/marian_private.h"
 #include "base/buf.h"
 #include "base/parse.h"
 #include "exchange/yaml.h"

@@ -1,7 +1,7 @@
-/* import_hf_private.h - MarianMT models of Hugging Face's transformers
+/* hf_private.h - MarianMT models of Hugging Face's transformers
  * (src/transformers/models/marian): their config.json and names become ours. */
-#ifndef TF_MODEL_IMPORT_HF_PRIVATE_H
-#define TF_MODEL_IMPORT_HF_PRIVATE_H
+#ifndef TF_MODEL_HF_PRIVATE_H
+#define TF_MODEL_HF_PRIVATE_H
 
 #include "exchange/bundle.h"
 #include "model/config.h"

@@ -1,7 +1,7 @@
-/* import_marian_private.h - models of Marian (github.com/marian-nmt/marian-dev): its settings and
+/* marian_private.h - models of Marian (github.com/marian-nmt/marian-dev): its settings and
  * the names of its parameters become ours. */
-#ifndef TF_MODEL_IMPORT_MARIAN_PRIVATE_H
-#define TF_MODEL_IMPORT_MARIAN_PRIVATE_H
+#ifndef TF_MODEL_MARIAN_PRIVATE_H
+#define TF_MODEL_MARIAN_PRIVATE_H
 
 #include "exchange/bundle.h"
 #include "model/config.h"

@@ -1,5 +1,5 @@
-/* import_hf.c - see import_hf_private.h. */
-#include "model/import_hf_private.h"
+/* hf.c - see hf_private.h. */
+#include "model/hf_private.h"
 #include "base/buf.h"
 #include "cbor/json.h"
 #include "model/names_private.h"

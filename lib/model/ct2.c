@@ -1,0 +1,428 @@
+/* ct2.c - see ct2_private.h. */
+#include "model/ct2_private.h"
+#include "base/buf.h"
+#include "base/memory.h"
+#include "cbor/json.h"
+#include "model/names_private.h"
+#include "model/weights.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHECKED_ROWS = 16, UNKNOWN_HEADS = 8 };
+
+struct import {
+    struct tf_bundle *b;
+    struct tf_value json;
+    struct tf_config c;
+    struct tf_buf refused;
+};
+
+static const struct tf_tensor *find(const struct import *m, const char *name)
+{
+    for (size_t i = 0; i < m->b->n; i++)
+        if (strcmp(m->b->tensors[i].name, name) == 0)
+            return &m->b->tensors[i];
+    return NULL;
+}
+
+/* ---- single numbers: the settings in model.bin ---- */
+
+static double number(const struct tf_tensor *t)
+{
+    int32_t i;
+    float x;
+    if (t->dtype == TF_I32) {
+        memcpy(&i, t->data, sizeof i);
+        return i;
+    }
+    return tf_tensor_floats(&x, t, &(struct tf_err){0}) == 0 ? (double)x : NAN;
+}
+
+/* encoder/NAME and decoder/NAME, which have to be the same where both are there. */
+static double of_stacks(struct import *m, const char *name, double missing)
+{
+    char full[2][64];
+    double x[2] = {missing, missing};
+    for (int i = 0; i < 2; i++) {
+        snprintf(full[i], sizeof full[i], "%s/%s", i == 0 ? "encoder" : "decoder", name);
+        const struct tf_tensor *t = find(m, full[i]);
+        if (t != NULL && t->rank == 0)
+            x[i] = number(t);
+    }
+    if (x[0] != x[1])
+        tf_buf_printf(&m->refused, "%s%s: %g, but %s: %g", m->refused.len > 0 ? ", " : "", full[0],
+                      x[0], full[1], x[1]);
+    return x[0];
+}
+
+/* What a number has to be; the others of them say what read_settings() reads, or nothing. */
+static const struct {
+    const char *name;
+    double allowed;
+} fixed[] = {{"alibi", 0},
+             {"alibi_use_positive_positions", 0},
+             {"scale_alibi", 0},
+             {"rotary_interleave", 1},
+             {"multi_query_attention", 0},
+             {"embeddings_merge", 0},
+             {"layernorm_embedding", 0},
+             {"parallel_residual", 0},
+             {"shared_layer_norm", 0},
+             {"scale_outputs", 1}};
+static const char *const used[] = {"activation",       "num_heads",     "pre_norm",
+                                   "scale_embeddings", "alignment_layer", "alignment_heads",
+                                   "start_from_zero_embedding"};
+
+static bool is_known(const char *name, double x)
+{
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        if (strcmp(name, fixed[i].name) == 0)
+            return x == fixed[i].allowed;
+    for (size_t i = 0; i < sizeof used / sizeof *used; i++)
+        if (strcmp(name, used[i]) == 0)
+            return true;
+    return x == 0;
+}
+
+static bool is_setting(const struct tf_tensor *t)
+{
+    return t->rank == 0 || strcmp(t->name, "decoder/alignment_heads") == 0;
+}
+
+static void check_numbers(struct import *m)
+{
+    for (size_t i = 0; i < m->b->n; i++) {
+        const struct tf_tensor *t = &m->b->tensors[i];
+        const char *slash = strchr(t->name, '/');
+        if (t->rank == 0 && slash != NULL && !is_known(slash + 1, number(t)))
+            tf_buf_printf(&m->refused, "%s%s: %g", m->refused.len > 0 ? ", " : "", t->name,
+                          number(t));
+    }
+}
+
+/* ---- settings ---- */
+
+static const struct tf_tensor *source_embedding(const struct import *m)
+{
+    const struct tf_tensor *t = find(m, "encoder/embeddings_0/weight");
+    return t != NULL ? t : find(m, "encoder/embeddings/weight");
+}
+
+static bool same(const struct tf_tensor *a, const struct tf_tensor *b)
+{
+    return a->data == b->data || (a->dtype == b->dtype && a->bytes == b->bytes &&
+                                  memcmp(a->data, b->data, a->bytes) == 0);
+}
+
+static int64_t layers(const struct import *m, const char *stack)
+{
+    char name[64];
+    int64_t n = 0;
+    do
+        snprintf(name, sizeof name, "%s/layer_%" PRId64 "/ffn/linear_0/weight", stack, n++);
+    while (n <= TF_MAX_LAYERS + 1 && find(m, name) != NULL);
+    return n - 1;
+}
+
+/* Sizes and sharing, which follow from the matrices. */
+static int read_shapes(struct import *m, struct tf_err *err)
+{
+    struct tf_config *c = &m->c;
+    const struct tf_tensor *source = source_embedding(m),
+                           *target = find(m, "decoder/embeddings/weight"),
+                           *project = find(m, "decoder/projection/weight"),
+                           *ff = find(m, "encoder/layer_0/ffn/linear_0/weight");
+    if (source == NULL || target == NULL || ff == NULL || source->rank != 2 ||
+        target->rank != 2 || ff->rank != 2)
+        return tf_fail(err, "no matrices of embeddings or of a first layer");
+    c->vocab_size = (int64_t)target->dims[0];
+    c->d_model = (int64_t)target->dims[1];
+    c->d_ff = (int64_t)ff->dims[0];
+    const bool tied = project == NULL || same(target, project);
+    c->tie = !tied ? TF_TIE_NONE : same(source, target) ? TF_TIE_ALL : TF_TIE_DECODER;
+    c->encoder_layers = layers(m, "encoder");
+    c->decoder_layers = layers(m, "decoder");
+    c->output_bias = find(m, "decoder/projection/bias") != NULL;
+    c->attention_bias = find(m, "encoder/layer_0/self_attention/linear_0/bias") != NULL;
+    c->final_norm = find(m, "decoder/layer_norm/gamma") != NULL;
+    return 0;
+}
+
+static int read_numbers(struct import *m, struct tf_err *err)
+{
+    struct tf_config *c = &m->c;
+    const struct tf_tensor *zero = find(m, "decoder/start_from_zero_embedding");
+    const double heads = of_stacks(m, "num_heads", UNKNOWN_HEADS),
+                 activation = of_stacks(m, "activation", 0),
+                 scale = of_stacks(m, "scale_embeddings", 1), root = sqrt((double)c->d_model);
+    check_numbers(m);
+    c->pre_norm = of_stacks(m, "pre_norm", 1) != 0;
+    c->start = zero != NULL && number(zero) != 0 ? TF_START_ZERO : TF_START_BOS;
+    if (activation != 0 && activation != 2)
+        tf_buf_printf(&m->refused, "%sactivation: %g, which is neither relu nor swish",
+                      m->refused.len > 0 ? ", " : "", activation);
+    if (scale != 1 && fabs(scale - root) > 1e-3 * root)
+        tf_buf_printf(&m->refused, "%sscale_embeddings: %g, which is not the root of %" PRId64,
+                      m->refused.len > 0 ? ", " : "", scale, c->d_model);
+    c->activation = activation == 2 ? TF_ACTIVATION_SWISH : TF_ACTIVATION_RELU;
+    if (m->refused.len > 0)
+        return tf_fail(err, "settings that are not supported: %.*s", (int)m->refused.len,
+                       m->refused.p);
+    if (!(heads >= 1 && heads <= 1024) || c->d_model % (int64_t)heads != 0)
+        return tf_fail(err, "num_heads: %g, and a width of %" PRId64, heads, c->d_model);
+    c->heads = (int64_t)heads;
+    c->d_k = c->d_v = c->d_model / c->heads;
+    return 0;
+}
+
+/* ---- positions ---- */
+
+static bool is_table(const float *x, size_t rows, size_t D, enum tf_position_table table,
+                     int64_t offset)
+{
+    float *pe = tf_xarray(NULL, rows * D, sizeof *pe);
+    double worst = 0;
+    tf_sinusoids(pe, rows, (int)D, table, offset);
+    for (size_t i = 0; i < rows * D; i++)
+        worst = fmax(worst, fabs((double)x[i] - (double)pe[i]));
+    free(pe);
+    return worst < 2e-3; /* it may have been stored in half precision */
+}
+
+/* Which table is it? False: none of ours. */
+static bool recognise(struct tf_config *c, const float *x, size_t rows, size_t D)
+{
+    for (int t = TF_TABLE_PAPER; t <= TF_TABLE_HALVES; t++)
+        for (int64_t offset = 0; offset <= 2; offset++)
+            if (is_table(x, rows, D, (enum tf_position_table)t, offset)) {
+                c->position_table = (enum tf_position_table)t;
+                c->position_offset = offset;
+                return true;
+            }
+    return false;
+}
+
+#define POSITIONS "position_encodings/encodings"
+
+static int read_positions(struct import *m, enum tf_hf_positions positions, struct tf_err *err)
+{
+    struct tf_config *c = &m->c;
+    const struct tf_tensor *in_encoder = find(m, "encoder/" POSITIONS),
+                           *t = find(m, "decoder/" POSITIONS);
+    c->position_table = TF_TABLE_T2T;
+    c->position_offset = 1;
+    if (t == NULL && in_encoder == NULL)
+        return 0;
+    if (t == NULL || in_encoder == NULL || t->rank != 2 || t->dims[1] != (uint64_t)c->d_model)
+        return tf_fail(err, POSITIONS ": not a table for each stack");
+    float *x = tf_try_alloc((t->bytes / tf_dtype_size(t->dtype) + 1) * sizeof *x, err);
+    if (x == NULL)
+        return -1;
+    int rc = tf_tensor_floats(x, t, err);
+    const size_t rows = t->dims[0] < CHECKED_ROWS ? t->dims[0] : CHECKED_ROWS;
+    if (rc == 0 && (!same(in_encoder, t) || !recognise(c, x, rows, t->dims[1]))) {
+        c->positions = TF_POS_LEARNED;
+        c->max_positions = (int64_t)t->dims[0];
+        c->position_table = TF_TABLE_DIALECT;
+        c->position_offset = 0;
+    }
+    free(x);
+    if (rc == 0 && c->position_table == TF_TABLE_HALVES && positions != TF_HF_HALVES) {
+        c->position_table = TF_TABLE_T2T;
+        c->norm_eps = 1e-6;
+    }
+    return rc;
+}
+
+/* ---- tokens ---- */
+
+/* CTranslate2 adds an unknown token that a list has not. */
+static int complete(struct import *m, struct tf_piece_list *list, int64_t size, const char *side,
+                    struct tf_err *err)
+{
+    if (list->n + 1 == (uint64_t)size && tf_piece_list_id(list, "<unk>") < 0) {
+        const char **more = tf_arena_alloc(&m->b->arena, (list->n + 1) * sizeof *more);
+        memcpy(more, list->v, list->n * sizeof *more);
+        more[list->n] = "<unk>";
+        *list = (struct tf_piece_list){more, list->n + 1};
+    }
+    if (list->n == (uint64_t)size)
+        return 0;
+    return tf_fail(err, "%zu tokens of the %s, and %" PRId64 " embeddings", list->n, side, size);
+}
+
+static int read_token(struct import *m, const char *key, const char *usual, const char **token,
+                      struct tf_err *err)
+{
+    *token = usual;
+    if (m->json.kind != TF_MAP)
+        return 0;
+    const struct tf_value *v = tf_value_get(&m->json, key);
+    if (v == NULL || v->kind == TF_NULL)
+        return 0;
+    return tf_value_text_of(&m->json, key, token, err) < 0 ? -1 : 0;
+}
+
+/* Special tokens under other names would not be special to the tools of text. */
+static int require_token(struct import *m, const char *key, const char *usual, struct tf_err *err)
+{
+    const char *token;
+    if (read_token(m, key, usual, &token, err) != 0)
+        return -1;
+    return strcmp(token, usual) == 0 ? 0 : tf_fail(err, "%s: %s: only %s is supported", key, token,
+                                                   usual);
+}
+
+static int read_tokens(struct import *m, struct tf_piece_list lists[2], int64_t *unk,
+                       struct tf_err *err)
+{
+    struct tf_config *c = &m->c;
+    const int64_t source_size = (int64_t)source_embedding(m)->dims[0];
+    const char *start;
+    bool source_bos = false, source_eos = false;
+    if (complete(m, &lists[0], source_size, "source", err) != 0 ||
+        complete(m, &lists[1], c->vocab_size, "target", err) != 0 ||
+        require_token(m, "unk_token", "<unk>", err) != 0 ||
+        require_token(m, "eos_token", "</s>", err) != 0 ||
+        read_token(m, "decoder_start_token", "<s>", &start, err) != 0)
+        return -1;
+    if (m->json.kind == TF_MAP &&
+        (tf_value_bool_of(&m->json, "add_source_eos", &source_eos, err) < 0 ||
+         tf_value_bool_of(&m->json, "add_source_bos", &source_bos, err) < 0))
+        return -1;
+    if (source_bos)
+        return tf_fail(err, "add_source_bos: true is not supported");
+    *unk = tf_piece_list_id(&lists[1], "<unk>");
+    c->eos = tf_piece_list_id(&lists[1], "</s>");
+    c->bos = tf_piece_list_id(&lists[1], c->start == TF_START_ZERO ? "<s>" : start);
+    c->pad = tf_piece_list_id(&lists[1], "<pad>");
+    if (c->eos < 0)
+        return tf_fail(err, "no token </s>");
+    c->source_eos = source_eos || c->start == TF_START_ZERO || c->bos == c->eos;
+    if (lists[0].v == lists[1].v)
+        return 0;
+    c->source_vocab_size = source_size;
+    return !c->source_eos || tf_piece_list_id(&lists[0], "</s>") == c->eos
+               ? 0
+               : tf_fail(err, "</s> has another id in the source's vocabulary");
+}
+
+/* ---- tensors ---- */
+
+#define LINEAR(ours, theirs) {ours ".w", theirs "/weight"}, {ours ".b", theirs "/bias"}
+#define NORM(ours, theirs) \
+    {ours ".norm.g", theirs "layer_norm/gamma"}, {ours ".norm.b", theirs "layer_norm/beta"}
+
+static const struct tf_names_row of_layers[] = {
+    LINEAR("self.qkv", "self_attention/linear_0"),
+    LINEAR("self.o", "self_attention/linear_1"),
+    NORM("self", "self_attention/"),
+    LINEAR("cross.q", "attention/linear_0"),
+    LINEAR("cross.kv", "attention/linear_1"),
+    LINEAR("cross.o", "attention/linear_2"),
+    NORM("cross", "attention/"),
+    LINEAR("ff.1", "ffn/linear_0"),
+    LINEAR("ff.2", "ffn/linear_1"),
+    NORM("ff", "ffn/"),
+    {NULL, NULL},
+};
+
+#define OF_MODEL \
+    {"dec.project", "decoder/projection/weight"}, {"dec.project.b", "decoder/projection/bias"}, \
+        {"enc.pos", "encoder/" POSITIONS}, {"dec.pos", "decoder/" POSITIONS}, \
+        NORM("enc", "encoder/"), NORM("dec", "decoder/"), {NULL, NULL}
+#define SOURCE "encoder/embeddings_0/weight encoder/embeddings/weight"
+
+static const struct tf_names_row of_model[] = {
+    {"embed", "decoder/embeddings/weight decoder/projection/weight " SOURCE},
+    {"enc.embed", SOURCE},
+    {"dec.embed", "decoder/embeddings/weight decoder/projection/weight"},
+    OF_MODEL,
+};
+static const struct tf_names_row of_untied[] = {
+    {"enc.embed", SOURCE},
+    {"dec.embed", "decoder/embeddings/weight"},
+    OF_MODEL,
+};
+
+static void name_of_layer(const struct tf_names *f, char *to, bool decoder, int64_t layer,
+                          const char *word, size_t n)
+{
+    (void)f;
+    snprintf(to, TF_FOREIGN_NAME, "%s/layer_%" PRId64 "/%.*s", decoder ? "decoder" : "encoder",
+             layer, (int)n, word);
+}
+
+static bool is_extra(const char *name)
+{
+    return strcmp(name, "encoder/" POSITIONS) == 0 || strcmp(name, "decoder/" POSITIONS) == 0;
+}
+
+static struct tf_names names_of(const struct tf_config *c)
+{
+    return (struct tf_names){.of_layers = of_layers,
+                             .of_model = c->tie == TF_TIE_NONE ? of_untied : of_model,
+                             .of_layer = name_of_layer,
+                             .transposed = true,
+                             .is_extra = is_extra};
+}
+
+static void drop_settings(struct tf_bundle *b)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < b->n; i++)
+        if (!is_setting(&b->tensors[i]))
+            b->tensors[n++] = b->tensors[i];
+    b->n = n;
+}
+
+/* ---- all of it ---- */
+
+static int read_json(struct import *m, const char *json, size_t n, struct tf_err *err)
+{
+    m->json = tf_value_null();
+    m->c.norm_eps = 1e-5;
+    if (n == 0)
+        return 0;
+    int rc = tf_value_from_json_text(&m->json, &m->b->arena, json, n, TF_JSON_PLAIN, "value", err);
+    if (rc == 0 && m->json.kind != TF_MAP)
+        rc = tf_fail(err, "not a JSON object");
+    const struct tf_value *eps =
+        rc == 0 ? tf_value_get(&m->json, "layer_norm_epsilon") : NULL;
+    if (eps != NULL && eps->kind != TF_NULL &&
+        tf_value_real_of(&m->json, "layer_norm_epsilon", 0, 1, &m->c.norm_eps, err) < 0)
+        rc = -1;
+    return rc == 0 ? 0 : tf_context(err, "config.json");
+}
+
+int tf_ct2_import(struct tf_bundle *b, struct tf_config *c, int64_t *unk, const char *json,
+                  size_t n, struct tf_piece_list lists[2], enum tf_hf_positions positions,
+                  struct tf_err *err)
+{
+    struct import m = {.b = b,
+                       .c = {.dialect = TF_AS_T2T,
+                             .positions = TF_POS_SIN,
+                             .dropout = 0.1, /* for training from it */
+                             .label_smoothing = 0.1,
+                             .initializer = TF_INITIALIZER_SCALED}};
+    int rc = read_json(&m, json, n, err) != 0 || read_shapes(&m, err) != 0 ||
+                     read_numbers(&m, err) != 0
+                 ? -1
+                 : 0;
+    tf_buf_release(&m.refused);
+    if (rc != 0 || read_positions(&m, positions, err) != 0 ||
+        read_tokens(&m, lists, unk, err) != 0 || tf_config_check(&m.c, err) != 0)
+        return -1;
+    drop_settings(b);
+    struct tf_params p;
+    const struct tf_names f = names_of(&m.c);
+    tf_params_init(&p, &m.c);
+    rc = tf_names_import(&f, b, &m.c, &p, err);
+    tf_params_release(&p);
+    *c = m.c;
+    return rc;
+}
