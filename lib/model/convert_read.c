@@ -218,11 +218,11 @@ static void say_what(const char *name, const char *program, const struct tf_conf
             (long long)c->d_model, tf_activations[c->activation]);
 }
 
-static void say_positions(const char *name, const char *program)
+static void say_positions(const char *name)
 {
     tf_note("%s: computes what Marian computes; for a model that was trained or tuned in "
-            "transformers, --positions halves is what %s computes",
-            name, program);
+            "transformers, --positions halves is what it computes there",
+            name);
 }
 
 /* A model of Marian has no vocabulary in its file. */
@@ -266,7 +266,7 @@ static int read_hf(struct tf_conversion *m, const char *name, const char *hf_con
     }
     say_what(name, "MarianMT", &m->config);
     if (m->config.position_table == TF_TABLE_DIALECT && o->positions == TF_HF_AUTO)
-        say_positions(name, "it");
+        say_positions(name);
     return check_vocab(m, o->vocab, name, err);
 }
 
@@ -305,7 +305,7 @@ static int read_ct2(struct tf_conversion *m, const char *name, const char *confi
                 "splits it",
                 name);
     if (m->config.start == TF_START_ZERO && o->positions == TF_HF_AUTO)
-        say_positions(name, "CTranslate2");
+        say_positions(name);
     return check_vocab(m, o->pieces, name, err);
 }
 

@@ -74,7 +74,7 @@ PY
 
 @test "a damaged or unsupported binary model is refused by the item" {
     make m.bin
-    damaged m.bin 'x.bin: not a model of tf-tools, safetensors, npz or Marian' 'b[0] = 2'
+    damaged m.bin 'x.bin: not a model of tf-tools, safetensors, npz, Marian or CTranslate2' 'b[0] = 2'
     damaged m.bin 'x.bin: the file ends in its table of 65536 items' 'b[8:11] = b"\0\0\1"'
     damaged m.bin 'x.bin: the file ends in its table of' 'del b[100:]'
     damaged m.bin 'x.bin: item 1: not a name' 'b[16] = 200'
