@@ -1,4 +1,5 @@
-/* tf-convert - models to and from safetensors and npz. */
+/* tf-convert - models to and from other formats and programs. */
+#include "base/sandbox.h"
 #include "common_options.h"
 #include "model/convert.h"
 
@@ -21,12 +22,21 @@ static struct tf_opt opts[] = {
     OPT_STR(0, "vocab-target", &o.vocab_target, .arg = "FILE", .flags = TF_OPT_FILE,
             .needs = "vocab",
             .help = "Marian: the SentencePiece model of the target, if it is not --vocab"),
-    OPT_CHOICE(0, "positions", &o.positions, tf_hf_position_words, .arg = "WORD", .def = "auto",
+    OPT_CHOICE(0, "positions", &o.positions, tf_stored_position_words, .arg = "WORD", .def = "auto",
                .flags = TF_OPT_SEMANTIC,
-               .help = "MarianMT: positions as Marian has them, or as transformers has; auto: t2t"),
+               .help = "MarianMT, also in CTranslate2: positions as Marian has them, or as "
+                       "transformers has; auto: t2t"),
     COMMON_OUTPUT(&output),
     OPT_END,
 };
+
+/* A directory is made beside its final name. */
+static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
+{
+    (void)args;
+    if (tf_format_is_dir(o.to) && output != NULL)
+        tf_strs_add(&sandbox->dirs, output);
+}
 
 static const struct tf_tool tool = {
     .name = "tf-convert",
@@ -35,6 +45,7 @@ static const struct tf_tool tool = {
     .opts = opts,
     .max_args = 1,
     .stdin_modes = 1,
+    .widen = widen,
 };
 
 static int run(const struct tf_args *args, struct tf_err *err)

@@ -62,6 +62,7 @@ enum access {
     WRITE_FILE = 1 << 1,
     READ_FILE = 1 << 2,
     READ_DIR = 1 << 3,
+    REMOVE_DIR = 1 << 4,
     REMOVE_FILE = 1 << 5,
     MAKE_DIR = 1 << 7,
     MAKE_REG = 1 << 8,
@@ -181,7 +182,7 @@ static void allow_dir(struct ruleset *r, const char *path)
         allow_links(r, path);
         allow_parent(r, path, READ_DIR); /* to open it, for fsync */
     } else {
-        allow_parent(r, path, READ | WRITE | MAKE_DIR);
+        allow_parent(r, path, READ | WRITE | MAKE_DIR | REMOVE_DIR);
     }
 }
 

@@ -12,6 +12,7 @@ struct tf_bundle {
      * is not set. */
     struct tf_tensor *tensors;
     size_t n;
+    const char *format; /* of safetensors, written: NULL is tf-tools */
     const char *config; /* JSON text of config_n bytes, or NULL */
     size_t config_n;
     /* SentencePiece model bytes, or NULL; the target's is NULL where one serves both sides */

@@ -1,6 +1,7 @@
 /* ct2_bin.c - see ct2_bin.h. */
 #include "exchange/ct2_bin.h"
 #include "base/bits.h"
+#include "base/buf.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_VERSION = 2, LAST_VERSION = 6, TYPES = 6, I8 = 1, I16 = 2, I32 = 3 };
+enum { FIRST_VERSION = 2, LAST_VERSION = 6, REVISION = 7, TYPES = 6, I8 = 1, I16 = 2, I32 = 3 };
 #define SCALE "_scale"
 #define KIND "Transforme" /* as much of TransformerSpec, TransformerBase as begins() sees */
 
@@ -276,4 +277,81 @@ int tf_ct2_bin_read(struct tf_bundle *b, const void *p, size_t n, struct tf_err 
         return -1;
     }
     return 0;
+}
+
+/* ---- writing ---- */
+
+static void put_number(struct tf_buf *b, uint32_t x, unsigned bytes)
+{
+    for (unsigned i = 0; i < bytes; i++)
+        tf_buf_byte(b, (unsigned char)(x >> 8 * i));
+}
+
+static void put_string(struct tf_buf *b, const char *s)
+{
+    put_number(b, (uint32_t)strlen(s) + 1, 2);
+    tf_buf_add(b, s, strlen(s) + 1);
+}
+
+/* The tensor before t[i] whose data it has, or t[i]. */
+static const struct tf_tensor *first_of(const struct tf_tensor *t, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (t[k].data == t[i].data && t[k].bytes == t[i].bytes)
+            return &t[k];
+    return &t[i];
+}
+
+static int write_variable(struct tf_out *out, struct tf_buf *head, const struct tf_tensor *t,
+                          struct tf_err *err)
+{
+    const bool small = t->dtype == TF_I32; /* written as i16 */
+    const unsigned type = t->dtype == TF_F32    ? 0
+                          : t->dtype == TF_I8   ? I8
+                          : small               ? I16
+                          : t->dtype == TF_F16  ? 4
+                                                : 5;
+    if (t->bytes > UINT32_MAX)
+        return tf_fail(err, "%s: %zu bytes: more than the format can express", t->name, t->bytes);
+    tf_buf_clear(head);
+    put_string(head, t->name);
+    put_number(head, (uint32_t)t->rank, 1);
+    for (int i = 0; i < t->rank; i++)
+        put_number(head, (uint32_t)t->dims[i], 4);
+    put_number(head, type, 1);
+    put_number(head, (uint32_t)t->bytes >> small, 4);
+    if (tf_out_write(out, head->p, head->len, err) != 0)
+        return -1;
+    return tf_out_write(out, t->data, t->bytes >> small, err); /* the lower half of an i32 */
+}
+
+int tf_ct2_bin_write(struct tf_out *out, const struct tf_bundle *b, struct tf_err *err)
+{
+    struct tf_buf head = {0}, aliases = {0};
+    uint32_t variables = 0, n = 0;
+    for (size_t i = 0; i < b->n; i++) {
+        const struct tf_tensor *first = first_of(b->tensors, i);
+        variables += first == &b->tensors[i];
+        if (first == &b->tensors[i])
+            continue;
+        n++;
+        put_string(&aliases, b->tensors[i].name);
+        put_string(&aliases, first->name);
+    }
+    put_number(&head, LAST_VERSION, 4);
+    put_string(&head, "TransformerSpec");
+    put_number(&head, REVISION, 4);
+    put_number(&head, variables, 4);
+    int rc = tf_out_write(out, head.p, head.len, err);
+    for (size_t i = 0; i < b->n && rc == 0; i++)
+        if (first_of(b->tensors, i) == &b->tensors[i])
+            rc = write_variable(out, &head, &b->tensors[i], err);
+    tf_buf_clear(&head);
+    put_number(&head, n, 4);
+    tf_buf_add(&head, aliases.p, aliases.len);
+    if (rc == 0)
+        rc = tf_out_write(out, head.p, head.len, err);
+    tf_buf_release(&head);
+    tf_buf_release(&aliases);
+    return rc;
 }

@@ -23,8 +23,9 @@ bool tf_ct2_bin_begins(const void *p, size_t n);
  * decoder; a file that is cut or contradicts itself. */
 int tf_ct2_bin_read(struct tf_bundle *b, const void *p, size_t n,
                         struct tf_err *err) TF_MUST_CHECK;
-/* Write version 6 from b->tensors, which are f32, f16, i8 (flags and small numbers) or i16. A
- * tensor with the data of one before it, and of the same shape, becomes its alias. */
+/* Write version 6 from b->tensors: floats of f32, f16 or bf16, single numbers of i8, or of i32
+ * written as i16. A tensor with the data of one before it becomes its alias. Error: a tensor of
+ * 4 GiB or more, which the format cannot express. */
 int tf_ct2_bin_write(struct tf_out *out, const struct tf_bundle *b,
                          struct tf_err *err) TF_MUST_CHECK;
 

@@ -278,7 +278,7 @@ int tf_safetensors_write(struct tf_out *out, const struct tf_bundle *b, struct t
         tf_json_key(&j, "config");
         tf_json_strn(&j, b->config, b->config_n);
     }
-    tf_json_put_str(&j, "format", "tf-tools");
+    tf_json_put_str(&j, "format", b->format != NULL ? b->format : "tf-tools");
     tf_json_close(&j, '}');
     for (size_t i = 0; i < n; i++) {
         tf_json_key(&j, t[i].name);

@@ -12,8 +12,9 @@
 
 enum { BF16 = 3 /* of tf_convert_dtypes */ };
 
-const char *const tf_format_names[] = {"auto", "tfm", "safetensors", "npz", NULL};
-const char *const tf_hf_position_words[] = {"auto", "t2t", "halves", NULL};
+const char *const tf_format_names[] = {"auto",   "tfm", "safetensors", "npz",
+                                       "marian", "hf",  "ctranslate2", NULL};
+const char *const tf_stored_position_words[] = {"auto", "t2t", "halves", NULL};
 const char *const tf_convert_dtypes[] = {"same", "f32", "f16", "bf16", NULL};
 
 static void write_config(struct tf_buf *b, struct tf_conversion *m)
@@ -94,6 +95,8 @@ static enum tf_dtype dtype_of(const struct tf_tensor *t, const struct tf_convert
     static const enum tf_dtype requested[] = {TF_F32, TF_F32, TF_F16, TF_BF16};
     if (o->dtype > 0)
         return requested[o->dtype];
+    if (to == TF_FORMAT_MARIAN)
+        return TF_F32;
     return t->dtype == TF_F64 || (t->dtype == TF_BF16 && to == TF_FORMAT_NPZ) ? TF_F32 : t->dtype;
 }
 
@@ -200,29 +203,56 @@ static void release(struct tf_conversion *m)
     tf_arena_release(&m->arena);
 }
 
+static int write_file(struct tf_conversion *m, const char *output, enum tf_format to,
+                      const char *prog, const struct tf_opt *opts, struct tf_err *err)
+{
+    struct tf_out out = {0};
+    int rc = tf_out_open(&out, output, TF_OUT_BINARY, err);
+    if (rc == 0)
+        rc = to == TF_FORMAT_TFM ? write_own(m, &out, prog, opts, err)
+                                 : write_other(m, &out, to, err);
+    if (rc == 0)
+        rc = tf_out_commit(&out, err);
+    tf_out_abort(&out);
+    return rc;
+}
+
+bool tf_format_is_dir(int to)
+{
+    return to == TF_FORMAT_MARIAN || to == TF_FORMAT_HF || to == TF_FORMAT_CT2;
+}
+
+static int check_output(const struct tf_convert_opts *o, const char *output, enum tf_format to,
+                        struct tf_err *err)
+{
+    if (to == TF_FORMAT_NPZ && o->dtype == BF16)
+        return tf_fail_status(err, TF_USAGE, "--dtype bf16: not possible in npz: numpy has none");
+    if (to == TF_FORMAT_MARIAN && o->dtype > 1)
+        return tf_fail_status(err, TF_USAGE, "--dtype %s: Marian's models are f32",
+                              tf_convert_dtypes[o->dtype]);
+    if (tf_format_is_dir(to) && (output == NULL || strcmp(output, "-") == 0))
+        return tf_fail_status(err, TF_USAGE, "--to %s: a directory: -o names it",
+                              tf_format_names[to]);
+    return 0;
+}
+
 int tf_convert(const char *input, const char *output, const struct tf_convert_opts *o,
                const char *prog, const struct tf_opt *opts, struct tf_err *err)
 {
     struct tf_conversion m = {0};
-    struct tf_out out = {0};
     int rc = tf_conversion_read(&m, &input, o, err);
     enum tf_format to = o->to != TF_FORMAT_AUTO   ? (enum tf_format)o->to
                         : m.from == TF_FORMAT_TFM ? TF_FORMAT_SAFETENSORS
                                                   : TF_FORMAT_TFM;
-    if (rc == 0 && to == TF_FORMAT_NPZ && o->dtype == BF16)
-        rc = tf_fail_status(err, TF_USAGE, "--dtype bf16: not possible in npz: numpy has none");
+    if (rc == 0)
+        rc = check_output(o, output, to, err);
     if (rc == 0)
         rc = match(&m, input, err);
     if (rc == 0)
         rc = make_tensors(&m, o, to, err) < 0 ? tf_context(err, "%s", input) : 0;
     if (rc == 0)
-        rc = tf_out_open(&out, output, TF_OUT_BINARY, err);
-    if (rc == 0)
-        rc = to == TF_FORMAT_TFM ? write_own(&m, &out, prog, opts, err)
-                                 : write_other(&m, &out, to, err);
-    if (rc == 0)
-        rc = tf_out_commit(&out, err);
-    tf_out_abort(&out);
+        rc = tf_format_is_dir(to) ? tf_export(&m, output, to, err)
+                        : write_file(&m, output, to, prog, opts, err);
     release(&m);
     return rc;
 }

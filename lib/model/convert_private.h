@@ -30,4 +30,9 @@ struct tf_conversion {
 int tf_conversion_read(struct tf_conversion *m, const char **input,
                        const struct tf_convert_opts *o, struct tf_err *err) TF_MUST_CHECK;
 
+/* Write a directory that appears complete or not at all: TF_FORMAT_MARIAN, HF or CT2, from m->out.
+ * Errors: something is there; what the format cannot express, all of it by name. export.c */
+int tf_export(struct tf_conversion *m, const char *output, enum tf_format to,
+              struct tf_err *err) TF_MUST_CHECK;
+
 #endif

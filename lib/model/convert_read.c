@@ -154,7 +154,8 @@ static bool has_ids(struct tf_conversion *m, const struct tf_buf *segmenter,
     return true;
 }
 
-/* *to = the segmenter at a path, with the ids of the list if there is one. No path: one of words. */
+/* *to = the segmenter at a path, with the ids of the list if there is one. No path: one of words.
+ */
 static int read_segmenter(struct tf_conversion *m, struct tf_buf *to, const char *path,
                           const struct tf_piece_list *list, const char *pieces, struct tf_err *err)
 {
@@ -238,8 +239,10 @@ static int read_marian(struct tf_conversion *m, const char *name, const struct t
                               name);
     if (read_segmenters(m, o, 0, err) != 0)
         return -1;
-    if (tf_marian_import(&m->bundle, &m->config, &m->header.special.unk, m->vocab, m->vocab_n,
-                         err) != 0)
+    const struct tf_marian_vocab vocab[2] = {{m->vocab, m->vocab_n},
+                                             {m->vocab_target, m->vocab_target_n}};
+    if (tf_marian_import(&m->bundle, &m->config, &m->header.special.unk, vocab,
+                         m->vocab_target != NULL && o->pieces == NULL, err) != 0)
         return tf_context(err, "%s", name);
     say_what(name, "Marian", &m->config);
     return check_vocab(m, o->vocab, name, err);
@@ -265,7 +268,7 @@ static int read_hf(struct tf_conversion *m, const char *name, const char *hf_con
         m->config.pad = tf_sp_id(m->vocab, m->vocab_n, "<pad>");
     }
     say_what(name, "MarianMT", &m->config);
-    if (m->config.position_table == TF_TABLE_DIALECT && o->positions == TF_HF_AUTO)
+    if (m->config.position_table == TF_TABLE_DIALECT && o->positions == TF_STORED_AUTO)
         say_positions(name);
     return check_vocab(m, o->vocab, name, err);
 }
@@ -290,7 +293,8 @@ static int read_ct2(struct tf_conversion *m, const char *name, const char *confi
 {
     struct tf_piece_list lists[2];
     if (o->pieces == NULL)
-        return tf_fail_status(err, TF_USAGE, "%s: a model of CTranslate2: name its directory", name);
+        return tf_fail_status(err, TF_USAGE, "%s: a model of CTranslate2: name its directory",
+                              name);
     if (tf_piece_list_read(&lists[0], &m->arena, o->pieces, err) != 0)
         return -1;
     lists[1] = lists[0];
@@ -304,7 +308,7 @@ static int read_ct2(struct tf_conversion *m, const char *name, const char *confi
         tf_note("%s: no SentencePiece model: its text is tokens between spaces, as another program "
                 "splits it",
                 name);
-    if (m->config.start == TF_START_ZERO && o->positions == TF_HF_AUTO)
+    if (m->config.start == TF_START_ZERO && o->positions == TF_STORED_AUTO)
         say_positions(name);
     return check_vocab(m, o->pieces, name, err);
 }
@@ -402,7 +406,9 @@ static int detect(struct tf_conversion *m, struct tf_in *in, bool *cut, struct t
     *cut = n < TF_LABEL_N;
     return m->from != TF_FORMAT_AUTO
                ? 0
-               : tf_fail(err, "%s: not a model of tf-tools, safetensors, npz, Marian or CTranslate2", in->name);
+               : tf_fail(err,
+                         "%s: not a model of tf-tools, safetensors, npz, Marian or CTranslate2",
+                         in->name);
 }
 
 /* config: config.json of a directory, or NULL. */

@@ -1,18 +1,17 @@
 /* ct2.c - see ct2_private.h. */
 #include "model/ct2_private.h"
 #include "base/buf.h"
-#include "base/memory.h"
+#include "base/json.h"
 #include "cbor/json.h"
 #include "model/names_private.h"
-#include "model/weights.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { CHECKED_ROWS = 16, UNKNOWN_HEADS = 8 };
+#define POSITIONS "position_encodings/encodings"
+enum { UNKNOWN_HEADS = 8 };
 
 struct import {
     struct tf_bundle *b;
@@ -179,63 +178,15 @@ static int read_numbers(struct import *m, struct tf_err *err)
     return 0;
 }
 
-/* ---- positions ---- */
-
-static bool is_table(const float *x, size_t rows, size_t D, enum tf_position_table table,
-                     int64_t offset)
+static int read_positions(struct import *m, enum tf_stored_positions positions, struct tf_err *err)
 {
-    float *pe = tf_xarray(NULL, rows * D, sizeof *pe);
-    double worst = 0;
-    tf_sinusoids(pe, rows, (int)D, table, offset);
-    for (size_t i = 0; i < rows * D; i++)
-        worst = fmax(worst, fabs((double)x[i] - (double)pe[i]));
-    free(pe);
-    return worst < 2e-3; /* it may have been stored in half precision */
-}
-
-/* Which table is it? False: none of ours. */
-static bool recognise(struct tf_config *c, const float *x, size_t rows, size_t D)
-{
-    for (int t = TF_TABLE_PAPER; t <= TF_TABLE_HALVES; t++)
-        for (int64_t offset = 0; offset <= 2; offset++)
-            if (is_table(x, rows, D, (enum tf_position_table)t, offset)) {
-                c->position_table = (enum tf_position_table)t;
-                c->position_offset = offset;
-                return true;
-            }
-    return false;
-}
-
-#define POSITIONS "position_encodings/encodings"
-
-static int read_positions(struct import *m, enum tf_hf_positions positions, struct tf_err *err)
-{
-    struct tf_config *c = &m->c;
-    const struct tf_tensor *in_encoder = find(m, "encoder/" POSITIONS),
-                           *t = find(m, "decoder/" POSITIONS);
-    c->position_table = TF_TABLE_T2T;
-    c->position_offset = 1;
-    if (t == NULL && in_encoder == NULL)
+    const struct tf_tensor *encoder = find(m, "encoder/" POSITIONS),
+                           *decoder = find(m, "decoder/" POSITIONS);
+    if (encoder == NULL && decoder == NULL) {
+        m->c.position_offset = 1;
         return 0;
-    if (t == NULL || in_encoder == NULL || t->rank != 2 || t->dims[1] != (uint64_t)c->d_model)
-        return tf_fail(err, POSITIONS ": not a table for each stack");
-    float *x = tf_try_alloc((t->bytes / tf_dtype_size(t->dtype) + 1) * sizeof *x, err);
-    if (x == NULL)
-        return -1;
-    int rc = tf_tensor_floats(x, t, err);
-    const size_t rows = t->dims[0] < CHECKED_ROWS ? t->dims[0] : CHECKED_ROWS;
-    if (rc == 0 && (!same(in_encoder, t) || !recognise(c, x, rows, t->dims[1]))) {
-        c->positions = TF_POS_LEARNED;
-        c->max_positions = (int64_t)t->dims[0];
-        c->position_table = TF_TABLE_DIALECT;
-        c->position_offset = 0;
     }
-    free(x);
-    if (rc == 0 && c->position_table == TF_TABLE_HALVES && positions != TF_HF_HALVES) {
-        c->position_table = TF_TABLE_T2T;
-        c->norm_eps = 1e-6;
-    }
-    return rc;
+    return tf_positions_recognise(&m->c, encoder, decoder, positions, err);
 }
 
 /* ---- tokens ---- */
@@ -400,7 +351,7 @@ static int read_json(struct import *m, const char *json, size_t n, struct tf_err
 }
 
 int tf_ct2_import(struct tf_bundle *b, struct tf_config *c, int64_t *unk, const char *json,
-                  size_t n, struct tf_piece_list lists[2], enum tf_hf_positions positions,
+                  size_t n, struct tf_piece_list lists[2], enum tf_stored_positions positions,
                   struct tf_err *err)
 {
     struct import m = {.b = b,
@@ -425,4 +376,108 @@ int tf_ct2_import(struct tf_bundle *b, struct tf_config *c, int64_t *unk, const 
     tf_params_release(&p);
     *c = m.c;
     return rc;
+}
+
+/* ---- writing ---- */
+
+static void check_expressible(struct tf_export *e)
+{
+    const struct tf_config *c = &e->config;
+    if (c->decoder_self == TF_DECODER_SSRU)
+        tf_export_refuse(e, "decoder_self ssru");
+    if (e->unk < 0)
+        tf_export_refuse(e, "vocabularies without <unk>");
+}
+
+static void put(struct tf_export *e, const char *name, enum tf_dtype dtype, const void *data)
+{
+    struct tf_bundle *b = &e->theirs;
+    const size_t n = tf_dtype_size(dtype);
+    b->tensors[b->n++] =
+        (struct tf_tensor){.name = tf_arena_strndup(&b->arena, name, strlen(name)),
+                           .dtype = dtype,
+                           .data = memcpy(tf_arena_alloc(&b->arena, 8), data, n),
+                           .bytes = n};
+}
+
+static void put_flag(struct tf_export *e, const char *stack, const char *name, int x)
+{
+    char full[64];
+    snprintf(full, sizeof full, "%s/%s", stack, name);
+    put(e, full, TF_I8, &(int8_t){(int8_t)x});
+}
+
+static void put_stack(struct tf_export *e, const char *stack)
+{
+    const struct tf_config *c = &e->config;
+    const float scale = sqrtf((float)c->d_model);
+    char name[64];
+    put_flag(e, stack, "pre_norm", c->pre_norm);
+    put_flag(e, stack, "activation", c->activation == TF_ACTIVATION_SWISH ? 2 : 0);
+    snprintf(name, sizeof name, "%s/num_heads", stack);
+    put(e, name, TF_I32, &(int32_t){(int32_t)c->heads});
+    snprintf(name, sizeof name, "%s/scale_embeddings", stack);
+    put(e, name, TF_F32, &scale);
+}
+
+/* A further tensor with the data of one that is there. */
+static void put_alias(struct tf_export *e, const char *alias, const char *of)
+{
+    struct tf_bundle *b = &e->theirs;
+    for (size_t i = 0; i < b->n; i++)
+        if (strcmp(b->tensors[i].name, of) == 0) {
+            b->tensors[b->n] = b->tensors[i];
+            b->tensors[b->n++].name = alias;
+            return;
+        }
+}
+
+static void put_tensors(struct tf_export *e)
+{
+    const struct tf_config *c = &e->config;
+    struct tf_bundle *b = &e->theirs;
+    if (c->tie != TF_TIE_NONE)
+        put_alias(e, "decoder/projection/weight", "decoder/embeddings/weight");
+    if (c->tie == TF_TIE_ALL)
+        put_alias(e, "encoder/embeddings_0/weight", "decoder/embeddings/weight");
+    if (c->positions == TF_POS_SIN) {
+        b->tensors[b->n] = tf_positions_table(c, TF_EXPORT_POSITIONS, &b->arena);
+        b->tensors[b->n++].name = "decoder/" POSITIONS;
+        put_alias(e, "encoder/" POSITIONS, "decoder/" POSITIONS);
+    }
+    put_stack(e, "encoder");
+    put_stack(e, "decoder");
+    put_flag(e, "decoder", "start_from_zero_embedding", c->start == TF_START_ZERO);
+    put(e, "decoder/alignment_layer", TF_I32, &(int32_t){-1});
+    put(e, "decoder/alignment_heads", TF_I32, &(int32_t){1});
+}
+
+static void put_config(struct tf_export *e)
+{
+    const struct tf_config *c = &e->config;
+    const char *const *tokens = e->pieces[1].v;
+    struct tf_json j = {.out = &e->settings};
+    tf_json_open(&j, '{');
+    tf_json_put_str(&j, "unk_token", tokens[e->unk]);
+    tf_json_put_str(&j, "bos_token", c->bos >= 0 ? tokens[c->bos] : "<s>");
+    tf_json_put_str(&j, "eos_token", tokens[c->eos]);
+    tf_json_put_str(&j, "decoder_start_token",
+                    tokens[c->start == TF_START_BOS ? c->bos : c->eos]);
+    tf_json_put_bool(&j, "add_source_bos", false);
+    tf_json_put_bool(&j, "add_source_eos", c->source_eos);
+    tf_json_put_real(&j, "layer_norm_epsilon", c->norm_eps);
+    tf_json_put_bool(&j, "multi_query_attention", false);
+    tf_json_close(&j, '}');
+}
+
+void tf_ct2_export(struct tf_export *e)
+{
+    enum { ROOM = 16 };
+    const struct tf_names f = names_of(&e->config);
+    check_expressible(e);
+    if (e->refused.len > 0)
+        return;
+    tf_names_export(&f, &e->theirs, &e->config, &e->params, e->ours, ROOM);
+    put_tensors(e);
+    put_config(e);
 }

@@ -5,7 +5,8 @@
 
 #include "exchange/bundle.h"
 #include "model/config.h"
-#include "model/hf_private.h"
+#include "model/foreign_private.h"
+#include "model/positions_private.h"
 #include "text/piece_list.h"
 
 /* Replace the tensors of *b by those of the configuration *c, under our names. json [n]: the
@@ -13,16 +14,17 @@
  * same where one list serves both; a list without <unk> gets it as its last. *unk: the id among
  * targets.
  *
- * A stored table of positions is recognised; one that is none of ours is a learned one. Without a
- * table, positions count from 1 in t2t's, as OpenNMT-tf counts them. What was converted from Marian
- * has the table `halves`, with which it was not trained: AUTO and T2T give it Marian's, with
- * Marian's epsilon. A source ends with eos if add_source_eos says so, and where the decoder starts
- * with a zero vector or with eos: there the tools before CTranslate2 add it.
+ * Without a table, positions count from 1 in t2t's, as OpenNMT-tf counts them. A source ends with
+ * eos if add_source_eos says so, and where the decoder starts with a zero vector or with eos: there
+ * the tools before CTranslate2 add it.
  *
  * Errors: settings that the model cannot express, all of them by their names; tensors that are
  * missing, of another shape or left over. */
 int tf_ct2_import(struct tf_bundle *b, struct tf_config *c, int64_t *unk, const char *json,
-                  size_t n, struct tf_piece_list lists[2], enum tf_hf_positions positions,
+                  size_t n, struct tf_piece_list lists[2], enum tf_stored_positions positions,
                   struct tf_err *err) TF_MUST_CHECK;
+
+/* The tensors of model.bin, and as settings config.json. */
+void tf_ct2_export(struct tf_export *e);
 
 #endif

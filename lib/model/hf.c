@@ -1,6 +1,7 @@
 /* hf.c - see hf_private.h. */
 #include "model/hf_private.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "cbor/json.h"
 #include "model/names_private.h"
 
@@ -192,6 +193,35 @@ static void choose_start(struct import *m)
     }
 }
 
+/* ---- positions: usually not in the file ---- */
+
+#define POSITIONS(stack) "model." stack ".embed_positions.weight"
+
+static int read_eps_and_positions(struct import *m, enum tf_stored_positions positions,
+                                  struct tf_err *err)
+{
+    const struct tf_tensor *encoder = find(m, POSITIONS("encoder")),
+                           *decoder = find(m, POSITIONS("decoder"));
+    if (encoder != NULL || decoder != NULL) {
+        if (tf_positions_recognise(&m->c, encoder, decoder, positions, err) != 0)
+            return -1;
+    } else if (positions == TF_STORED_HALVES) {
+        m->c.position_table = TF_TABLE_HALVES;
+    } else {
+        m->c.norm_eps = 1e-6;
+    }
+    return tf_value_real_of(&m->json, "layer_norm_eps", 0, 1, &m->c.norm_eps, err) < 0 ? -1 : 0;
+}
+
+static bool has_output_bias(const struct import *m)
+{
+    const struct tf_tensor *t = find(m, "final_logits_bias");
+    for (size_t i = 0; t != NULL && i < t->bytes; i++)
+        if (((const char *)t->data)[i] != 0)
+            return true;
+    return t == NULL; /* an error later */
+}
+
 /* ---- tensors ---- */
 
 #define LINEAR(ours, theirs) {ours ".w", theirs ".weight"}, {ours ".b", theirs ".bias"}
@@ -214,13 +244,16 @@ static const struct tf_names_row of_layers[] = {
     {NULL, NULL},
 };
 
+#define OF_MODEL \
+    {"dec.project.b", "final_logits_bias"}, {"enc.pos", POSITIONS("encoder")}, \
+        {"dec.pos", POSITIONS("decoder")}, {NULL, NULL}
+
 static const struct tf_names_row of_model[] = {
     {"embed", "model.shared.weight model.encoder.embed_tokens.weight "
               "model.decoder.embed_tokens.weight lm_head.weight"},
     {"enc.embed", "model.encoder.embed_tokens.weight"},
     {"dec.embed", "model.decoder.embed_tokens.weight lm_head.weight"},
-    {"dec.project.b", "final_logits_bias"},
-    {NULL, NULL},
+    OF_MODEL,
 };
 
 /* With tie_word_embeddings false. */
@@ -228,8 +261,7 @@ static const struct tf_names_row of_untied[] = {
     {"enc.embed", "model.encoder.embed_tokens.weight"},
     {"dec.embed", "model.decoder.embed_tokens.weight"},
     {"dec.project", "lm_head.weight"},
-    {"dec.project.b", "final_logits_bias"},
-    {NULL, NULL},
+    OF_MODEL,
 };
 
 static void name_of_layer(const struct tf_names *f, char *to, bool decoder, int64_t layer,
@@ -240,11 +272,11 @@ static void name_of_layer(const struct tf_names *f, char *to, bool decoder, int6
              decoder ? "decoder" : "encoder", layer, (int)n, word);
 }
 
-/* Tables of sinusoids, in older files. */
+/* A bias of zeros is none. */
 static bool is_extra(const char *name)
 {
-    return strcmp(name, "model.encoder.embed_positions.weight") == 0 ||
-           strcmp(name, "model.decoder.embed_positions.weight") == 0;
+    return strcmp(name, "final_logits_bias") == 0 || strcmp(name, POSITIONS("encoder")) == 0 ||
+           strcmp(name, POSITIONS("decoder")) == 0;
 }
 
 static struct tf_names names_of(bool tied)
@@ -257,16 +289,13 @@ static struct tf_names names_of(bool tied)
 }
 
 int tf_hf_import(struct tf_bundle *b, struct tf_config *c, const char *json, size_t n,
-                 enum tf_hf_positions positions, struct tf_err *err)
+                 enum tf_stored_positions positions, struct tf_err *err)
 {
-    const bool halves = positions == TF_HF_HALVES;
     struct import m = {.b = b,
                        .c = {.dialect = TF_AS_T2T,
                              .positions = TF_POS_SIN,
-                             .position_table = halves ? TF_TABLE_HALVES : TF_TABLE_DIALECT,
-                             .norm_eps = halves ? 1e-5 : 1e-6,
+                             .norm_eps = 1e-5,
                              .attention_bias = true,
-                             .output_bias = true,
                              .source_eos = true,
                              .dropout = 0.1, /* for training from it */
                              .label_smoothing = 0.1,
@@ -280,7 +309,8 @@ int tf_hf_import(struct tf_bundle *b, struct tf_config *c, const char *json, siz
     if (rc != 0)
         return tf_context(err, "config.json");
     choose_start(&m);
-    if (tf_config_check(&m.c, err) != 0)
+    m.c.output_bias = has_output_bias(&m);
+    if (read_eps_and_positions(&m, positions, err) != 0 || tf_config_check(&m.c, err) != 0)
         return -1;
     struct tf_params p;
     const struct tf_names f = names_of(m.tied);
@@ -289,4 +319,145 @@ int tf_hf_import(struct tf_bundle *b, struct tf_config *c, const char *json, siz
     tf_params_release(&p);
     *c = m.c;
     return rc;
+}
+
+/* ---- writing ---- */
+
+static void check_expressible(struct tf_export *e)
+{
+    const struct tf_config *c = &e->config;
+    if (c->decoder_self == TF_DECODER_SSRU)
+        tf_export_refuse(e, "decoder_self ssru");
+    if (c->final_norm)
+        tf_export_refuse(e, "final_norm");
+    if (c->source_vocab_size > 0)
+        tf_export_refuse(e, "source_vocab_size");
+    if (!c->source_eos)
+        tf_export_refuse(e, "source_eos false");
+    if (strcmp(e->pieces[1].v[c->eos], "</s>") != 0 || e->unk < 0 ||
+        strcmp(e->pieces[1].v[e->unk], "<unk>") != 0)
+        tf_export_refuse(e, "vocabularies without <unk> and </s>");
+}
+
+static bool adds_pad(const struct tf_export *e)
+{
+    return e->config.start == TF_START_ZERO;
+}
+
+const char *tf_hf_pad(const struct tf_export *e)
+{
+    if (!adds_pad(e))
+        return e->pieces[1].v[e->config.bos];
+    return tf_piece_list_id(&e->pieces[1], "<pad>") < 0 ? "<pad>" : "<start>";
+}
+
+/* One more row of an embedding, of zeros, or one more number of the bias. */
+static void add_row(struct tf_tensor *t, struct tf_arena *a)
+{
+    enum { OUT = -10000 }; /* of the softmax; finite in half precision, too */
+    const float out = OUT;
+    const size_t row = t->bytes / t->dims[0];
+    char *data = tf_arena_zalloc(a, t->bytes + row);
+    struct tf_err err = {0};
+    memcpy(data, t->data, t->bytes);
+    if (t->rank == 1 && tf_floats_as(data + t->bytes, t->dtype, &out, 1, &err) != 0)
+        TF_BUG("%s", err.msg);
+    t->data = data;
+    t->bytes += row;
+    t->dims[0]++;
+}
+
+static void add_pad(struct tf_export *e)
+{
+    const struct tf_params *p = &e->params;
+    const int of[] = {p->project_b, p->src_embed, p->tgt_embed, p->project};
+    for (int i = 0; i < 4; i++) {
+        bool done = false;
+        for (int k = 0; k < i; k++)
+            done |= of[k] == of[i];
+        if (!done)
+            add_row(&e->ours[of[i]], &e->theirs.arena);
+    }
+}
+
+static void put_table(struct tf_export *e)
+{
+    struct tf_bundle *b = &e->theirs;
+    if (e->config.positions != TF_POS_SIN)
+        return;
+    for (int i = 0; i < 2; i++) {
+        b->tensors[b->n] = tf_positions_table(&e->config, TF_EXPORT_POSITIONS, &b->arena);
+        b->tensors[b->n++].name = i == 0 ? POSITIONS("encoder") : POSITIONS("decoder");
+    }
+}
+
+static void put_stack(struct tf_json *j, const struct tf_config *c, const char *stack,
+                      int64_t layers)
+{
+    char key[64];
+    snprintf(key, sizeof key, "%s_layers", stack);
+    tf_json_put_int(j, key, layers);
+    snprintf(key, sizeof key, "%s_attention_heads", stack);
+    tf_json_put_int(j, key, c->heads);
+    snprintf(key, sizeof key, "%s_ffn_dim", stack);
+    tf_json_put_int(j, key, c->d_ff);
+}
+
+static void put_config(struct tf_export *e)
+{
+    const struct tf_config *c = &e->config;
+    const int64_t V = c->vocab_size, pad = adds_pad(e) ? V : c->bos;
+    const bool learned = c->positions == TF_POS_LEARNED;
+    struct tf_json j = {.out = &e->settings};
+    tf_json_open(&j, '{');
+    tf_json_put_str(&j, "model_type", "marian");
+    tf_json_key(&j, "architectures");
+    tf_json_raw(&j, "[\"MarianMTModel\"]");
+    tf_json_put_int(&j, "d_model", c->d_model);
+    put_stack(&j, c, "encoder", c->encoder_layers);
+    put_stack(&j, c, "decoder", c->decoder_layers);
+    tf_json_put_str(&j, "activation_function", tf_activations[c->activation]);
+    tf_json_put_int(&j, "vocab_size", V + adds_pad(e));
+    tf_json_put_int(&j, "max_position_embeddings", learned ? c->max_positions
+                                                           : TF_EXPORT_POSITIONS);
+    tf_json_put_real(&j, "layer_norm_eps", c->norm_eps);
+    tf_json_put_bool(&j, "scale_embedding", true);
+    tf_json_put_bool(&j, "static_position_embeddings", true);
+    tf_json_put_bool(&j, "share_encoder_decoder_embeddings", c->tie == TF_TIE_ALL);
+    tf_json_put_bool(&j, "tie_word_embeddings", c->tie != TF_TIE_NONE);
+    tf_json_put_real(&j, "dropout", c->dropout);
+    tf_json_put_real(&j, "attention_dropout", c->attention_dropout);
+    tf_json_put_real(&j, "activation_dropout", c->relu_dropout);
+    tf_json_put_int(&j, "eos_token_id", c->eos);
+    tf_json_put_int(&j, "forced_eos_token_id", c->eos);
+    tf_json_put_int(&j, "pad_token_id", pad);
+    tf_json_put_int(&j, "decoder_start_token_id", pad);
+    tf_json_put_int(&j, "num_beams", 4);
+    tf_json_put_int(&j, "max_length", TF_EXPORT_POSITIONS);
+    tf_json_key(&j, "bad_words_ids");
+    tf_json_open(&j, '[');
+    tf_json_ids(&j, &(uint32_t){(uint32_t)pad}, 1);
+    tf_json_close(&j, ']');
+    tf_json_close(&j, '}');
+}
+
+void tf_hf_export(struct tf_export *e)
+{
+    struct tf_bundle *b = &e->theirs;
+    const struct tf_names f = names_of(e->config.tie != TF_TIE_NONE);
+    check_expressible(e);
+    if (e->refused.len > 0)
+        return;
+    if (adds_pad(e))
+        add_pad(e);
+    tf_names_export(&f, b, &e->config, &e->params, e->ours, 2);
+    for (size_t i = 0; i < b->n; i++)
+        if (strcmp(b->tensors[i].name, "final_logits_bias") == 0) {
+            b->tensors[i].rank = 2;
+            b->tensors[i].dims[1] = b->tensors[i].dims[0];
+            b->tensors[i].dims[0] = 1;
+        }
+    put_table(e);
+    b->format = "pt";
+    put_config(e);
 }

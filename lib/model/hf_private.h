@@ -4,12 +4,8 @@
 #define TF_MODEL_HF_PRIVATE_H
 
 #include "exchange/bundle.h"
-#include "model/config.h"
-
-/* Which function the model computes. transformers adds another table of positions than Marian, with
- * which these models were trained, and another epsilon: a model is exactly Marian's (T2T, the
- * default), or exactly what transformers computes (HALVES), for one that was trained there. */
-enum tf_hf_positions { TF_HF_AUTO, TF_HF_T2T, TF_HF_HALVES }; /* tf_hf_position_words */
+#include "model/foreign_private.h"
+#include "model/positions_private.h"
 
 /* Replace the tensors of *b by those of the configuration *c, under our names. json [n]: the
  * contents of config.json. The row of the padding id, the last, is left out if it is zero, as it is
@@ -18,6 +14,14 @@ enum tf_hf_positions { TF_HF_AUTO, TF_HF_T2T, TF_HF_HALVES }; /* tf_hf_position_
  * be used as they are. Errors: settings that the model cannot express, all of them by their names;
  * tensors that are missing, of another shape or left over. */
 int tf_hf_import(struct tf_bundle *b, struct tf_config *c, const char *json, size_t n,
-                 enum tf_hf_positions positions, struct tf_err *err) TF_MUST_CHECK;
+                 enum tf_stored_positions positions, struct tf_err *err) TF_MUST_CHECK;
+
+/* The tensors of model.safetensors, and as settings config.json. transformers takes a stored table
+ * of positions for its own, and so computes what the model does, but for its epsilon of 1e-5; ours
+ * is in layer_norm_eps, which only we read. Where the decoder starts with a zero vector, the last
+ * id is a padding id with that embedding, and with a bias that takes it out of the softmax. */
+void tf_hf_export(struct tf_export *e);
+/* The token that pads, for tokenizer_config.json. */
+const char *tf_hf_pad(const struct tf_export *e);
 
 #endif

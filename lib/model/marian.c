@@ -138,20 +138,24 @@ static enum tf_tie tie_of(const struct import *m)
     return project ? TF_TIE_NONE : find(m, "Wemb") != NULL ? TF_TIE_ALL : TF_TIE_DECODER;
 }
 
-static int vocab_size(const struct import *m, int64_t *size, struct tf_err *err)
+/* separate: sources and targets have vocabularies of their own. */
+static int vocab_sizes(struct import *m, bool separate, struct tf_err *err)
 {
     const struct tf_yaml_entry *e = tf_yaml_find(&m->yaml, "dim-vocabs");
-    if (e == NULL || e->n == 0 || tf_parse_int(size, e->v[0], 1, 1 << 24, err) != 0)
+    int64_t source;
+    if (e == NULL || e->n == 0 || e->n > 2 ||
+        tf_parse_int(&source, e->v[0], 1, 1 << 24, err) != 0 ||
+        tf_parse_int(&m->c.vocab_size, e->v[e->n - 1], 1, 1 << 24, err) != 0)
         return tf_fail(err, "dim-vocabs: the setting is missing or no list of sizes");
-    for (size_t i = 1; i < e->n; i++)
-        if (strcmp(e->v[i], e->v[0]) != 0)
-            return tf_fail(err, "dim-vocabs: %s and %s: vocabularies of different sizes are not "
-                                "supported",
-                           e->v[0], e->v[i]);
+    if (separate && tie_of(m) != TF_TIE_ALL)
+        m->c.source_vocab_size = source;
+    else if (source != m->c.vocab_size)
+        return tf_fail(err, "dim-vocabs: %s and %s: --vocab-target is needed, too", e->v[0],
+                       e->v[1]);
     return 0;
 }
 
-static int read_settings(struct import *m, struct tf_err *err)
+static int read_settings(struct import *m, bool separate, struct tf_err *err)
 {
     struct tf_config *c = &m->c;
     int64_t decoder_ff = 0;
@@ -161,7 +165,7 @@ static int read_settings(struct import *m, struct tf_err *err)
         number(m, "dim-emb", &c->d_model, TF_MAX_WIDTH, err) != 0 ||
         number(m, "transformer-dim-ffn", &c->d_ff, TF_MAX_WIDTH, err) != 0 ||
         number(m, "transformer-heads", &c->heads, 1024, err) != 0 ||
-        vocab_size(m, &c->vocab_size, err) != 0)
+        vocab_sizes(m, separate, err) != 0)
         return -1;
     if (tf_parse_int(&decoder_ff, text_of(m, "transformer-decoder-dim-ffn", "0"), 0, TF_MAX_WIDTH,
                      err) != 0 ||
@@ -268,23 +272,26 @@ static struct tf_names names_of(const struct import *m)
 /* ---- all of it ---- */
 
 /* Ids, which Marian looks up by the text of a piece. */
-static int read_vocab(struct import *m, int64_t *unk, const void *vocab, size_t vocab_n,
+static int read_vocab(struct import *m, int64_t *unk, const struct tf_marian_vocab *vocab,
                       struct tf_err *err)
 {
-    if (tf_sp_check(vocab, vocab_n, err) != 0)
+    const struct tf_marian_vocab *target = vocab[1].n > 0 ? &vocab[1] : &vocab[0];
+    if (tf_sp_check(vocab->p, vocab->n, err) != 0 || tf_sp_check(target->p, target->n, err) != 0)
         return tf_context(err, "vocabulary");
-    m->c.eos = tf_sp_id(vocab, vocab_n, "</s>");
+    m->c.eos = tf_sp_id(target->p, target->n, "</s>");
     /* That Marian has neither of these is no matter: start is zero. */
-    m->c.bos = tf_sp_id(vocab, vocab_n, "<s>");
-    m->c.pad = tf_sp_id(vocab, vocab_n, "<pad>");
-    *unk = tf_sp_id(vocab, vocab_n, "<unk>");
+    m->c.bos = tf_sp_id(target->p, target->n, "<s>");
+    m->c.pad = tf_sp_id(target->p, target->n, "<pad>");
+    *unk = tf_sp_id(target->p, target->n, "<unk>");
     if (m->c.eos < 0)
         return tf_fail(err, "vocabulary: no piece </s>");
-    return 0;
+    return m->c.source_vocab_size == 0 || tf_sp_id(vocab->p, vocab->n, "</s>") == m->c.eos
+               ? 0
+               : tf_fail(err, "vocabularies: </s> has another id in the source's");
 }
 
-int tf_marian_import(struct tf_bundle *b, struct tf_config *c, int64_t *unk, const void *vocab,
-                     size_t vocab_n, struct tf_err *err)
+int tf_marian_import(struct tf_bundle *b, struct tf_config *c, int64_t *unk,
+                     const struct tf_marian_vocab vocab[2], bool separate, struct tf_err *err)
 {
     struct import m = {.b = b};
     const struct tf_tensor *settings = find(&m, SETTINGS);
@@ -303,7 +310,7 @@ int tf_marian_import(struct tf_bundle *b, struct tf_config *c, int64_t *unk, con
     };
     if (tf_yaml_read(&m.yaml, &b->arena, settings->data, settings->bytes, err) != 0)
         return tf_context(err, SETTINGS);
-    if (read_settings(&m, err) != 0 || read_vocab(&m, unk, vocab, vocab_n, err) != 0 ||
+    if (read_settings(&m, separate, err) != 0 || read_vocab(&m, unk, vocab, err) != 0 ||
         tf_config_check(&m.c, err) != 0)
         return -1;
     struct tf_params p;
@@ -314,4 +321,83 @@ int tf_marian_import(struct tf_bundle *b, struct tf_config *c, int64_t *unk, con
     if (rc == 0)
         *c = m.c;
     return rc;
+}
+
+/* ---- writing ---- */
+
+static void check_expressible(struct tf_export *e)
+{
+    const struct tf_config *c = &e->config;
+    const bool t2t = c->position_table == TF_TABLE_T2T ||
+                     (c->position_table == TF_TABLE_DIALECT && c->dialect == TF_AS_T2T);
+    if (c->start != TF_START_ZERO)
+        tf_export_refuse(e, "start bos");
+    if (c->positions != TF_POS_SIN || !t2t || c->position_offset != 0)
+        tf_export_refuse(e, "positions other than t2t's sinusoids");
+    if (c->norm_eps != 1e-6)
+        tf_export_refuse(e, "norm_eps other than 1e-6");
+    if (!c->source_eos)
+        tf_export_refuse(e, "source_eos false");
+}
+
+static const char *word(bool x)
+{
+    return x ? "true" : "false";
+}
+
+static void put_settings(struct tf_buf *b, const struct tf_config *c)
+{
+    const bool ssru = c->decoder_self == TF_DECODER_SSRU;
+    tf_buf_printf(b, "type: transformer\nenc-depth: %" PRId64 "\ndec-depth: %" PRId64 "\n",
+                  c->encoder_layers, c->decoder_layers);
+    tf_buf_printf(b, "dim-emb: %" PRId64 "\ndim-vocabs:\n  - %" PRId64 "\n  - %" PRId64 "\n",
+                  c->d_model, tf_config_source_ids(c), c->vocab_size);
+    tf_buf_printf(b, "tied-embeddings: %s\ntied-embeddings-all: %s\ntied-embeddings-src: false\n",
+                  word(c->tie == TF_TIE_DECODER), word(c->tie == TF_TIE_ALL));
+    tf_buf_printf(b, "transformer-heads: %" PRId64 "\ntransformer-dim-ffn: %" PRId64 "\n",
+                  c->heads, c->d_ff);
+    tf_buf_printf(b, "transformer-ffn-activation: %s\n", tf_activations[c->activation]);
+    tf_buf_printf(b, "transformer-preprocess: %s\n", c->pre_norm ? "n" : "\"\"");
+    tf_buf_printf(b, "transformer-postprocess: %s\n", c->pre_norm ? "da" : "dan");
+    tf_buf_printf(b, "transformer-postprocess-top: %s\n", c->final_norm ? "n" : "\"\"");
+    tf_buf_printf(b, "transformer-decoder-autoreg: %s\ndec-cell: %s\n",
+                  ssru ? "rnn" : "self-attention", ssru ? "ssru" : "gru");
+    tf_buf_printf(b, "output-omit-bias: %s\n", word(!c->output_bias));
+    /* What Marian would take from its defaults, and refuses to do without. */
+    tf_buf_str(b, "transformer-postprocess-emb: d\ntransformer-ffn-depth: 2\n"
+                  "transformer-decoder-ffn-depth: 0\ntransformer-decoder-dim-ffn: 0\n"
+                  "transformer-tied-layers:\n  []\ntransformer-train-position-embeddings: false\n"
+                  "transformer-no-projection: false\ntransformer-guided-alignment-layer: last\n"
+                  "dec-cell-base-depth: 2\ndec-cell-high-depth: 1\nenc-cell: gru\n"
+                  "enc-cell-depth: 1\nenc-type: bidirectional\ndim-rnn: 1024\nskip: false\n"
+                  "layer-normalization: false\nright-left: false\nulr: false\n"
+                  "lemma-dim-emb: 0\nfactors-dim-emb: 0\nfactors-combine: sum\n"
+                  "input-types:\n  []\n");
+}
+
+void tf_marian_export(struct tf_export *e, bool has_vocab_target)
+{
+    struct tf_bundle *b = &e->theirs;
+    const struct import m = {.c = e->config};
+    struct tf_names f = names_of(&m);
+    struct tf_buf text = {0};
+    check_expressible(e);
+    if (e->refused.len > 0)
+        return;
+    f.vectors_are_rows = true;
+    tf_names_export(&f, b, &e->config, &e->params, e->ours, 1);
+    put_settings(&text, &e->config);
+    tf_buf_byte(&text, 0);
+    b->tensors[b->n++] =
+        (struct tf_tensor){.name = SETTINGS,
+                           .dtype = TF_I8,
+                           .rank = 1,
+                           .dims = {text.len},
+                           .data = tf_arena_strndup(&b->arena, text.p, text.len),
+                           .bytes = text.len};
+    tf_buf_release(&text);
+    tf_buf_printf(&e->settings,
+                  "relative-paths: true\nmodels:\n  - model.npz\nvocabs:\n  - vocab.spm\n"
+                  "  - %s\nbeam-size: 4\nnormalize: 1\n",
+                  has_vocab_target ? "vocab.target.spm" : "vocab.spm");
 }

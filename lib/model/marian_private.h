@@ -4,19 +4,30 @@
 #define TF_MODEL_MARIAN_PRIVATE_H
 
 #include "exchange/bundle.h"
-#include "model/config.h"
+#include "model/foreign_private.h"
 
 /* Is it one? It has the tensor "special:model.yml". */
 bool tf_marian_is(const struct tf_bundle *b);
 
+struct tf_marian_vocab {
+    const void *p;
+    size_t n;
+};
+
 /* Replace the tensors of *b by those of the configuration *c, under our names; data that are used
- * as they are stay where they were. vocab [n]: the SentencePiece model of both sides, which has the
- * ids of </s> and <unk>; *unk is the latter's. Errors: settings that the model cannot express, all
+ * as they are stay where they were. vocab: the SentencePiece models of sources and of targets (n 0:
+ * the same), which have the ids of </s> and <unk>; *unk is the latter's, among targets. separate:
+ * their ids are not the same. Errors: settings that the model cannot express, all
  * of them by Marian's names; tensors that are missing, of another shape, or left over.
  *
  * The model computes Marian's own function: x = E[id] sqrt(D) + PE, t2t's table of sinusoids,
  * biases everywhere, LayerNorm with epsilon 1e-6, a zero vector as the decoder's first input. */
-int tf_marian_import(struct tf_bundle *b, struct tf_config *c, int64_t *unk, const void *vocab,
-                     size_t vocab_n, struct tf_err *err) TF_MUST_CHECK;
+int tf_marian_import(struct tf_bundle *b, struct tf_config *c, int64_t *unk,
+                     const struct tf_marian_vocab vocab[2], bool separate,
+                     struct tf_err *err) TF_MUST_CHECK;
+
+/* The tensors of a model.npz, which include its settings, and as settings a decoder.yml for
+ * vocab.spm and vocab.target.spm, if the model has that. */
+void tf_marian_export(struct tf_export *e, bool has_vocab_target);
 
 #endif

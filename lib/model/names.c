@@ -1,5 +1,6 @@
 /* names.c - see names_private.h. */
 #include "model/names_private.h"
+#include "base/err.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -269,4 +270,78 @@ int tf_names_import(const struct tf_names *f, struct tf_bundle *b, const struct 
     b->tensors = out;
     b->n = p->n;
     return 0;
+}
+
+/* ---- writing ---- */
+
+/* Columns of part i of n of our parameter, which has cols of them. */
+static uint64_t part_width(const struct tf_config *c, const char *ours, size_t i, size_t n,
+                           uint64_t cols)
+{
+    const uint64_t k = (uint64_t)(c->heads * c->d_k), v = (uint64_t)(c->heads * c->d_v);
+    if (strncmp(ours, "dec.cross.kv.", 13) == 0)
+        return n == (size_t)c->decoder_layers ? k + v : i % 2 == 0 ? k : v;
+    if (n == 1)
+        return cols;
+    if (strstr(ours, ".qkv.") != NULL)
+        return i < 2 ? k : v;
+    return cols / n; /* of a recurrent unit */
+}
+
+/* The columns of t from `at` on. */
+static void export_part(const struct tf_names *f, struct tf_bundle *b, const char *name,
+                        const struct tf_tensor *t, uint64_t at, uint64_t cols, bool transposed)
+{
+    const struct shape s = shape_of(t);
+    const size_t size = tf_dtype_size(t->dtype);
+    const bool vector = t->rank == 1 && !f->vectors_are_rows;
+    struct tf_tensor *to = &b->tensors[b->n++];
+    *to = (struct tf_tensor){.name = tf_arena_strndup(&b->arena, name, strlen(name)),
+                             .dtype = t->dtype,
+                             .rank = vector ? 1 : 2,
+                             .dims = {vector || transposed ? cols : s.rows,
+                                      vector       ? 0
+                                      : transposed ? s.rows
+                                                   : cols},
+                             .data = t->data,
+                             .bytes = (size_t)(s.rows * cols) * size};
+    if (cols == s.cols && !transposed)
+        return;
+    char *data = tf_arena_alloc(&b->arena, to->bytes + 1);
+    for (uint64_t r = 0; r < s.rows; r++) {
+        const char *from = (const char *)t->data + (r * s.cols + at) * size;
+        if (transposed)
+            for (uint64_t k = 0; k < cols; k++)
+                memcpy(data + (k * s.rows + r) * size, from + k * size, size);
+        else
+            memcpy(data + r * cols * size, from, cols * size);
+    }
+    to->data = data;
+}
+
+static void export_tensor(const struct tf_names *f, struct tf_bundle *b, const struct tf_config *c,
+                          const struct tf_param *q, const struct tf_tensor *t)
+{
+    struct parts p;
+    struct tf_err err = {0};
+    if (name_parts(f, c, &p, q->name, &err) != 0)
+        TF_BUG("%s", err.msg);
+    const uint64_t cols = shape_of(t).cols;
+    const size_t n = p.copies ? 1 : p.n;
+    uint64_t at = 0;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t width = part_width(c, q->name, i, n, cols);
+        export_part(f, b, p.name[i], t, at, width, !p.copies && f->transposed && t->rank == 2);
+        at += width;
+    }
+}
+
+void tf_names_export(const struct tf_names *f, struct tf_bundle *b, const struct tf_config *c,
+                     const struct tf_params *p, const struct tf_tensor *ours, size_t room)
+{
+    b->tensors =
+        tf_arena_zalloc(&b->arena, (3 * p->n + MAX_PARTS + room) * sizeof *b->tensors);
+    b->n = 0;
+    for (size_t i = 0; i < p->n; i++)
+        export_tensor(f, b, c, &p->v[i], &ours[i]);
 }

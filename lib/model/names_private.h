@@ -26,7 +26,8 @@ struct tf_names {
     void (*of_layer)(const struct tf_names *f, char *to, bool decoder, int64_t layer,
                      const char *word, size_t n);
     const void *arg; /* of of_layer */
-    bool transposed; /* matrices of layers are [outputs, inputs] */
+    bool transposed;       /* matrices of layers are [outputs, inputs] */
+    bool vectors_are_rows; /* in what we write: [1, N] */
     /* Tensors that a file may have and no parameter needs. */
     bool (*is_extra)(const char *name);
 };
@@ -37,4 +38,11 @@ struct tf_names {
  * or left over; copies of a matrix that differ. */
 int tf_names_import(const struct tf_names *f, struct tf_bundle *b, const struct tf_config *c,
                     const struct tf_params *p, struct tf_err *err) TF_MUST_CHECK;
+/* The reverse: *b, which is empty, gets their tensors of the parameters ours[i] of p->v[i]; of
+ * copies the first alone. Data are copied, to the arena, only where a part of them or transposed
+ * ones are needed. room: further tensors that the caller will add. The format must have all
+ * parameters of the configuration. */
+void tf_names_export(const struct tf_names *f, struct tf_bundle *b, const struct tf_config *c,
+                     const struct tf_params *p, const struct tf_tensor *ours, size_t room);
+
 #endif

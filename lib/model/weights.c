@@ -122,15 +122,16 @@ static double rate(enum tf_position_table table, int j, int D)
     return half > 1 ? pow(10000.0, -(double)(j % half) / over) : 1;
 }
 
-void tf_sinusoids(float *pe, size_t rows, int D, enum tf_position_table table, int64_t first)
+void tf_sinusoids(float *pe, size_t rows, const struct tf_config *c)
 {
-    const int half = D / 2;
+    const enum tf_position_table table = position_table(c);
+    const int D = (int)c->d_model, half = D / 2;
     const bool paper = table == TF_TABLE_PAPER;
     for (int j = 0; j < D; j++) {
         const double r = rate(table, j, D);
         const bool zero = !paper && j == 2 * half, sine = paper ? j % 2 == 0 : j < half;
         for (size_t t = 0; t < rows; t++) {
-            const double a = (double)((size_t)first + t) * r;
+            const double a = (double)((size_t)c->position_offset + t) * r;
             pe[t * (size_t)D + (size_t)j] = zero ? 0 : (float)(sine ? sin(a) : cos(a));
         }
     }
@@ -156,7 +157,7 @@ int tf_weights_positions(struct tf_weights *w, size_t n, struct tf_err *err)
         free(pe);
         return tf_context(err, "positions");
     }
-    tf_sinusoids(pe, rows, (int)D, position_table(&w->config), w->config.position_offset);
+    tf_sinusoids(pe, rows, &w->config);
     int rc = upload(w, mem, pe, rows * D, err);
     free(pe);
     tf_mem *gone = rc == 0 ? w->sinusoids : mem;

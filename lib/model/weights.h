@@ -12,12 +12,11 @@ void tf_floats_up(const struct tf_backend *be, struct tf_ctx *ctx, tf_mem *dst, 
 int tf_floats_down(const struct tf_backend *be, struct tf_ctx *ctx, float *dst, enum tf_elem e,
                    const tf_mem *src, size_t n, struct tf_err *err) TF_MUST_CHECK;
 
-/* pe [rows, D] = a table of positions, other than TF_TABLE_DIALECT.
+/* pe [rows, D] = the configuration's table of positions, from its first one on.
  * paper (3.5): PE(pos, 2i) = sin(pos / 10000^(2i/D)), PE(pos, 2i+1) = cos(the same).
  * t2t: all sines, then all cosines, wavelengths 2 pi 10000^(i / (D/2 - 1)); an odd last column
- * stays 0. halves: the columns of t2t with the paper's wavelengths, 2 pi 10000^(i / (D/2)).
- * The first row is the position `first`. */
-void tf_sinusoids(float *pe, size_t rows, int D, enum tf_position_table table, int64_t first);
+ * stays 0. halves: the columns of t2t with the paper's wavelengths, 2 pi 10000^(i / (D/2)). */
+void tf_sinusoids(float *pe, size_t rows, const struct tf_config *c);
 
 /* Shared by all lanes. Owns its memory. */
 struct tf_weights {

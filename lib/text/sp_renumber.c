@@ -9,7 +9,8 @@
 #include <string.h>
 
 /* Fields of trainer_spec that we write, and a kind of model. */
-enum { MODEL_TYPE = 3, VOCAB_SIZE = 4, UNK_ID = 40, BOS_ID = 41, EOS_ID = 42, PAD_ID = 43, WORD = 3 };
+enum { MODEL_TYPE = 3, VOCAB_SIZE = 4, UNK_ID = 40, BOS_ID = 41, EOS_ID = 42, PAD_ID = 43 };
+enum { WORD = 3 };
 #define SPACE "\xe2\x96\x81" /* U+2581, what a space becomes */
 
 struct known {
@@ -207,7 +208,8 @@ int tf_sp_words(struct tf_buf *out, const char *const *texts, size_t n_texts, st
         return -1;
     for (size_t i = 0; i < n_texts; i++)
         if (strchr(texts[i], ' ') != NULL || strstr(texts[i], SPACE) != NULL || *texts[i] == 0)
-            return tf_fail(err, "'%s': a piece of a SentencePiece model, which is needed", texts[i]);
+            return tf_fail(err, "'%s': a piece of a SentencePiece model, which is needed",
+                           texts[i]);
     for (size_t i = 0; i < n_texts; i++)
         if (!put_special(out, &work, texts[i]))
             put_piece(out, &work, SPACE, texts[i], 0, TF_PIECE_NORMAL);

@@ -18,9 +18,9 @@ int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n, const char *
                    size_t n_texts, struct tf_err *err) TF_MUST_CHECK;
 
 /* Append to *out a SentencePiece model, of the kind that splits text at spaces only, with these
- * words by id: for text that another program has segmented. The special pieces are as above. Errors:
- * no <unk>; a word twice; a word with a space in it, or with SentencePiece's sign for one, which
- * only a segmenter can handle. */
+ * words by id: for text that another program has segmented. The special pieces are as above.
+ * Errors: no <unk>; a word twice; a word with a space in it, or with SentencePiece's sign for one,
+ * which only a segmenter can handle. */
 int tf_sp_words(struct tf_buf *out, const char *const *texts, size_t n_texts,
                 struct tf_err *err) TF_MUST_CHECK;
 

@@ -360,3 +360,76 @@ fingerprint() { tf-info "$1" | grep '^model'; }
     done
     tf-tokenize -m "$VOCAB" --target "$TEXT" | ids /dev/stdin | diff <(tf-tokenize -m "$VOCAB" "$TEXT" | ids /dev/stdin) -
 }
+
+# The tensors of a safetensors file: name, dtype, shape and SHA-256.
+tensors() {
+    "$TF_PYTHON" - "$1" <<'PY'
+import hashlib, json, struct, sys
+b = open(sys.argv[1], "rb").read()
+n = struct.unpack_from("<Q", b)[0]
+for name, t in sorted(json.loads(b[8:8 + n]).items()):
+    if name != "__metadata__":
+        at, end = t["data_offsets"]
+        print(name, t["dtype"], t["shape"], hashlib.sha256(b[8 + n + at:8 + n + end]).hexdigest())
+PY
+}
+
+@test "models go to Marian and to transformers, and come back" {
+    need jq
+    make_size() { "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz "$(tf-tokenize --export-vocab -m "$VOCAB" | wc -l)" "$@"; }
+    for variant in '' tied=decoder tied=none output-omit-bias=true transformer-ffn-activation=relu; do
+        # shellcheck disable=SC2086
+        make_size $variant
+        tf-convert m.npz --vocab "$VOCAB" -o m.tfm
+        rm -rf x y z
+        tf-convert m.tfm --to marian -o x
+        cp x/model.npz n.npz
+        same_scores n.npz
+        tf-convert x -o back.tfm
+        [ "$(fingerprint back.tfm)" = "$(fingerprint m.tfm)" ] || { echo "$variant"; return 1; }
+        tf-convert m.tfm --to hf -o y
+        tf-convert y -o back.tfm
+        [ "$(fingerprint back.tfm)" = "$(fingerprint m.tfm)" ] || { echo "hf: $variant"; return 1; }
+        [ "$variant" = output-omit-bias=true ] && continue
+        # but for the positions, and the bias that takes the padding id out of the softmax
+        hf_dir z m.npz
+        diff <(tensors y/model.safetensors | grep -Ev 'positions|final_logits') \
+            <(tensors z/model.safetensors | grep -v final_logits)
+        diff <(jq -S 'del(.["<start>"])' y/vocab.json) <(jq -S 'del(.["<last>"])' z/vocab.json)
+    done
+    make_size transformer-preprocess=n transformer-postprocess=da transformer-postprocess-top=n
+    tf-convert m.npz --vocab "$VOCAB" -o m.tfm
+    tf-convert m.tfm --to marian -o p
+    same_scores p/model.npz
+    t 1 tf-convert m.tfm --to hf -o q
+    expect_error "hf has no final_norm"
+    [ ! -e q ]
+}
+
+@test "vocabularies of their own for sources and targets" {
+    sed 's/line/Zeile/; s/words/Worten/; s/text/Satz/' "$TEXT" >other
+    tf-tokenize --train --vocab-size 50 --character-coverage 1 -o other.spm other
+    "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz 60 tied=none
+    "$TF_PYTHON" - <<'PY'
+import numpy as np
+w = dict(np.load("m.npz"))
+w["decoder_Wemb"], w["decoder_ff_logit_out_Wt"] = w["decoder_Wemb"][:50], w["decoder_ff_logit_out_Wt"][:50]
+w["decoder_ff_logit_out_b"] = w["decoder_ff_logit_out_b"][:, :50]
+y = w["special:model.yml"].tobytes().replace(b"  - 60\n  - 60\n", b"  - 60\n  - 50\n")
+w["special:model.yml"] = np.frombuffer(y, "i1")
+np.savez("m.npz", **w)
+PY
+    t 1 tf-convert m.npz --vocab "$VOCAB" -o m.tfm
+    expect_error "dim-vocabs: 60 and 50: --vocab-target is needed, too"
+    tf-convert m.npz --vocab "$VOCAB" --vocab-target other.spm -o m.tfm
+    head -5 "$TEXT" | tf-tokenize -m m.tfm >src.tfs
+    sed -n 11,15p other | tf-tokenize -m m.tfm --target >tgt.tfs
+    tf-score -q -m m.tfm --text src.tfs tgt.tfs >got
+    paste -d, <(ids src.tfs) <(ids tgt.tfs) | sed 's/.*/[&]/' |
+        "$TF_PYTHON" "$TOP/tests/cli/marian.py" score m.npz 3 >want
+    paste got want | awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > 1e-4) bad = 1 } END { exit bad || NR != 5 }'
+    tf-tokenize -d -m m.tfm tgt.tfs | diff - <(sed -n 11,15p other)
+    tf-convert m.tfm --to marian -o x
+    tf-convert x -o back.tfm
+    [ "$(fingerprint back.tfm)" = "$(fingerprint m.tfm)" ]
+}

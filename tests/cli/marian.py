@@ -40,7 +40,7 @@ def yaml_of(s, V):
 
 
 def layers_of(s, depth):
-    tied = json.loads(s["transformer-tied-layers"])
+    tied = json.loads(s.get("transformer-tied-layers", "[]"))
     return [tied[i] if i < len(tied) else i + 1 for i in range(depth)]
 
 

@@ -77,7 +77,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct tf_err err = {0};
     int64_t unk;
     TF_ASSERT(tf_marian_is(&b));
-    if (tf_marian_import(&b, &c, &unk, vocab, sizeof vocab - 1, &err) != 0)
+    const struct tf_marian_vocab vocabs[2] = {{vocab, sizeof vocab - 1}, {NULL, 0}};
+    if (tf_marian_import(&b, &c, &unk, vocabs, false, &err) != 0)
         TF_ASSERT(err.msg[0] != 0);
     else
         TF_ASSERT(b.n > 0 && c.eos == 0 && unk == 1 && c.d_model == D);

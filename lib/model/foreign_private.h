@@ -1,0 +1,30 @@
+/* foreign_private.h - a model that becomes one of another program: marian.c, hf.c and ct2.c make
+ * its tensors and settings, export.c writes the directory. */
+#ifndef TF_MODEL_FOREIGN_PRIVATE_H
+#define TF_MODEL_FOREIGN_PRIVATE_H
+
+#include "base/buf.h"
+#include "exchange/bundle.h"
+#include "model/params.h"
+#include "text/piece_list.h"
+
+enum { TF_EXPORT_POSITIONS = 512 /* rows of a table of sinusoids where the format stores one */ };
+
+struct tf_export {
+    struct tf_config config; /* with the biases that the other program always has */
+    struct tf_params params; /* of that */
+    struct tf_tensor *ours;  /* [params.n]; missing biases are zero */
+    int64_t unk;
+    struct tf_piece_list pieces[2]; /* the text of each id of sources, of targets */
+    struct tf_bundle theirs;
+    struct tf_buf settings; /* the text of their file of settings */
+    struct tf_buf refused;  /* what the format cannot express */
+};
+
+/* What the format does not have, by the name that it has here. */
+static inline void tf_export_refuse(struct tf_export *e, const char *what)
+{
+    tf_buf_printf(&e->refused, "%s%s", e->refused.len > 0 ? ", " : "", what);
+}
+
+#endif

@@ -1,0 +1,76 @@
+/* positions.c - see positions_private.h. */
+#include "model/positions_private.h"
+#include "base/memory.h"
+#include "model/weights.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHECKED_ROWS = 16 };
+
+static bool has_table(const struct tf_config *c, const float *x, size_t rows)
+{
+    const size_t n = rows * (size_t)c->d_model;
+    float *pe = tf_xarray(NULL, n, sizeof *pe);
+    double worst = 0;
+    tf_sinusoids(pe, rows, c);
+    for (size_t i = 0; i < n; i++)
+        worst = fmax(worst, fabs((double)x[i] - (double)pe[i]));
+    free(pe);
+    return worst < 2e-3; /* it may have been stored in half precision */
+}
+
+/* Which table is it? False: none of ours. */
+static bool recognise(struct tf_config *c, const float *x, size_t rows)
+{
+    struct tf_config try = *c;
+    for (try.position_table = TF_TABLE_DIALECT; try.position_table <= TF_TABLE_HALVES;
+         try.position_table++)
+        for (try.position_offset = 0; try.position_offset <= 2; try.position_offset++)
+            if (has_table(&try, x, rows)) {
+                *c = try;
+                return true;
+            }
+    return false;
+}
+
+static bool same(const struct tf_tensor *a, const struct tf_tensor *b)
+{
+    return a->data == b->data || (a->dtype == b->dtype && a->bytes == b->bytes &&
+                                  memcmp(a->data, b->data, a->bytes) == 0);
+}
+
+int tf_positions_recognise(struct tf_config *c, const struct tf_tensor *encoder,
+                           const struct tf_tensor *decoder, enum tf_stored_positions positions,
+                           struct tf_err *err)
+{
+    if (encoder == NULL || decoder == NULL)
+        return tf_fail(err, "a table of positions for one stack only");
+    if (decoder->rank != 2 || decoder->dims[1] != (uint64_t)c->d_model)
+        return tf_fail(err, "tensor '%s': not a table of positions", decoder->name);
+    float *x = tf_try_alloc((decoder->bytes / tf_dtype_size(decoder->dtype) + 1) * sizeof *x, err);
+    if (x == NULL)
+        return -1;
+    const int rc = tf_tensor_floats(x, decoder, err);
+    const size_t rows = decoder->dims[0] < CHECKED_ROWS ? decoder->dims[0] : CHECKED_ROWS;
+    if (rc == 0 && (!same(encoder, decoder) || !recognise(c, x, rows))) {
+        c->positions = TF_POS_LEARNED;
+        c->max_positions = (int64_t)decoder->dims[0];
+    }
+    free(x);
+    if (rc == 0 && c->position_table == TF_TABLE_HALVES && positions != TF_STORED_HALVES) {
+        c->position_table = TF_TABLE_DIALECT; /* t2t */
+        c->norm_eps = 1e-6;
+    }
+    return rc;
+}
+
+struct tf_tensor tf_positions_table(const struct tf_config *c, size_t rows, struct tf_arena *a)
+{
+    const size_t D = (size_t)c->d_model, bytes = rows * D * sizeof(float);
+    float *pe = tf_arena_alloc(a, bytes);
+    tf_sinusoids(pe, rows, c);
+    return (struct tf_tensor){
+        .dtype = TF_F32, .rank = 2, .dims = {rows, D}, .data = pe, .bytes = bytes};
+}

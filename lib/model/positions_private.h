@@ -1,0 +1,27 @@
+/* positions_private.h - which table of positions is stored in another program's model. */
+#ifndef TF_MODEL_POSITIONS_PRIVATE_H
+#define TF_MODEL_POSITIONS_PRIVATE_H
+
+#include "model/config.h"
+#include "stream/model.h"
+
+/* Which function a model computes that came from Marian by way of transformers or CTranslate2. They
+ * add another table of positions than Marian, with which these models were trained, and another
+ * epsilon: a model is exactly Marian's (T2T, the default), or exactly what those programs compute
+ * (HALVES), for one that was trained or tuned there. */
+enum tf_stored_positions {
+    TF_STORED_AUTO,
+    TF_STORED_T2T,
+    TF_STORED_HALVES
+}; /* tf_stored_position_words */
+
+/* Set position_table and position_offset of *c, whose dialect is t2t, and norm_eps for a table
+ * `halves` that becomes t2t, from the tables [rows, D] of the stacks. One that is none of ours becomes a learned one. Errors: not a
+ * table for each stack; one that is not [rows, d_model]. */
+int tf_positions_recognise(struct tf_config *c, const struct tf_tensor *encoder,
+                           const struct tf_tensor *decoder, enum tf_stored_positions positions,
+                           struct tf_err *err) TF_MUST_CHECK;
+/* The table [rows, D] of a configuration with sinusoids, f32 in the arena. */
+struct tf_tensor tf_positions_table(const struct tf_config *c, size_t rows, struct tf_arena *a);
+
+#endif

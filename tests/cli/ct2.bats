@@ -1,0 +1,166 @@
+#!/usr/bin/env bats
+# tf-convert: models of CTranslate2, which ct2.py writes and reads without our code.
+bats_require_minimum_version 1.5.0
+load helper
+
+setup_file() {
+    export TEXT=$BATS_FILE_TMPDIR/text VOCAB=$BATS_FILE_TMPDIR/vocab PIECES=$BATS_FILE_TMPDIR/pieces
+    for i in {1..30}; do echo "line $i of a text with words $((i * 37 % 11)) and $((i * 7))"; done >"$TEXT"
+    tf-tokenize --train --vocab-size 60 --character-coverage 1 -o "$VOCAB" "$TEXT"
+    tf-tokenize --export-vocab -m "$VOCAB" | cut -f 1 >"$PIECES"
+}
+
+prepare() { need "$TF_PYTHON"; }
+
+# [KEY=VALUE...]: the directory d and m.npz
+make() {
+    rm -rf d m.npz
+    mkdir d
+    "$TF_PYTHON" "$TOP/tests/cli/ct2.py" make d m.npz "$PIECES" "$@"
+    cp "$VOCAB" d/source.spm
+}
+
+fingerprint() { tf-info "$1" | grep '^model'; }
+
+@test "a directory is the model that was put into it, in each version and variant" {
+    for variant in '' version=2 version=3 version=4 quant=int8 quant=int16 quant=f16 \
+        'quant=int8 version=2' tie=decoder 'tie=none quant=int8' 'activation=swish bias=false' \
+        'pre_norm=true positions=paper' 'positions=t2t offset=2' positions=absent \
+        positions=learned 'start=zero positions=halves'; do
+        # shellcheck disable=SC2086
+        make $variant
+        tf-convert m.npz --vocab "$VOCAB" -o m.tfm
+        t 0 tf-convert d -o d.tfm
+        [ "$(fingerprint d.tfm)" = "$(fingerprint m.tfm)" ] || { echo "$variant"; return 1; }
+    done
+    expect_contains "$stderr" "d/model.bin: CTranslate2, 2 + 2 layers of width 16, relu"
+    expect_contains "$stderr" "--positions halves is what it computes there"
+    tf-convert d --positions halves -o h.tfm
+    tf-info h.tfm | grep -Eq '^  position_table +halves$'
+}
+
+@test "what is written is what CTranslate2 reads, and comes back" {
+    for variant in '' quant=f16 tie=decoder 'tie=none activation=swish bias=false' \
+        'pre_norm=true positions=paper' 'positions=t2t offset=2' positions=learned; do
+        # shellcheck disable=SC2086
+        make $variant
+        tf-convert d -o m.tfm
+        tf-convert m.tfm --to npz -o n.npz
+        rm -rf x
+        t 0 tf-convert m.tfm --to ctranslate2 -o x
+        "$TF_PYTHON" "$TOP/tests/cli/ct2.py" check x n.npz
+        diff <(jq -r '.[]' x/shared_vocabulary.json) "$PIECES"
+        tf-convert x -o back.tfm
+        [ "$(fingerprint back.tfm)" = "$(fingerprint m.tfm)" ] || { echo "$variant"; return 1; }
+    done
+}
+
+@test "sources with ids of their own, of text that another program has split" {
+    local own=50
+    printf '%s\n' '<pad>' '<unk>' '<s>' '</s>' $(seq 100 170) >words
+    PIECES=words make source=$own tie=none source_eos=false pre_norm=true
+    rm d/source.spm
+    t 0 tf-convert d -o m.tfm
+    expect_contains "$stderr" "its text is tokens between spaces"
+    tf-info m.tfm | grep -Eq "^  source_vocab_size +$own$"
+    echo '100 103 145 999' >s
+    echo '100 170 146' >t
+    tf-tokenize -m m.tfm s >s.tfs
+    tf-tokenize -m m.tfm --target t >t.tfs
+    tf-cbor json s.tfs | grep -q '"ids":\[4,7,49,1\]'
+    tf-cbor json t.tfs | grep -q '"ids":\[4,74,50\]'
+    tf-score -q --text -m m.tfm s.tfs t.tfs | wc -l | grep -qx 1
+    tf-decode -q -m m.tfm s.tfs | tf-tokenize -d -m m.tfm | grep -Eqx '([0-9]+ ?)+'
+    # ids of targets are not ids of sources
+    t 1 tf-decode -q -m m.tfm t.tfs
+    expect_error "vocabulary of 75 ids, but m.tfm has $own"
+    rm -rf x
+    tf-convert m.tfm --to ctranslate2 -o x
+    tf-convert x -o back.tfm
+    [ "$(fingerprint back.tfm)" = "$(fingerprint m.tfm)" ]
+    t 1 tf-convert m.tfm --to hf -o y
+    expect_error "hf has no final_norm, source_vocab_size, source_eos false"
+    tf-batch s.tfs t.tfs 2>err >/dev/null && return 1
+    grep -q "vocabulary of 75 ids, but 50 in an earlier header" err
+}
+
+@test "a package: the model in a folder, its segmenter beside it" {
+    make
+    mkdir -p p
+    mv d p/model
+    rm p/model/source.spm
+    echo '{"from_code": "en"}' >p/metadata.json
+    cp "$VOCAB" p/sentencepiece.model
+    tf-convert p -o p.tfm
+    tf-convert m.npz --vocab "$VOCAB" -o m.tfm
+    [ "$(fingerprint p.tfm)" = "$(fingerprint m.tfm)" ]
+    tf-tokenize -m p.tfm "$TEXT" | tf-tokenize -d -m p.tfm | diff - "$TEXT"
+}
+
+# WANT PYTHON: with that done to model.bin (b), or to its variables (v)
+damaged() {
+    "$TF_PYTHON" - "$2" <<'PY'
+import sys
+b = bytearray(open("d/model.bin", "rb").read())
+exec(sys.argv[1])
+open("x/model.bin", "wb").write(b)
+PY
+    t 1 tf-convert x -o x.tfm
+    expect_error "$1"
+    [ ! -e x.tfm ]
+}
+
+@test "a damaged or unsupported model is refused, and nothing is written" {
+    make quant=int8
+    cp -r d x
+    damaged 'TransformerDecoderSpe, not a Transformer of encoder and decoder' \
+        'b = b[:4] + b"\x16\0TransformerDecoderSpe\0" + b[22:]'
+    damaged 'variables in the' 'b[26:30] = b"\xff\xff\xff\xff"'
+    damaged 'alias 3: of no variable' 'b[-10:-5] = b"other"'
+    damaged '5 bytes after the end' 'b += bytes(5)'
+    damaged "encoder/num_heads: 5, but decoder/num_heads: 4" \
+        'i = b.index(b"encoder/num_heads"); b[i + 24] = 5'
+    damaged "settings that are not supported: encoder/alibi: 1" \
+        'i = b.index(b"encoder/alibi"); b[i + 20] = 1'
+    damaged "activation: 3, which is neither relu nor swish" \
+        'for s in b"encoder", b"decoder":
+    i = b.index(s + b"/activation"); b[i + 25] = 3'
+    damaged "encoder/layer_0/self_attention/linear_0/weight_scale: not the scales of" \
+        'i = b.index(b"encoder/layer_0/self_attention/linear_0/weight_scale") + 53
+b[i + 1] = 47; b[i + 6] = 188; del b[i + 10:i + 14]'
+    for n in 5 22 29 40 100 5000; do
+        damaged 'x/model.bin: ' "del b[$n:]"
+    done
+    rm x/shared_vocabulary.json
+    t 1 tf-convert x -o x.tfm
+    cp d/model.bin .
+    t 2 tf-convert model.bin -o x.tfm
+    expect_error "model.bin: a model of CTranslate2: name its directory"
+    head -40 "$PIECES" | jq -R -s 'split("\n")[:-1]' >d/shared_vocabulary.json
+    t 1 tf-convert d -o x.tfm
+    expect_error "d/model.bin: 40 tokens of the source, and 56 embeddings"
+}
+
+@test "a directory appears whole or not at all" {
+    make
+    tf-convert d -o m.tfm
+    for to in hf ctranslate2; do
+        t 2 tf-convert m.tfm --to $to
+        expect_error "--to $to: a directory: -o names it"
+        t 1 tf-convert m.tfm --to $to -o d
+        expect_error "d: is there already"
+        mkdir small
+        # the weights do not fit
+        (ulimit -f 8; t 1 tf-convert m.tfm --to $to -o small/x; expect_error "File too large")
+        [ -z "$(ls -A small)" ]
+        rmdir small
+    done
+    t 1 tf-convert m.tfm --to marian -o x
+    expect_error "marian has no start bos, norm_eps other than 1e-6"
+    t 2 tf-convert m.tfm --to marian --dtype f16 -o x
+    expect_error "--dtype f16: Marian's models are f32"
+    tf-convert m.npz -o bare.tfm
+    t 1 tf-convert bare.tfm --to ctranslate2 -o x
+    expect_error "the model carries no vocabulary: --vocab gives it one"
+    [ ! -e x ]
+}
