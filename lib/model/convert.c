@@ -196,6 +196,7 @@ static void release(struct tf_conversion *m)
     tf_params_release(&m->params);
     free(m->v);
     tf_bundle_release(&m->bundle);
+    tf_torch_release(&m->torch);
     tf_model_release(&m->own);
     tf_buf_release(&m->vocab_buf);
     tf_buf_release(&m->vocab_target_buf);

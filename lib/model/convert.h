@@ -18,6 +18,7 @@ enum tf_format {
     TF_FORMAT_CT2,
     TF_FORMAT_MARIAN_BIN, /* only read */
     TF_FORMAT_CT2_BIN,    /* in a directory */
+    TF_FORMAT_TORCH,      /* the same */
 };
 /* of those that are written: "auto", "tfm", ..., "ctranslate2"; NULL at the end */
 extern const char *const tf_format_names[];

@@ -1,10 +1,14 @@
-/* convert_private.h - a model that is being converted, between convert_read.c and convert.c. */
+/* convert_private.h - a model that is being converted, between convert_read.c, which reads ours,
+ * convert_foreign.c, which reads those of other programs, convert.c and export.c. */
 #ifndef TF_MODEL_CONVERT_PRIVATE_H
 #define TF_MODEL_CONVERT_PRIVATE_H
 
 #include "exchange/bundle.h"
+#include "exchange/torch.h"
 #include "model/convert.h"
 #include "model/load.h"
+
+enum { TF_MAX_CONFIG = 1 << 20 /* bytes of a configuration in JSON */ };
 
 struct tf_conversion {
     struct tf_arena arena;
@@ -12,6 +16,7 @@ struct tf_conversion {
     size_t n;
     struct tf_model_file own; /* of a .tfm */
     struct tf_bundle bundle;  /* of another format */
+    struct tf_torch torch;    /* of a file of PyTorch */
     struct tf_header header;
     struct tf_config config;
     struct tf_params params;
@@ -29,6 +34,22 @@ struct tf_conversion {
  * was read, for messages: of a directory the model in it. */
 int tf_conversion_read(struct tf_conversion *m, const char **input,
                        const struct tf_convert_opts *o, struct tf_err *err) TF_MUST_CHECK;
+
+/* Check a vocabulary from another format or --vocab; its hash, if config_name has one. */
+int tf_conversion_check_vocab(const struct tf_conversion *m, const char *name,
+                              const char *config_name, struct tf_err *err) TF_MUST_CHECK;
+
+/* Models of other programs, whose file has been read: their tensors become ours, their vocabularies
+ * SentencePiece models with the ids of the model. name: of the file; config: config.json of its
+ * directory, or NULL; dir: that directory, or NULL. */
+int tf_conversion_read_marian(struct tf_conversion *m, const char *name,
+                              const struct tf_convert_opts *o, struct tf_err *err) TF_MUST_CHECK;
+int tf_conversion_read_hf(struct tf_conversion *m, const char *name, const char *config,
+                          const struct tf_convert_opts *o, struct tf_err *err) TF_MUST_CHECK;
+int tf_conversion_read_ct2(struct tf_conversion *m, const char *name, const char *config,
+                           const struct tf_convert_opts *o, struct tf_err *err) TF_MUST_CHECK;
+int tf_conversion_read_fairseq(struct tf_conversion *m, const char *name, const char *dir,
+                               const struct tf_convert_opts *o, struct tf_err *err) TF_MUST_CHECK;
 
 /* Write a directory that appears complete or not at all: TF_FORMAT_MARIAN, HF or CT2, from m->out.
  * Errors: something is there; what the format cannot express, all of it by name. export.c */

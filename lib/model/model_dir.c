@@ -71,6 +71,16 @@ static size_t matching(const struct dir *d, const char *pattern, const char **pa
     return n;
 }
 
+static int one_of(const struct dir *d, const char *pattern, const char **path, struct tf_err *err)
+{
+    const char *found = NULL;
+    const size_t n = matching(d, pattern, &found);
+    if (n > 1 && *path == NULL)
+        return tf_fail(err, "%s: %zu files %s: name one of them, and --vocab", d->path, n, pattern);
+    *path = *path != NULL ? *path : found;
+    return 0;
+}
+
 static bool ends_with(const char *path, const char *end)
 {
     const size_t n = strlen(path), k = strlen(end);
@@ -133,21 +143,37 @@ static int read_package(struct dir *d, struct tf_model_dir *m, struct tf_err *er
                           : tf_fail(err, "%s: no model of CTranslate2", inner.path);
 }
 
+/* ---- fairseq ---- */
+
+static bool is_fairseq(const struct dir *d)
+{
+    const char *path;
+    return matching(d, "dict.*.txt", &path) > 0 && matching(d, "*.pt", &path) > 0;
+}
+
+static int read_fairseq(const struct dir *d, struct tf_model_dir *m, struct tf_err *err)
+{
+    static const char *const names[] = {"model.pt", "checkpoint_best.pt"};
+    for (size_t i = 0; i < 2 && m->weights == NULL; i++)
+        m->weights = has(d, names[i]);
+    m->fairseq = d->path;
+    find_segmenters(d, m);
+    return one_of(d, "*.pt", &m->weights, err);
+}
+
 /* ---- transformers ---- */
 
 static int read_hf(const struct dir *d, struct tf_model_dir *m, struct tf_err *err)
 {
     m->config = has(d, "config.json");
     m->weights = has(d, "model.safetensors");
+    if (m->weights == NULL)
+        m->weights = has(d, "pytorch_model.bin");
     m->vocab = has(d, "source.spm");
     m->vocab_target = has(d, "target.spm");
     m->pieces = has(d, "vocab.json");
     if (m->weights == NULL)
-        return tf_fail(err, "%s: no model.safetensors%s", d->path,
-                       has(d, "pytorch_model.bin") != NULL
-                           ? " (pytorch_model.bin is not read: save_pretrained() of transformers "
-                             "writes the other)"
-                           : "");
+        return tf_fail(err, "%s: no model.safetensors or pytorch_model.bin", d->path);
     if (m->vocab == NULL || m->pieces == NULL)
         return tf_fail(err, "%s: no %s", d->path, m->vocab == NULL ? "source.spm" : "vocab.json");
     if (has(d, "target_vocab.json") != NULL)
@@ -198,16 +224,6 @@ static int read_settings(const struct dir *d, struct tf_model_dir *m, const char
     return 0;
 }
 
-static int one_of(const struct dir *d, const char *pattern, const char **path, struct tf_err *err)
-{
-    const char *found = NULL;
-    const size_t n = matching(d, pattern, &found);
-    if (n > 1 && *path == NULL)
-        return tf_fail(err, "%s: %zu files %s: name one of them, and --vocab", d->path, n, pattern);
-    *path = *path != NULL ? *path : found;
-    return 0;
-}
-
 static int read_marian(const struct dir *d, struct tf_model_dir *m, struct tf_err *err)
 {
     const char *settings = has(d, "decoder.yml");
@@ -243,6 +259,7 @@ int tf_model_dir_read(struct tf_model_dir *m, struct tf_arena *a, const char *pa
         return -1;
     const int rc = is_ct2(&d)                         ? read_ct2(&d, m, err)
                    : has(&d, "metadata.json") != NULL ? read_package(&d, m, err)
+                   : is_fairseq(&d)                   ? read_fairseq(&d, m, err)
                    : has(&d, "config.json") != NULL   ? read_hf(&d, m, err)
                                                       : read_marian(&d, m, err);
     if (m->vocab_target != NULL && m->vocab != NULL && strcmp(m->vocab, m->vocab_target) == 0)

@@ -15,13 +15,17 @@ struct tf_model_dir {
     const char *vocab, *vocab_target; /* SentencePiece models; NULL: the source's */
     const char *pieces;               /* the ids of both, if they are not those of vocab */
     const char *pieces_target;        /* those of targets, if they differ */
+    const char *fairseq;              /* the directory, if it has dictionaries of fairseq */
     bool needs_pieces;                /* whatever the SentencePiece models are */
 };
 
 /* CTranslate2: model.bin, config.json if there is one, shared_vocabulary or source_vocabulary and
  * target_vocabulary (.json or .txt), and SentencePiece models beside them or, as in the packages of
  * Argos, in the directory that has the model in its folder "model".
- * transformers: config.json, model.safetensors, source.spm, target.spm, vocab.json.
+ * fairseq: model.pt, checkpoint_best.pt or the only .pt, dict.LANG.txt, and a SentencePiece model
+ * if text is split by one.
+ * transformers: config.json, model.safetensors or pytorch_model.bin, source.spm, target.spm,
+ * vocab.json.
  * Marian (OPUS-MT, Firefox, Bergamot): the model and the vocabularies that decoder.yml or
  * config*.yml names, or the only .npz or .bin and the .spm files; where the vocabularies are lists
  * (.yml), source.spm and target.spm beside them. Texts are in the arena. Errors say what is

@@ -16,8 +16,8 @@ enum tf_stored_positions {
 }; /* tf_stored_position_words */
 
 /* Set position_table and position_offset of *c, whose dialect is t2t, and norm_eps for a table
- * `halves` that becomes t2t, from the tables [rows, D] of the stacks. One that is none of ours becomes a learned one. Errors: not a
- * table for each stack; one that is not [rows, d_model]. */
+ * `halves` that becomes t2t, from the tables [rows, D] of the stacks. One that is none of ours
+ * becomes a learned one. Errors: not a table for each stack; one that is not [rows, d_model]. */
 int tf_positions_recognise(struct tf_config *c, const struct tf_tensor *encoder,
                            const struct tf_tensor *decoder, enum tf_stored_positions positions,
                            struct tf_err *err) TF_MUST_CHECK;

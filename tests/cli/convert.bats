@@ -309,9 +309,9 @@ PY
     expect_error "1 bytes after the last tensor"
     # An impossible length is refused before anything else is read.
     sh_t 1 "{ printf '\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\x00{'; yes 2>/dev/null; } | tf-convert"
-    expect_error "stdin: not a model of tf-tools, safetensors, npz, Marian or CTranslate2"
+    expect_error "stdin: not a model of tf-tools, safetensors, npz, Marian, CTranslate2 or PyTorch"
     t 1 tf-convert "$LINES_TXT"
-    expect_error "not a model of tf-tools, safetensors, npz, Marian or CTranslate2"
+    expect_error "not a model of tf-tools, safetensors, npz, Marian, CTranslate2 or PyTorch"
     t 1 tf-convert "$LINES_TFS"
     t 2 tf-convert --to onnx "$MODEL"
     t 2 tf-convert --config - -

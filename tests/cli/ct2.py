@@ -275,7 +275,8 @@ def check(path, npz):
     assert said["add_source_eos"] == config.get("source_eos", True)
 
 
-if sys.argv[1] == "make":
-    make(*sys.argv[2:5], sys.argv[5:])
-else:
-    check(*sys.argv[2:])
+if __name__ == "__main__":
+    if sys.argv[1] == "make":
+        make(*sys.argv[2:5], sys.argv[5:])
+    else:
+        check(*sys.argv[2:])

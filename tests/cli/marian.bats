@@ -74,7 +74,7 @@ PY
 
 @test "a damaged or unsupported binary model is refused by the item" {
     make m.bin
-    damaged m.bin 'x.bin: not a model of tf-tools, safetensors, npz, Marian or CTranslate2' 'b[0] = 2'
+    damaged m.bin 'x.bin: not a model of tf-tools, safetensors, npz, Marian, CTranslate2 or PyTorch' 'b[0] = 2'
     damaged m.bin 'x.bin: the file ends in its table of 65536 items' 'b[8:11] = b"\0\0\1"'
     damaged m.bin 'x.bin: the file ends in its table of' 'del b[100:]'
     damaged m.bin 'x.bin: item 1: not a name' 'b[16] = 200'
@@ -292,9 +292,9 @@ fingerprint() { tf-info "$1" | grep '^model'; }
     rm dir/vocab.json
     t 1 tf-convert dir -o m.tfm
     expect_error "dir: no vocab.json"
-    mv dir/model.safetensors dir/pytorch_model.bin
+    rm dir/model.safetensors
     t 1 tf-convert dir -o m.tfm
-    expect_error "dir: no model.safetensors (pytorch_model.bin is not read"
+    expect_error "dir: no model.safetensors or pytorch_model.bin"
     mkdir empty
     t 1 tf-convert empty -o m.tfm
     expect_error "empty: no model of a format that is known"

@@ -1,0 +1,287 @@
+/* convert_foreign.c - read a model of another program, with its vocabularies. */
+#include "base/hash.h"
+#include "base/log.h"
+#include "model/convert_private.h"
+#include "model/ct2_private.h"
+#include "model/fairseq_private.h"
+#include "model/hf_private.h"
+#include "model/marian_private.h"
+#include "text/sp_check.h"
+#include "text/sp_renumber.h"
+#include "text/vocab_file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a vocabulary and its model ---- */
+
+static int check_target(const struct tf_conversion *m, const char *name, struct tf_err *err)
+{
+    const struct tf_special special = {.pad = m->config.pad,
+                                       .unk = m->header.special.unk,
+                                       .bos = m->config.bos != m->config.eos ? m->config.bos : -1,
+                                       .eos = m->config.eos};
+    return tf_vocab_file_fits(m->vocab_target, m->vocab_target_n, name, m->config.vocab_size,
+                              &special, err);
+}
+
+int tf_conversion_check_vocab(const struct tf_conversion *m, const char *name,
+                              const char *config_name, struct tf_err *err)
+{
+    struct tf_header given = {.has_vocab = true};
+    tf_sha256_of(given.vocab, m->vocab, m->vocab_n);
+    if (tf_same_vocab(&given, name, &m->header, config_name, err) < 0)
+        return -1;
+    const bool own_ids = m->config.source_vocab_size > 0;
+    struct tf_special special = {.pad = m->config.pad,
+                                 .unk = m->header.special.unk,
+                                 .bos = m->config.bos != m->config.eos ? m->config.bos : -1,
+                                 .eos = m->config.eos};
+    if (own_ids)
+        special = (struct tf_special){-1, -1, -1, m->config.source_eos ? m->config.eos : -1};
+    if (tf_vocab_file_fits(m->vocab, m->vocab_n, name, tf_config_source_ids(&m->config), &special,
+                           err) != 0)
+        return -1;
+    return own_ids && m->vocab_target != NULL ? check_target(m, name, err) : 0;
+}
+
+/* ---- vocabularies of other programs: segmenters, and perhaps a list of ids for both ---- */
+
+/* Are the pieces of a segmenter those of the list, in its order? */
+static bool has_ids(struct tf_conversion *m, const struct tf_buf *segmenter,
+                    const struct tf_piece_list *list)
+{
+    struct tf_piece_list own;
+    struct tf_err none;
+    if (tf_sp_texts(&m->arena, segmenter->p, segmenter->len, &own.v, &own.n, &none) != 0 ||
+        own.n != list->n)
+        return false;
+    for (size_t i = 0; i < own.n; i++)
+        if (own.v[i] == NULL || strcmp(own.v[i], list->v[i]) != 0)
+            return false;
+    return true;
+}
+
+/* *to = the segmenter at a path, with the ids of the list if there is one. No path: one of words.
+ */
+static int read_segmenter(struct tf_conversion *m, struct tf_buf *to, const char *path,
+                          const struct tf_piece_list *list, const char *pieces, struct tf_err *err)
+{
+    char *bytes;
+    size_t n;
+    if (path == NULL)
+        return tf_sp_words(to, list->v, list->n, err) != 0 ? tf_context(err, "%s", pieces) : 0;
+    if (tf_vocab_file_read(&bytes, &n, path, err) != 0)
+        return -1;
+    tf_buf_add(to, bytes, n);
+    free(bytes);
+    if (list->n == 0 || has_ids(m, to, list))
+        return 0;
+    struct tf_buf with_ids = {0};
+    const int rc = tf_sp_renumber(&with_ids, to->p, to->len, list->v, list->n, err);
+    tf_buf_release(to);
+    *to = with_ids;
+    return rc == 0 ? 0 : tf_context(err, "%s, %s", path, pieces);
+}
+
+/* The segmenters with the ids of lists, for sources and targets. */
+static int use_segmenters(struct tf_conversion *m, const struct tf_convert_opts *o,
+                          const struct tf_piece_list list[2], struct tf_err *err)
+{
+    if (read_segmenter(m, &m->vocab_buf, o->vocab, &list[0], o->pieces, err) != 0)
+        return -1;
+    m->vocab = (const uint8_t *)m->vocab_buf.p;
+    m->vocab_n = m->vocab_buf.len;
+    const bool same_ids = list[0].v == list[1].v;
+    if (o->vocab_target == NULL && same_ids)
+        return 0;
+    if (read_segmenter(m, &m->vocab_target_buf,
+                       o->vocab_target != NULL ? o->vocab_target : o->vocab, &list[1],
+                       same_ids ? o->pieces : o->pieces_target, err) != 0)
+        return -1;
+    if (m->vocab_target_buf.len == m->vocab_n &&
+        memcmp(m->vocab_target_buf.p, m->vocab, m->vocab_n) == 0)
+        return 0;
+    m->vocab_target = (const uint8_t *)m->vocab_target_buf.p;
+    m->vocab_target_n = m->vocab_target_buf.len;
+    return 0;
+}
+
+/* most: pieces beyond these ids are left out: that of a padding id which the model has not. */
+static int read_segmenters(struct tf_conversion *m, const struct tf_convert_opts *o, int64_t most,
+                           struct tf_err *err)
+{
+    struct tf_piece_list list[2] = {{0}, {0}};
+    if (o->pieces != NULL && tf_piece_list_read(&list[0], &m->arena, o->pieces, err) != 0)
+        return -1;
+    if (most > 0 && list[0].n == (size_t)most + 1)
+        list[0].n--;
+    list[1] = list[0];
+    return use_segmenters(m, o, list, err);
+}
+
+static void say_what(const char *name, const char *program, const struct tf_config *c)
+{
+    tf_note("%s: %s, %lld + %lld layers of width %lld, %s; decode with --normalize 1", name,
+            program, (long long)c->encoder_layers, (long long)c->decoder_layers,
+            (long long)c->d_model, tf_activations[c->activation]);
+}
+
+static void say_words(const char *name, const struct tf_convert_opts *o)
+{
+    if (o->vocab == NULL)
+        tf_note("%s: no SentencePiece model: its text is tokens between spaces, as another program "
+                "splits it",
+                name);
+}
+
+static void say_positions(const char *name)
+{
+    tf_note("%s: computes what Marian computes; for a model that was trained or tuned in "
+            "transformers, --positions halves is what it computes there",
+            name);
+}
+
+/* A model of Marian has no vocabulary in its file. */
+int tf_conversion_read_marian(struct tf_conversion *m, const char *name,
+                              const struct tf_convert_opts *o, struct tf_err *err)
+{
+    if (o->config != NULL)
+        return tf_fail_status(err, TF_USAGE, "--config: %s has the settings of Marian", name);
+    if (o->vocab == NULL)
+        return tf_fail_status(err, TF_USAGE,
+                              "%s: a model of Marian: --vocab with its SentencePiece model is "
+                              "needed",
+                              name);
+    if (read_segmenters(m, o, 0, err) != 0)
+        return -1;
+    const struct tf_marian_vocab vocab[2] = {{m->vocab, m->vocab_n},
+                                             {m->vocab_target, m->vocab_target_n}};
+    if (tf_marian_import(&m->bundle, &m->config, &m->header.special.unk, vocab,
+                         m->vocab_target != NULL && o->pieces == NULL, err) != 0)
+        return tf_context(err, "%s", name);
+    say_what(name, "Marian", &m->config);
+    return tf_conversion_check_vocab(m, o->vocab, name, err);
+}
+
+int tf_conversion_read_hf(struct tf_conversion *m, const char *name, const char *hf_config,
+                          const struct tf_convert_opts *o, struct tf_err *err)
+{
+    char *json;
+    size_t n;
+    if (tf_read_file(&json, &n, hf_config, TF_MAX_CONFIG, err) != 0)
+        return -1;
+    const int rc = tf_hf_import(&m->bundle, &m->config, json, n, o->positions, err);
+    free(json);
+    if (rc != 0)
+        return tf_context(err, "%s", name);
+    if (read_segmenters(m, o, m->config.vocab_size, err) != 0)
+        return -1;
+    m->header.special.unk = tf_sp_id(m->vocab, m->vocab_n, "<unk>");
+    if (m->config.start == TF_START_ZERO) { /* pieces of these names may be there, as in Marian */
+        m->config.bos = tf_sp_id(m->vocab, m->vocab_n, "<s>");
+        m->config.pad = tf_sp_id(m->vocab, m->vocab_n, "<pad>");
+    }
+    say_what(name, "MarianMT", &m->config);
+    if (m->config.position_table == TF_TABLE_DIALECT && o->positions == TF_STORED_AUTO)
+        say_positions(name);
+    return tf_conversion_check_vocab(m, o->vocab, name, err);
+}
+
+static int import_ct2(struct tf_conversion *m, const char *name, const char *config,
+                      const struct tf_convert_opts *o, struct tf_piece_list lists[2],
+                      struct tf_err *err)
+{
+    char *json = NULL;
+    size_t n = 0;
+    if (config != NULL && tf_read_file(&json, &n, config, TF_MAX_CONFIG, err) != 0)
+        return -1;
+    const int rc = tf_ct2_import(&m->bundle, &m->config, &m->header.special.unk, json, n, lists,
+                                 o->positions, err);
+    free(json);
+    return rc != 0 ? tf_context(err, "%s", name) : 0;
+}
+
+int tf_conversion_read_ct2(struct tf_conversion *m, const char *name, const char *config,
+                           const struct tf_convert_opts *o, struct tf_err *err)
+{
+    struct tf_piece_list lists[2];
+    if (o->pieces == NULL)
+        return tf_fail_status(err, TF_USAGE, "%s: a model of CTranslate2: name its directory",
+                              name);
+    if (tf_piece_list_read(&lists[0], &m->arena, o->pieces, err) != 0)
+        return -1;
+    lists[1] = lists[0];
+    if (o->pieces_target != NULL &&
+        tf_piece_list_read(&lists[1], &m->arena, o->pieces_target, err) != 0)
+        return -1;
+    if (import_ct2(m, name, config, o, lists, err) != 0 || use_segmenters(m, o, lists, err) != 0)
+        return -1;
+    say_what(name, "CTranslate2", &m->config);
+    say_words(name, o);
+    if (m->config.start == TF_START_ZERO && o->positions == TF_STORED_AUTO)
+        say_positions(name);
+    return tf_conversion_check_vocab(m, o->pieces, name, err);
+}
+
+/* ---- fairseq ---- */
+
+static int read_dictionary(struct tf_conversion *m, struct tf_piece_list *list, const char *dir,
+                           const char *lang, int64_t size, struct tf_err *err)
+{
+    const size_t n = strlen(dir) + strlen(lang) + sizeof "/dict..txt";
+    char *path = tf_arena_alloc(&m->arena, n);
+    snprintf(path, n, "%s/dict.%s.txt", dir, lang);
+    if (tf_fairseq_dictionary(list, &m->arena, path, err) != 0)
+        return -1;
+    return list->n == (uint64_t)size ? 0
+                                     : tf_fail(err, "%s: %zu tokens, and %lld embeddings", path,
+                                               list->n, (long long)size);
+}
+
+static bool equal(const struct tf_piece_list *a, const struct tf_piece_list *b)
+{
+    for (size_t i = 0; i < a->n && a->n == b->n; i++)
+        if (strcmp(a->v[i], b->v[i]) != 0)
+            return false;
+    return a->n == b->n;
+}
+
+static int read_dictionaries(struct tf_conversion *m, struct tf_piece_list lists[2],
+                             const char *dir, const struct tf_fairseq_langs *langs,
+                             struct tf_err *err)
+{
+    struct tf_config *c = &m->config;
+    if (read_dictionary(m, &lists[0], dir, langs->source, tf_config_source_ids(c), err) != 0 ||
+        read_dictionary(m, &lists[1], dir, langs->target, c->vocab_size, err) != 0)
+        return -1;
+    if (equal(&lists[0], &lists[1])) {
+        lists[1] = lists[0];
+        c->source_vocab_size = 0;
+    } else if (c->tie == TF_TIE_ALL) {
+        return tf_fail(err, "%s: one matrix of embeddings, and two dictionaries", dir);
+    }
+    return 0;
+}
+
+int tf_conversion_read_fairseq(struct tf_conversion *m, const char *name, const char *dir,
+                               const struct tf_convert_opts *o, struct tf_err *err)
+{
+    struct tf_piece_list lists[2];
+    struct tf_fairseq_langs langs;
+    if (dir == NULL)
+        return tf_fail_status(err, TF_USAGE, "%s: a model of fairseq: name its directory", name);
+    if (tf_fairseq_import(&m->bundle, &m->config, &langs, &m->torch, err) != 0)
+        return tf_context(err, "%s", name);
+    if (langs.source == NULL || langs.target == NULL)
+        return tf_fail(err, "%s: no source_lang and target_lang", name);
+    if (read_dictionaries(m, lists, dir, &langs, err) != 0 || use_segmenters(m, o, lists, err) != 0)
+        return -1;
+    m->header.special.unk = tf_piece_list_id(&lists[1], "<unk>");
+    (void)(tf_lang_set(m->header.lang, langs.source) &&
+           tf_lang_set(m->header.target_lang, langs.target));
+    say_what(name, "fairseq", &m->config);
+    say_words(name, o);
+    return tf_conversion_check_vocab(m, dir, name, err);
+}

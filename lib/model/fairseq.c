@@ -1,0 +1,297 @@
+/* fairseq.c - see fairseq_private.h. */
+#include "model/fairseq_private.h"
+#include "base/buf.h"
+#include "base/input.h"
+#include "model/names_private.h"
+#include "stream/model.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BOS, PAD, EOS, UNK, SPECIALS };
+
+struct import {
+    struct tf_bundle *b;
+    const struct tf_py *args;
+    struct tf_config c;
+    struct tf_buf refused;
+};
+
+static const struct tf_tensor *find(const struct import *m, const char *name)
+{
+    for (size_t i = 0; i < m->b->n; i++)
+        if (strcmp(m->b->tensors[i].name, name) == 0)
+            return &m->b->tensors[i];
+    return NULL;
+}
+
+/* ---- arguments ---- */
+
+/* Of old checkpoints, or of newer ones, where they are those of the model. */
+static const struct tf_py *arguments(const struct tf_torch *t)
+{
+    const struct tf_py *args = tf_torch_dict(t->root, "args");
+    return args != NULL ? args : tf_torch_dict(tf_torch_dict(t->root, "cfg"), "model");
+}
+
+bool tf_fairseq_is(const struct tf_torch *t)
+{
+    return tf_torch_dict(t->root, "model") != NULL && arguments(t) != NULL;
+}
+
+static void refuse(struct import *m, const char *key, const char *value)
+{
+    tf_buf_printf(&m->refused, "%s%s: %s", m->refused.len > 0 ? ", " : "", key, value);
+}
+
+/* Flags that change the function, and that we do not compute. */
+static const char *const off[] = {
+    "encoder_learned_pos",   "decoder_learned_pos",   "no_token_positional_embeddings",
+    "no_scale_embedding",    "layernorm_embedding",   "no_cross_attention",
+    "cross_self_attention",  "char_inputs",           "adaptive_input",
+    "no_decoder_final_norm", "tie_adaptive_weights",  "base_layers",
+    "scale_attn",            "scale_fc",              "scale_heads",
+    "scale_resids",          "normformer"};
+
+static void check_flags(struct import *m)
+{
+    for (size_t i = 0; i < sizeof off / sizeof *off; i++)
+        if (tf_torch_int(m->args, off[i], 0) != 0)
+            refuse(m, off[i], "true");
+    const char *arch = tf_torch_text(m->args, "arch", "transformer");
+    if (strncmp(arch, "transformer", 11) != 0 || strncmp(arch, "transformer_lm", 14) == 0)
+        refuse(m, "arch", arch);
+    const char *activation = tf_torch_text(m->args, "activation_fn", "relu");
+    if (strcmp(activation, "relu") != 0 && strcmp(activation, "swish") != 0)
+        refuse(m, "activation_fn", activation);
+    m->c.activation =
+        strcmp(activation, "relu") == 0 ? TF_ACTIVATION_RELU : TF_ACTIVATION_SWISH;
+}
+
+/* The same number for both stacks. */
+static int64_t both(struct import *m, const char *what)
+{
+    char key[64], other[64], value[32];
+    snprintf(key, sizeof key, "encoder_%s", what);
+    snprintf(other, sizeof other, "decoder_%s", what);
+    const int64_t x = tf_torch_int(m->args, key, 0), y = tf_torch_int(m->args, other, x);
+    snprintf(value, sizeof value, "%" PRId64, y);
+    if (x != y)
+        refuse(m, other, value);
+    return x;
+}
+
+static bool same(const struct tf_tensor *a, const struct tf_tensor *b)
+{
+    return a->data == b->data || (a->dtype == b->dtype && a->bytes == b->bytes &&
+                                  memcmp(a->data, b->data, a->bytes) == 0);
+}
+
+static int read_tying(struct import *m, struct tf_err *err)
+{
+    struct tf_config *c = &m->c;
+    const struct tf_tensor *source = find(m, "encoder.embed_tokens.weight"),
+                           *target = find(m, "decoder.embed_tokens.weight"),
+                           *project = find(m, "decoder.output_projection.weight");
+    if (project == NULL)
+        project = find(m, "decoder.embed_out");
+    if (source == NULL || target == NULL || source->rank != 2 || target->rank != 2)
+        return tf_fail(err, "no matrices of embeddings");
+    const bool tied = project == NULL || same(target, project);
+    c->tie = !tied ? TF_TIE_NONE : same(source, target) ? TF_TIE_ALL : TF_TIE_DECODER;
+    c->vocab_size = (int64_t)target->dims[0];
+    c->source_vocab_size = c->tie == TF_TIE_ALL ? 0 : (int64_t)source->dims[0];
+    return 0;
+}
+
+static int read_settings(struct import *m, struct tf_err *err)
+{
+    struct tf_config *c = &m->c;
+    check_flags(m);
+    c->d_model = both(m, "embed_dim");
+    c->d_ff = both(m, "ffn_embed_dim");
+    c->heads = both(m, "attention_heads");
+    c->pre_norm = both(m, "normalize_before") != 0;
+    c->encoder_layers = tf_torch_int(m->args, "encoder_layers", 0);
+    c->decoder_layers = tf_torch_int(m->args, "decoder_layers", 0);
+    c->final_norm = find(m, "decoder.layer_norm.weight") != NULL;
+    if (m->refused.len > 0)
+        return tf_fail(err, "settings that are not supported: %.*s", (int)m->refused.len,
+                       m->refused.p);
+    if (c->heads < 1 || c->d_model % c->heads != 0)
+        return tf_fail(err, "encoder_embed_dim %" PRId64 ": not a multiple of %" PRId64 " heads",
+                       c->d_model, c->heads);
+    c->d_k = c->d_v = c->d_model / c->heads;
+    return read_tying(m, err);
+}
+
+/* ---- tensors ---- */
+
+#define LINEAR(ours, theirs) {ours ".w", theirs ".weight"}, {ours ".b", theirs ".bias"}
+#define NORM(ours, theirs) \
+    {ours ".norm.g", theirs "layer_norm.weight"}, {ours ".norm.b", theirs "layer_norm.bias"}
+
+static const struct tf_names_row of_layers[] = {
+    {"self.qkv.w", "self_attn.q_proj.weight self_attn.k_proj.weight self_attn.v_proj.weight"},
+    {"self.qkv.b", "self_attn.q_proj.bias self_attn.k_proj.bias self_attn.v_proj.bias"},
+    LINEAR("self.o", "self_attn.out_proj"),
+    NORM("self", "self_attn_"),
+    LINEAR("cross.q", "encoder_attn.q_proj"),
+    {"cross.kv.w", "encoder_attn.k_proj.weight encoder_attn.v_proj.weight"},
+    {"cross.kv.b", "encoder_attn.k_proj.bias encoder_attn.v_proj.bias"},
+    LINEAR("cross.o", "encoder_attn.out_proj"),
+    NORM("cross", "encoder_attn_"),
+    LINEAR("ff.1", "fc1"),
+    LINEAR("ff.2", "fc2"),
+    NORM("ff", "final_"),
+    {NULL, NULL},
+};
+
+#define PROJECTION "decoder.output_projection.weight decoder.embed_out"
+#define NORMS NORM("enc", "encoder."), NORM("dec", "decoder."), {NULL, NULL}
+
+static const struct tf_names_row of_model[] = {
+    {"embed", "encoder.embed_tokens.weight decoder.embed_tokens.weight " PROJECTION},
+    {"enc.embed", "encoder.embed_tokens.weight"},
+    {"dec.embed", "decoder.embed_tokens.weight " PROJECTION},
+    NORMS,
+};
+static const struct tf_names_row of_untied[] = {
+    {"enc.embed", "encoder.embed_tokens.weight"},
+    {"dec.embed", "decoder.embed_tokens.weight"},
+    {"dec.project", PROJECTION},
+    NORMS,
+};
+
+static void name_of_layer(const struct tf_names *f, char *to, bool decoder, int64_t layer,
+                          const char *word, size_t n)
+{
+    (void)f;
+    snprintf(to, TF_FOREIGN_NAME, "%s.layers.%" PRId64 ".%.*s", decoder ? "decoder" : "encoder",
+             layer, (int)n, word);
+}
+
+/* Numbers that say how the file was written, and tables that are computed. */
+static bool is_extra(const char *name)
+{
+    const char *dot = strchr(name, '.');
+    return dot != NULL && (strcmp(dot, ".version") == 0 ||
+                           strncmp(dot, ".embed_positions.", 17) == 0);
+}
+
+/* Older checkpoints have the three projections of an attention as one matrix: as three, by rows. */
+static void split_fused(struct import *m)
+{
+    static const char fused[] = "in_proj_", letters[] = "qkv";
+    struct tf_tensor *all = tf_arena_zalloc(&m->b->arena, (3 * m->b->n + 1) * sizeof *all);
+    size_t n = 0;
+    for (size_t i = 0; i < m->b->n; i++) {
+        const struct tf_tensor *t = &m->b->tensors[i];
+        const char *at = strstr(t->name, fused);
+        if (at == NULL || t->rank < 1 || t->dims[0] % 3 != 0) {
+            all[n++] = *t;
+            continue;
+        }
+        for (size_t k = 0; k < 3; k++) {
+            char name[2 * TF_MAX_NAME];
+            const int len = snprintf(name, sizeof name, "%.*s%c_proj.%s", (int)(at - t->name),
+                                     t->name, letters[k], at + sizeof fused - 1);
+            all[n] = *t;
+            all[n].name = tf_arena_strndup(&m->b->arena, name, (size_t)len);
+            all[n].dims[0] = t->dims[0] / 3;
+            all[n].bytes = t->bytes / 3;
+            all[n++].data = (const char *)t->data + k * (t->bytes / 3);
+        }
+    }
+    m->b->tensors = all;
+    m->b->n = n;
+}
+
+/* ---- all of it ---- */
+
+static const char *language(struct import *m, const struct tf_torch *t, const char *key)
+{
+    const struct tf_py *task = tf_torch_dict(tf_torch_dict(t->root, "cfg"), "task");
+    const char *lang = tf_torch_text(m->args, key, tf_torch_text(task, key, NULL));
+    return lang != NULL ? tf_arena_strndup(&m->b->arena, lang, strlen(lang)) : NULL;
+}
+
+int tf_fairseq_import(struct tf_bundle *b, struct tf_config *c, struct tf_fairseq_langs *langs,
+                      const struct tf_torch *t, struct tf_err *err)
+{
+    struct import m = {.b = b,
+                       .args = arguments(t),
+                       .c = {.dialect = TF_AS_T2T,
+                             .positions = TF_POS_SIN,
+                             .position_offset = 2,
+                             .start = TF_START_BOS,
+                             .bos = EOS,
+                             .eos = EOS,
+                             .pad = PAD,
+                             .norm_eps = 1e-5,
+                             .attention_bias = true,
+                             .source_eos = true,
+                             .dropout = 0.1, /* for training from it */
+                             .label_smoothing = 0.1,
+                             .initializer = TF_INITIALIZER_SCALED}};
+    int rc = tf_torch_tensors(b, tf_torch_dict(t->root, "model"), err);
+    if (rc == 0)
+        rc = read_settings(&m, err);
+    tf_buf_release(&m.refused);
+    if (rc != 0 || tf_config_check(&m.c, err) != 0)
+        return -1;
+    split_fused(&m);
+    *langs = (struct tf_fairseq_langs){language(&m, t, "source_lang"),
+                                       language(&m, t, "target_lang")};
+    struct tf_params p;
+    const struct tf_names f = {.of_layers = of_layers,
+                               .of_model = m.c.tie == TF_TIE_NONE ? of_untied : of_model,
+                               .of_layer = name_of_layer,
+                               .transposed = true,
+                               .is_extra = is_extra};
+    tf_params_init(&p, &m.c);
+    rc = tf_names_import(&f, b, &m.c, &p, err);
+    tf_params_release(&p);
+    *c = m.c;
+    return rc;
+}
+
+/* ---- dictionaries ---- */
+
+static int read_lines(struct tf_piece_list *list, struct tf_arena *a, char *text, size_t n,
+                      struct tf_err *err)
+{
+    size_t lines = 0;
+    for (size_t i = 0; i < n; i++)
+        lines += text[i] == '\n';
+    const char **v = tf_arena_alloc(a, (lines + SPECIALS + 1) * sizeof *v);
+    v[BOS] = "<s>";
+    v[PAD] = "<pad>";
+    v[EOS] = "</s>";
+    v[UNK] = "<unk>";
+    size_t k = SPECIALS;
+    for (char *p = text, *lf; p < text + n && (lf = memchr(p, '\n', n - (size_t)(p - text))) != NULL;
+         p = lf + 1) {
+        *lf = 0;
+        char *space = strchr(p, ' ');
+        if (space == NULL || space == p || strlen(p) != (size_t)(lf - p))
+            return tf_fail(err, "line %zu: not a token and a count", k - SPECIALS + 1);
+        v[k++] = tf_arena_strndup(a, p, (size_t)(space - p));
+    }
+    *list = (struct tf_piece_list){v, k};
+    return 0;
+}
+
+int tf_fairseq_dictionary(struct tf_piece_list *list, struct tf_arena *a, const char *path,
+                          struct tf_err *err)
+{
+    char *text;
+    size_t n;
+    if (tf_read_file(&text, &n, path, TF_MAX_VOCAB, err) != 0)
+        return -1;
+    const int rc = read_lines(list, a, text, n, err);
+    free(text);
+    return rc == 0 ? 0 : tf_context(err, "%s", path);
+}

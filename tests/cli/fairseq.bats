@@ -1,0 +1,125 @@
+#!/usr/bin/env bats
+# tf-convert: files of PyTorch, which torch_file.py writes: checkpoints of fairseq, models of
+# transformers.
+bats_require_minimum_version 1.5.0
+load helper
+
+prepare() { need "$TF_PYTHON"; }
+
+make() {
+    rm -rf d
+    "$TF_PYTHON" "$TOP/tests/cli/torch_file.py" fairseq d m.npz "$@"
+}
+
+fingerprint() { tf-info "$1" | grep '^model'; }
+
+@test "a checkpoint is the model that was put into it, in each form and variant" {
+    for variant in '' form=legacy fused=true 'form=legacy fused=true tie=decoder' tie=none \
+        'pre_norm=true activation=swish' 'dtype=f16 form=legacy' cfg=true \
+        'source=40 tie=none' 'source=40 tie=decoder form=legacy' extra=code; do
+        # shellcheck disable=SC2086
+        make $variant
+        t 0 tf-convert d -o d.tfm
+        [ ! -e executed ]
+        tf-tokenize --export-vocab -m d.tfm >pieces
+        grep -qxF $'▁w5@@\t0' pieces || grep -qxF $'▁s5\t0' pieces
+        tf-convert --to npz d.tfm -o d.npz
+        "$TF_PYTHON" - "$variant" <<'PY'
+import json, sys
+import numpy as np
+a, b = np.load("d.npz"), np.load("m.npz")
+c, d = (json.loads(x["config"].tobytes()) for x in (a, b))
+for k in "vocab_target", "lang", "target_lang":
+    c.pop(k, None)
+d["output_bias"] = d.get("output_bias", False)
+implied = {"final_norm": d["pre_norm"], "activation": "relu", "output_bias": False, "source_eos": True}
+for x in c, d:
+    for k, v in implied.items():
+        x.setdefault(k, v)
+assert c == d, (c, d)
+names = set(b.files) - {"config"}
+assert names == set(a.files) - {"config", "vocab", "vocab_target"}
+for n in names:
+    assert a[n].dtype == b[n].dtype and np.array_equal(a[n], b[n]), n
+PY
+    done
+    expect_contains "$stderr" "d/model.pt: fairseq, 2 + 2 layers of width 16, relu"
+    tf-info d.tfm | grep -Eq '^lang +en$'
+}
+
+@test "text that is split already translates, and prefixes and ids are those of the dictionary" {
+    make source=40 tie=none
+    tf-convert d -o m.tfm
+    echo 's0 s39 other' | tf-tokenize -m m.tfm | tf-cbor json | grep -q '"ids":\[4,43,3\]'
+    echo 'w0 w1@@ w51' | tf-tokenize -m m.tfm --target | tf-cbor json | grep -q '"ids":\[4,5,55\]'
+    echo 's0 s39' | tf-translate -m m.tfm --max-extra 5 | grep -Eqx '(w[0-9]+(@@)? ?)+'
+    # the model goes on to CTranslate2 and comes back
+    tf-convert m.tfm --to ctranslate2 -o x
+    jq -e '.decoder_start_token == "</s>" and .add_source_eos' x/config.json
+    tf-convert x -o back.tfm
+    [ "$(fingerprint back.tfm)" = "$(fingerprint m.tfm)" ]
+}
+
+# WANT PYTHON: with that done to the bytes b of the file
+damaged() {
+    "$TF_PYTHON" - "$2" <<'PY'
+import sys
+b = bytearray(open("d/model.pt", "rb").read())
+exec(sys.argv[1])
+open("x/model.pt", "wb").write(b)
+PY
+    t 1 tf-convert x -o x.tfm
+    expect_error "$1"
+    [ ! -e x.tfm ]
+}
+
+@test "what is damaged or no model is refused, and nothing of it is run" {
+    make form=legacy
+    cp -r d x
+    for n in 10 20 200 3000; do
+        damaged 'x/model.pt: ' "del b[$n:]"
+    done
+    damaged "the file ends in it" 'del b[-1:]'
+    damaged "pickle: opcode 0x69: not of data" 'b[b.index(b"ccollections"):][:1] = b"i"; i = b.index(b"ccollections"); b[i] = 0x69'
+    damaged "pickle: nothing was remembered" 'i = b.index(b"ccollections"); b[i:i + 2] = b"h\xff"'
+    make extra=not
+    rm -r x
+    cp -r d x
+    damaged "'encoder.layers.0.fc1.weight': not a tensor" ''
+    make activation=gelu
+    cp d/model.pt x/
+    damaged "settings that are not supported: activation_fn: gelu" ''
+    make
+    cp d/model.pt x/
+    damaged "crc" 'i = b.index(b"model/data/3") + 200; b[i] ^= 1'
+    t 2 tf-convert d/model.pt -o x.tfm
+    expect_error "d/model.pt: a model of fairseq: name its directory"
+    sed -i 5d d/dict.en.txt
+    t 1 tf-convert d -o x.tfm
+    expect_error "d/dict.en.txt: 55 tokens, and 56 embeddings"
+    rm d/dict.en.txt
+    t 1 tf-convert d -o x.tfm
+    expect_error "d/dict.en.txt: No such file or directory"
+    echo 'no count' >d/dict.en.txt
+    sed -i 's/ .*//' d/dict.en.txt
+    t 1 tf-convert d -o x.tfm
+    expect_error "d/dict.en.txt: line 1: not a token and a count"
+}
+
+@test "pytorch_model.bin is the same model as model.safetensors" {
+    for i in {1..30}; do echo "line $i of a text with words $((i * 37 % 11)) and $((i * 7))"; done >text
+    tf-tokenize --train --vocab-size 60 --character-coverage 1 -o vocab text
+    "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz "$(tf-tokenize --export-vocab -m vocab | wc -l)"
+    tf-convert m.npz --vocab vocab -o m.tfm
+    tf-convert m.tfm --to hf -o h
+    for form in zip legacy; do
+        rm -rf p
+        mkdir p
+        cp h/*.spm h/*.json p/
+        "$TF_PYTHON" "$TOP/tests/cli/torch_file.py" state h/model.safetensors p/pytorch_model.bin form=$form
+        tf-convert p -o p.tfm
+        [ "$(fingerprint p.tfm)" = "$(fingerprint m.tfm)" ]
+    done
+    t 1 tf-convert p/pytorch_model.bin -o x.tfm
+    expect_error "a file of PyTorch, neither of fairseq nor in a directory of transformers"
+}

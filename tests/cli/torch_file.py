@@ -1,0 +1,213 @@
+#!/usr/bin/python3
+"""Files of PyTorch, without PyTorch and without any of our code.
+
+    torch_file.py fairseq DIR FILE.npz [KEY=VALUE...]   a random model as a directory of fairseq, and
+                                            as an npz of tf-tools
+    torch_file.py state FILE.safetensors FILE [KEY=VALUE...]   its tensors as torch.save writes a dict
+
+Keys: form (zip, legacy), fused (projections in one matrix), tie, pre_norm, activation, dtype (f32,
+f16), source (words of a dictionary of its own), cfg (arguments as newer checkpoints have them),
+extra (what else is in the file). The forms are those of torch/serialization.py; names are those of
+fairseq/models/transformer."""
+import argparse
+import io
+import json
+import os
+import pickle
+import struct
+import sys
+import types
+import zipfile
+from collections import OrderedDict
+
+import numpy as np
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import ct2  # noqa: E402
+
+MAGIC, PROTOCOL = 0x1950A86A20F9469CFC6C, 1001
+
+
+def fake_torch():
+    torch, utils = types.ModuleType("torch"), types.ModuleType("torch._utils")
+    for name in "FloatStorage", "HalfStorage":
+        setattr(torch, name, type(name, (), {"__module__": "torch"}))
+    for name in "_rebuild_tensor_v2", "_rebuild_parameter":
+        def f(*_):
+            raise AssertionError
+        f.__module__, f.__name__, f.__qualname__ = "torch._utils", name, name
+        setattr(utils, name, f)
+    torch._utils = utils
+    sys.modules.update({"torch": torch, "torch._utils": utils})
+    return torch
+
+
+TORCH = fake_torch()
+
+
+class Storage:
+    def __init__(self, x):
+        self.x, self.key = np.ascontiguousarray(x).reshape(-1), None
+
+
+class Tensor:
+    """An array in a storage, which starts after `skip` others; perhaps a parameter."""
+
+    def __init__(self, x, parameter=False, skip=0):
+        self.x, self.parameter, self.skip = np.ascontiguousarray(x), parameter, skip
+        pad = np.zeros(skip, self.x.dtype)
+        self.storage = Storage(np.concatenate([pad, self.x.reshape(-1)]))
+
+    def __reduce__(self):
+        x, strides, step = self.x, [], 1
+        for n in reversed(x.shape):
+            strides.insert(0, step)
+            step *= n
+        args = (self.storage, self.skip, x.shape, tuple(strides), False, OrderedDict())
+        if not self.parameter:
+            return TORCH._utils._rebuild_tensor_v2, args
+        return TORCH._utils._rebuild_parameter, (Tensor(x, False, self.skip), True, OrderedDict())
+
+
+class Pickler(pickle.Pickler):
+    def __init__(self, f, legacy):
+        super().__init__(f, 2)
+        self.legacy, self.storages = legacy, []
+
+    def persistent_id(self, obj):
+        if not isinstance(obj, Storage):
+            return None
+        if obj.key is None:
+            obj.key = str(len(self.storages))
+            self.storages.append(obj)
+        kind = TORCH.HalfStorage if obj.x.dtype == np.float16 else TORCH.FloatStorage
+        return ("storage", kind, obj.key, "cpu", obj.x.size) + ((None,) if self.legacy else ())
+
+
+def save(obj, path, form):
+    f = io.BytesIO()
+    p = Pickler(f, form == "legacy")
+    p.dump(obj)
+    if form == "legacy":
+        with open(path, "wb") as out:
+            for x in MAGIC, PROTOCOL, {"protocol_version": PROTOCOL, "little_endian": True}:
+                pickle.dump(x, out, 2)
+            out.write(f.getvalue())
+            pickle.dump([s.key for s in p.storages], out, 2)
+            for s in p.storages:
+                out.write(struct.pack("<q", s.x.size) + s.x.tobytes())
+        return
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as z:
+        z.writestr("model/data.pkl", f.getvalue())
+        z.writestr("model/byteorder", "little")
+        for s in p.storages:
+            z.writestr("model/data/" + s.key, s.x.tobytes())
+        z.writestr("model/version", "3\n")
+
+
+def fairseq_names(w, fused):
+    D, out = ct2.D, OrderedDict()
+    sides, parts = {"enc": "encoder", "dec": "decoder"}, {"self": "self_attn", "cross": "encoder_attn"}
+    ends = {"w": "weight", "b": "bias", "g": "weight"}
+
+    def projections(base, letters, x, end):
+        if fused and letters == "qkv":
+            out[f"{base}.in_proj_{end}"] = x.T
+        else:
+            for i, letter in enumerate(letters):
+                out[f"{base}.{letter}_proj.{end}"] = x[..., i * D:(i + 1) * D].T
+
+    for name, x in w.items():
+        p = name.split(".")
+        end = ends[p[-1]] if p[-1] in ends else None
+        if name == "embed":
+            out["encoder.embed_tokens.weight"] = out["decoder.embed_tokens.weight"] = x
+        elif p[-1] == "embed":
+            out[sides[p[0]] + ".embed_tokens.weight"] = x
+        elif name == "dec.project":
+            out["decoder.output_projection.weight"] = x
+        elif p[1] == "norm":
+            out[f"{sides[p[0]]}.layer_norm.{end}"] = x
+        elif p[1] == "cross":
+            for n in range(ct2.L):
+                projections(f"decoder.layers.{n}.encoder_attn", "kv",
+                            x[..., 2 * D * n:2 * D * (n + 1)], end)
+        else:
+            at = f"{sides[p[0]]}.layers.{p[1]}."
+            if p[3] == "norm":
+                out[at + (parts[p[2]] + "_layer_norm." if p[2] != "ff" else "final_layer_norm.") +
+                    end] = x
+            elif p[2] == "ff":
+                out[f"{at}fc{p[3]}.{end}"] = x.T
+            elif p[3] == "o":
+                out[f"{at}{parts[p[2]]}.out_proj.{end}"] = x.T
+            else:
+                projections(at + parts[p[2]], p[3], x, end)
+    return out
+
+
+def fairseq(path, npz, words):
+    k = dict(ct2.KEYS, form="zip", fused="false", dtype="f32", cfg="false", extra="", bias="false",
+             offset="2")
+    k.update(x.split("=", 1) for x in words)
+    target = [f"w{i}@@" if i % 3 else f"w{i}" for i in range(52)]
+    n_source = int(k["source"]) or len(target)
+    source = target if not int(k["source"]) else [f"s{i}" for i in range(n_source)]
+    V = len(target) + 4
+    w = ct2.random_weights(k, V, n_source + 4)
+    if k["dtype"] == "f16":
+        w = {name: x.astype("<f2") for name, x in w.items()}
+    model = OrderedDict((name, Tensor(x, i % 2 == 0, i % 3)) for i, (name, x) in
+                        enumerate(fairseq_names(w, k["fused"] == "true").items()))
+    for side in "encoder", "decoder":
+        model[side + ".version"] = Tensor(np.array([3], "<f4"))
+        model[side + ".embed_positions._float_tensor"] = Tensor(np.array([0], "<f4"))
+    arguments = {"arch": "transformer_vaswani_wmt_en_de_big", "activation_fn": k["activation"],
+                 "share_all_embeddings": k["tie"] == "all", "encoder_learned_pos": False,
+                 "dropout": 0.3, "lr": [0.0005], "max_tokens": None, "seed": 2 ** 40}
+    for side in "encoder", "decoder":
+        arguments.update({side + "_layers": ct2.L, side + "_embed_dim": ct2.D,
+                          side + "_ffn_embed_dim": ct2.F, side + "_attention_heads": ct2.H,
+                          side + "_normalize_before": k["pre_norm"] == "true"})
+    langs = {"source_lang": "en", "target_lang": "de"}
+    root = {"model": model, "extra_state": {"epoch": 3, "best": 1.5, "set": {1, 2}, "b": b"\0x"},
+            "last_optimizer_state": {"state": {0: {"exp_avg": Tensor(np.zeros((3, 2), "<f4"))}}}}
+    if k["cfg"] == "true":
+        root.update(args=None, cfg={"model": argparse.Namespace(**arguments), "task": langs})
+    else:
+        root["args"] = argparse.Namespace(**arguments, **langs)
+    if k["extra"] == "code":  # what a reader must not run
+        class Run:
+            def __reduce__(self):
+                return os.system, ("touch executed",)
+        root["optimizer_history"] = [Run(), {"x": Run()}]
+    elif k["extra"] == "not":
+        root["model"]["encoder.layers.0.fc1.weight"] = argparse.Namespace(x=1)
+    os.makedirs(path, exist_ok=True)
+    save(root, path + "/model.pt", k["form"])
+    for lang, tokens in ("en", source), ("de", target):
+        with open(f"{path}/dict.{lang}.txt", "w") as f:
+            f.writelines(f"{t} {1000 - i}\n" for i, t in enumerate(tokens))
+    c = ct2.config_of(k, V, n_source + 4)
+    c.update(bos=2, eos=2, pad=1, unk=3)
+    np.savez(npz, config=np.frombuffer(json.dumps(c).encode(), "u1"),
+             **{name: np.ascontiguousarray(x) for name, x in w.items()})
+
+
+def state(safetensors, path, words):
+    k = dict({"form": "zip"}, **dict(x.split("=", 1) for x in words))
+    b = open(safetensors, "rb").read()
+    n = struct.unpack_from("<Q", b)[0]
+    out = OrderedDict()
+    for name, t in json.loads(b[8:8 + n]).items():
+        if name != "__metadata__":
+            at, end = t["data_offsets"]
+            kind = {"F32": "<f4", "F16": "<f2"}[t["dtype"]]
+            out[name] = Tensor(np.frombuffer(b[8 + n + at:8 + n + end], kind).reshape(t["shape"]))
+    save(out, path, k["form"])
+
+
+if sys.argv[1] == "fairseq":
+    fairseq(sys.argv[2], sys.argv[3], sys.argv[4:])
+else:
+    state(sys.argv[2], sys.argv[3], sys.argv[4:])
