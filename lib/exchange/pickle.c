@@ -62,7 +62,9 @@ struct machine {
     struct tf_pickle *k;
     const uint8_t *p, *end;
     struct tf_py **stack, **memo;
-    size_t depth, memo_n;
+    size_t size;              /* of the pickle */
+    size_t depth, stack_n;    /* of the stack, and of its memory */
+    size_t memo_n, remembered; /* of memo, and one more than the highest index in use */
     struct tf_err *err;
 };
 
@@ -92,7 +94,10 @@ static struct tf_py *new_object(struct machine *m, enum tf_py_kind kind)
 
 static int push(struct machine *m, struct tf_py *x)
 {
-    m->stack = tf_xarray(m->stack, m->depth + 1, sizeof *m->stack);
+    if (m->depth == m->stack_n) {
+        m->stack_n = 2 * m->stack_n + 64;
+        m->stack = tf_xarray(m->stack, m->stack_n, sizeof *m->stack);
+    }
     m->stack[m->depth++] = x;
     return 0;
 }
@@ -282,12 +287,15 @@ static int add_few(struct machine *m, size_t n, enum tf_py_kind kind)
 
 static int put(struct machine *m, uint64_t i)
 {
-    if (m->depth == 0 || i > TF_MAX_PICKLE)
+    if (m->depth == 0 || i >= m->size) /* each takes a byte at least */
         return fail(m, "nothing to remember");
-    while (m->memo_n <= i) {
-        m->memo = tf_xarray(m->memo, m->memo_n + 1, sizeof *m->memo);
-        m->memo[m->memo_n++] = NULL;
+    if (i >= m->memo_n) {
+        const size_t n = i < 2 * m->memo_n ? 2 * m->memo_n : (size_t)i + 1;
+        m->memo = tf_xarray(m->memo, n, sizeof *m->memo);
+        memset(m->memo + m->memo_n, 0, (n - m->memo_n) * sizeof *m->memo);
+        m->memo_n = n;
     }
+    m->remembered = i + 1 > m->remembered ? i + 1 : m->remembered;
     m->memo[i] = m->stack[m->depth - 1];
     return 0;
 }
@@ -347,6 +355,13 @@ static bool is(const struct tf_py *x, const char *global)
     return x->kind == TF_PY_GLOBAL && strcmp(x->text, global) == 0;
 }
 
+static void add_storage(struct tf_pickle *k, struct tf_py *x)
+{
+    if ((k->n_storages & (k->n_storages + 1)) == 0) /* full: 0, 1, 3, 7, ... */
+        k->storages = tf_xarray(k->storages, 2 * k->n_storages + 1, sizeof *k->storages);
+    k->storages[k->n_storages++] = x;
+}
+
 /* ("storage", class, key, place, elements): a reference to numbers outside the pickle. */
 static int push_storage(struct machine *m)
 {
@@ -371,8 +386,7 @@ static int push_storage(struct machine *m)
         x->text = id->items[2]->text;
         x->integer = id->items[4]->integer;
         x->dtype = classes[i].dtype;
-        m->k->storages = tf_xarray(m->k->storages, m->k->n_storages + 1, sizeof *m->k->storages);
-        m->k->storages[m->k->n_storages++] = x;
+        add_storage(m->k, x);
         return push(m, x);
     }
     return push_new(m, TF_PY_OTHER);
@@ -526,7 +540,7 @@ static int objects(struct machine *m, int op)
     case LONG_BINPUT:
         return with_length(m, 4, put);
     case MEMOIZE:
-        return put(m, m->memo_n);
+        return put(m, m->remembered);
     case BINGET:
         return with_length(m, 1, get);
     case LONG_BINGET:
@@ -586,7 +600,8 @@ static int step(struct machine *m, int op)
 int tf_pickle_read(struct tf_pickle *k, const void *p, size_t n, size_t *used, struct tf_err *err)
 {
     const size_t most = n < TF_MAX_PICKLE ? n : TF_MAX_PICKLE;
-    struct machine m = {.k = k, .p = p, .end = (const uint8_t *)p + most, .err = err};
+    struct machine m = {
+        .k = k, .p = p, .end = (const uint8_t *)p + most, .size = most, .err = err};
     int rc = 0, op = 0;
     while (rc == 0 && op != STOP) {
         const uint8_t *next = take(&m, 1);
