@@ -84,9 +84,14 @@ void *tf_try_alloc(size_t size, struct tf_err *err)
         p = aligned_alloc(64, size != 0 ? (size + 63) / 64 * 64 : 64);
     if (p == NULL) {
         tf_no_memory(err, (double)size);
-    } else if (size >= LARGE) {
-        /* Whole pages of it; without them the kernel takes longer than we do. */
-        madvise((void *)(((uintptr_t)p + PAGE - 1) / PAGE * PAGE), size - PAGE, MADV_HUGEPAGE);
+    } else {
+        tf_huge_pages(p, size);
     }
     return p;
+}
+
+void tf_huge_pages(void *p, size_t n)
+{
+    if (n >= LARGE) /* whole pages of it */
+        madvise((void *)(((uintptr_t)p + PAGE - 1) / PAGE * PAGE), n - PAGE, MADV_HUGEPAGE);
 }

@@ -23,5 +23,8 @@ void tf_memory_remedy(struct tf_err *err, const char *remedy);
 
 /* 64-byte aligned memory, not cleared; NULL with an error (sys ENOMEM) if there is none. */
 void *tf_try_alloc(size_t size, struct tf_err *err) TF_MUST_CHECK;
+/* Ask for large pages for a block that nothing has touched, if it is large: with small ones the
+ * kernel takes longer to clear it than we do to use it. */
+void tf_huge_pages(void *p, size_t n);
 
 #endif

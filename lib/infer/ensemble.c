@@ -66,6 +66,23 @@ static void keep_fingerprint(struct tf_ensemble *m, size_t i, const struct tf_mo
     memcpy(m->fingerprint, file->header.model, 32);
 }
 
+/* Weights in memory of the host are loaded where they are used. */
+static int load_in_place(struct tf_weights *w, const struct tf_ensemble *m,
+                         const struct tf_model_file *file, const struct tf_config *c,
+                         struct tf_err *err)
+{
+    struct tf_params p;
+    tf_params_init(&p, c);
+    int rc = tf_model_check_size(file, &p, err);
+    tf_params_release(&p);
+    if (rc < 0 || tf_weights_init(w, m->be, m->ctx, c, NULL, err) < 0)
+        return -1;
+    rc = tf_model_load_at((float *)w->flat, file, &w->params, "p/", err);
+    if (rc < 0)
+        tf_weights_release(w);
+    return rc;
+}
+
 /* Read file i and upload its weights. */
 static int load(struct tf_ensemble *m, size_t i, const char *path, bool pack, struct tf_force force,
                 struct tf_err *err)
@@ -73,9 +90,12 @@ static int load(struct tf_ensemble *m, size_t i, const char *path, bool pack, st
     struct tf_model_file file = {0};
     struct tf_config c;
     float *weights = NULL;
+    const bool in_place = m->be->host && m->be->elem_size[TF_ELEM_PARAM] == sizeof *weights;
     if (tf_model_read(&file, path, TF_MODEL_WEIGHTS, 0, err) < 0)
         return -1;
-    int rc = tf_model_load(&file, &c, &weights, "p/", err);
+    int rc = tf_model_load(&file, &c, in_place ? NULL : &weights, "p/", err);
+    if (rc == 0 && in_place)
+        rc = load_in_place(&m->model[i], m, &file, &c, err);
     if (rc < 0)
         tf_context(err, "%s", path);
     else if (i == 0)
@@ -85,10 +105,12 @@ static int load(struct tf_ensemble *m, size_t i, const char *path, bool pack, st
     if (rc == 0)
         keep_fingerprint(m, i, &file);
     tf_model_release(&file); /* before memory for the second copy of the weights is needed */
-    if (rc == 0)
+    if (rc == 0 && !in_place)
         rc = tf_weights_init(&m->model[i], m->be, m->ctx, &c, weights, err);
     if (rc == 0)
         m->n++;
+    else if (in_place)
+        tf_weights_release(&m->model[i]);
     free(weights);
     return rc == 0 && pack ? tf_weights_pack(&m->model[i], err) : rc;
 }

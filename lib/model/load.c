@@ -45,6 +45,27 @@ static int load_one(float *dst, const struct tf_model_file *m, const struct tf_p
     return tf_tensor_floats(dst + p->offset, t, err);
 }
 
+int tf_model_check_size(const struct tf_model_file *m, const struct tf_params *p,
+                        struct tf_err *err)
+{
+    size_t stored = 0;
+    for (size_t i = 0; i < m->n_tensors; i++)
+        stored += m->tensors[i].bytes;
+    return p->count <= stored
+               ? 0
+               : tf_fail(err, "config requires %llu parameters, the file's tensors have %zu bytes",
+                         (unsigned long long)p->count, stored);
+}
+
+int tf_model_load_at(float *flat, const struct tf_model_file *m, const struct tf_params *p,
+                     const char *prefix, struct tf_err *err)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (load_one(flat, m, &p->v[i], prefix, err) < 0)
+            return -1;
+    return 0;
+}
+
 int tf_model_load(const struct tf_model_file *m, struct tf_config *c, float **flat,
                   const char *prefix, struct tf_err *err)
 {
@@ -56,21 +77,14 @@ int tf_model_load(const struct tf_model_file *m, struct tf_config *c, float **fl
         return 0;
     struct tf_params p;
     tf_params_init(&p, c);
-    /* The sizes come from the file: check that the data is there before allocating for it. */
-    size_t stored = 0;
-    for (size_t i = 0; i < m->n_tensors; i++)
-        stored += m->tensors[i].bytes;
     *flat = NULL;
-    int rc = 0;
-    if (p.count > stored)
-        rc = tf_fail(err, "config requires %llu parameters, the file's tensors have %zu bytes",
-                     (unsigned long long)p.count, stored);
+    int rc = tf_model_check_size(m, &p, err);
     if (rc == 0 && !(*flat = tf_try_alloc(p.size * sizeof **flat, err)))
         rc = -1;
     if (rc == 0)
         memset(*flat, 0, p.size * sizeof **flat);
-    for (size_t i = 0; rc == 0 && i < p.n; i++)
-        rc = load_one(*flat, m, &p.v[i], prefix, err);
+    if (rc == 0)
+        rc = tf_model_load_at(*flat, m, &p, prefix, err);
     if (rc < 0) {
         free(*flat);
         *flat = NULL;

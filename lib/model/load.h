@@ -14,6 +14,13 @@ int tf_check_shape(const struct tf_tensor *t, const struct tf_param *p,
  * the configuration only. */
 int tf_model_load(const struct tf_model_file *m, struct tf_config *c, float **flat,
                   const char *prefix, struct tf_err *err) TF_MUST_CHECK;
+/* The same into a block [p->size] of zeros, for the table of that configuration. */
+int tf_model_load_at(float *flat, const struct tf_model_file *m, const struct tf_params *p,
+                     const char *prefix, struct tf_err *err) TF_MUST_CHECK;
+/* Fail if the tensors of a file cannot be the parameters of a table, before there is memory for
+ * those: sizes come from the file. */
+int tf_model_check_size(const struct tf_model_file *m, const struct tf_params *p,
+                        struct tf_err *err) TF_MUST_CHECK;
 /* Views of a flat block as the tensors of a file, their names with the prefix; memory from the
  * arena. Returns p->n tensors. */
 struct tf_tensor *tf_model_tensors(struct tf_arena *a, const struct tf_params *p, const float *flat,

@@ -134,6 +134,7 @@ tf_mem *tf_host_alloc(struct tf_ctx *c, enum tf_elem e, size_t n, struct tf_err 
         tf_no_memory(err, (double)n * (double)c->be->elem_size[e]);
         return NULL;
     }
+    tf_huge_pages(base, size);
     void **p = align(base);
     p[-1] = base;
     return p;
