@@ -2,7 +2,9 @@
 #include "infer/decode_stream.h"
 #include "base/memory.h"
 #include "infer/lane_search_private.h"
+#include "text/sp_check.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 struct decode {
@@ -16,6 +18,8 @@ struct decode {
     struct tf_sentence *sentences;  /* of the window */
     struct tf_lane_item *items;     /* the good ones among them */
     uint64_t tokens;
+    uint32_t begin; /* id of the first piece of every output, if has_begin */
+    bool has_begin;
 };
 
 static struct tf_search_opts search_opts(const struct tf_decode_opts *o,
@@ -46,8 +50,32 @@ static struct tf_search_opts search_opts(const struct tf_decode_opts *o,
     return r;
 }
 
+/* The id of --begin, as text has it or after a space. */
+static int find_begin(struct decode *d, struct tf_err *err)
+{
+    const struct tf_ensemble *m = &d->s.models;
+    const char *text = d->o->begin;
+    char after_space[64];
+    d->has_begin = text != NULL;
+    if (text == NULL)
+        return 0;
+    if (m->vocab == NULL || m->model[0].config.source_vocab_size > 0)
+        return tf_fail_status(err, TF_USAGE, "--begin: %s has no vocabulary of both sides; use "
+                              "--prefix", m->name);
+    int64_t id = tf_sp_id(m->vocab, m->vocab_n, text);
+    if (id < 0 && snprintf(after_space, sizeof after_space, "\xe2\x96\x81%s", text) <
+                      (int)sizeof after_space)
+        id = tf_sp_id(m->vocab, m->vocab_n, after_space);
+    if (id < 0 || id >= m->ids)
+        return tf_fail_status(err, TF_USAGE, "--begin %s: no piece of %s", text, m->name);
+    d->begin = (uint32_t)id;
+    return 0;
+}
+
 static int start(struct decode *d, struct tf_err *err)
 {
+    if (find_begin(d, err) < 0)
+        return -1;
     const int64_t longest = d->o->run.max_length;
     d->s.in.side[0] = tf_input_side(&d->s.models, "source", longest, "--max-length allows");
     d->s.in.side[1] = tf_input_side(&d->s.models, "prefix", longest + d->o->max_extra,
@@ -143,8 +171,8 @@ static int decode_window(void *arg, struct tf_err *err)
     for (size_t i = 0; i < n; i++) {
         d->sentences[i] = (struct tf_sentence){.src = in[i].source,
                                                .n_src = in[i].n_source,
-                                               .prefix = in[i].given,
-                                               .n_prefix = in[i].n_given,
+                                               .prefix = d->has_begin ? &d->begin : in[i].given,
+                                               .n_prefix = d->has_begin ? 1 : in[i].n_given,
                                                .limit = output_limit(d, &in[i]),
                                                .key = in[i].idx};
         if (in[i].code == 0 && in[i].n_source > 0)

@@ -10,6 +10,7 @@
 struct tf_decode_opts {
     struct tf_session_opts run;
     const char *prefix;  /* a token stream of forced prefixes, or NULL */
+    const char *begin;   /* the first piece of every output, or NULL */
     const char *insert;  /* a token stream of tokens to insert (insertions_private.h), or NULL; CPU
                           * only */
     int64_t beam, nbest; /* 1 .. TF_SEARCH_MAX_BEAM */

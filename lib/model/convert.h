@@ -38,6 +38,8 @@ struct tf_convert_opts {
     const char *pieces, *vocab_target;
     /* or NULL: of targets, where they have ids of their own */
     const char *pieces_target;
+    /* or NULL: a file of transformers with the tags of languages */
+    const char *tokens;
     /* of a model that began as Marian's: enum tf_stored_positions */
     int positions;
 };

@@ -5,6 +5,7 @@
 #include "model/ct2_private.h"
 #include "model/fairseq_private.h"
 #include "model/hf_private.h"
+#include "model/hf_vocab_private.h"
 #include "model/marian_private.h"
 #include "text/sp_check.h"
 #include "text/sp_renumber.h"
@@ -79,10 +80,12 @@ static int read_segmenter(struct tf_conversion *m, struct tf_buf *to, const char
     if (list->n == 0 || has_ids(m, to, list))
         return 0;
     struct tf_buf with_ids = {0};
-    const int rc = tf_sp_renumber(&with_ids, to->p, to->len, list->v, list->n, err);
+    const int rc = tf_sp_renumber(&with_ids, to->p, to->len, list->v, list->n, true, err);
     tf_buf_release(to);
     *to = with_ids;
-    return rc == 0 ? 0 : tf_context(err, "%s, %s", path, pieces);
+    return rc == 0          ? 0
+           : pieces != NULL ? tf_context(err, "%s, %s", path, pieces)
+                            : tf_context(err, "%s", path);
 }
 
 /* The segmenters with the ids of lists, for sources and targets. */
@@ -165,6 +168,29 @@ int tf_conversion_read_marian(struct tf_conversion *m, const char *name,
     return tf_conversion_check_vocab(m, o->vocab, name, err);
 }
 
+/* M2M100 and NLLB: the tags of languages are text in sources, and none in targets. */
+static int use_m2m(struct tf_conversion *m, const struct tf_convert_opts *o, struct tf_err *err)
+{
+    struct tf_piece_list lists[2];
+    char *spm;
+    size_t n;
+    if (o->tokens == NULL)
+        return tf_fail(err, "no special_tokens_map.json or tokenizer_config.json");
+    if (tf_vocab_file_read(&spm, &n, o->vocab, err) != 0)
+        return -1;
+    int rc = tf_hf_m2m_pieces(&lists[0], &m->arena, spm, n, o->pieces, o->tokens,
+                              m->config.vocab_size, err);
+    lists[1] = lists[0];
+    if (rc == 0)
+        rc = use_segmenters(m, o, lists, err);
+    if (rc == 0)
+        rc = tf_sp_renumber(&m->vocab_target_buf, spm, n, lists->v, lists->n, false, err);
+    m->vocab_target = (const uint8_t *)m->vocab_target_buf.p;
+    m->vocab_target_n = m->vocab_target_buf.len;
+    free(spm);
+    return rc;
+}
+
 int tf_conversion_read_hf(struct tf_conversion *m, const char *name, const char *hf_config,
                           const struct tf_convert_opts *o, struct tf_err *err)
 {
@@ -176,15 +202,16 @@ int tf_conversion_read_hf(struct tf_conversion *m, const char *name, const char 
     free(json);
     if (rc != 0)
         return tf_context(err, "%s", name);
-    if (read_segmenters(m, o, m->config.vocab_size, err) != 0)
-        return -1;
+    const bool m2m = m->config.bos == m->config.eos;
+    if (m2m ? use_m2m(m, o, err) != 0 : read_segmenters(m, o, m->config.vocab_size, err) != 0)
+        return tf_context(err, "%s", name);
     m->header.special.unk = tf_sp_id(m->vocab, m->vocab_n, "<unk>");
     if (m->config.start == TF_START_ZERO) { /* pieces of these names may be there, as in Marian */
         m->config.bos = tf_sp_id(m->vocab, m->vocab_n, "<s>");
         m->config.pad = tf_sp_id(m->vocab, m->vocab_n, "<pad>");
     }
-    say_what(name, "MarianMT", &m->config);
-    if (m->config.position_table == TF_TABLE_DIALECT && o->positions == TF_STORED_AUTO)
+    say_what(name, m2m ? "M2M100" : "MarianMT", &m->config);
+    if (!m2m && m->config.position_table == TF_TABLE_DIALECT && o->positions == TF_STORED_AUTO)
         say_positions(name);
     return tf_conversion_check_vocab(m, o->vocab, name, err);
 }

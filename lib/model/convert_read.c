@@ -263,6 +263,7 @@ static int read_dir(struct tf_conversion *m, const char **input, struct tf_model
     if (o->pieces == NULL && (o->vocab == NULL || d->needs_pieces)) {
         o->pieces = d->pieces;
         o->pieces_target = d->pieces_target;
+        o->tokens = d->tokens;
     }
     if (o->vocab != NULL) /* then all of it is the user's */
         return 0;

@@ -272,8 +272,10 @@ static int read_lines(struct tf_piece_list *list, struct tf_arena *a, char *text
     v[EOS] = "</s>";
     v[UNK] = "<unk>";
     size_t k = SPECIALS;
-    for (char *p = text, *lf; p < text + n && (lf = memchr(p, '\n', n - (size_t)(p - text))) != NULL;
-         p = lf + 1) {
+    for (char *p = text, *end = text + n, *lf; p < end; p = lf + 1) {
+        lf = memchr(p, '\n', (size_t)(end - p));
+        if (lf == NULL)
+            return tf_fail(err, "the last line does not end");
         *lf = 0;
         char *space = strchr(p, ' ');
         if (space == NULL || space == p || strlen(p) != (size_t)(lf - p))

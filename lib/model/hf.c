@@ -15,6 +15,7 @@ struct import {
     struct tf_config c;
     int64_t pad;    /* pad_token_id */
     bool tied;      /* the output projection is the decoder's embedding */
+    bool m2m;       /* of M2M100, not of MarianMT */
     struct tf_buf refused;
 };
 
@@ -74,17 +75,21 @@ static int read_type(struct import *m, struct tf_err *err)
     const char *type = "missing";
     if (tf_value_text_of(&m->json, "model_type", &type, err) < 0)
         return -1;
-    return strcmp(type, "marian") == 0
+    m->m2m = strcmp(type, "m2m_100") == 0;
+    return m->m2m || strcmp(type, "marian") == 0
                ? 0
-               : tf_fail(err, "model_type: %s: only marian is supported", type);
+               : tf_fail(err, "model_type: %s: only marian and m2m_100 are supported", type);
 }
 
 static int read_flags(struct import *m, struct tf_err *err)
 {
     bool share = true;
     m->tied = true;
-    if (require_flag(m, "scale_embedding", true, err) != 0 ||
-        require_flag(m, "normalize_before", false, err) != 0 ||
+    if (require_flag(m, "scale_embedding", true, err) != 0)
+        return -1;
+    if (m->m2m)
+        return require_flag(m, "tie_word_embeddings", true, err);
+    if (require_flag(m, "normalize_before", false, err) != 0 ||
         require_flag(m, "normalize_embedding", false, err) != 0 ||
         require_flag(m, "add_final_layer_norm", false, err) != 0 ||
         require_flag(m, "static_position_embeddings", true, err) != 0 ||
@@ -116,8 +121,9 @@ static int read_sizes(struct import *m, struct tf_err *err)
         return -1;
     if (other != c->vocab_size)
         refuse(m, "decoder_vocab_size", "another than vocab_size");
-    if (start != m->pad)
-        refuse(m, "decoder_start_token_id", "another than pad_token_id");
+    if (start != (m->m2m ? c->eos : m->pad))
+        refuse(m, "decoder_start_token_id",
+               m->m2m ? "another than eos_token_id" : "another than pad_token_id");
     if (c->heads < 1 || c->d_model % c->heads != 0)
         return tf_fail(err, "d_model %" PRId64 ": not a multiple of %" PRId64 " heads", c->d_model,
                        c->heads);
@@ -179,6 +185,16 @@ static void drop_pad(struct import *m)
         t->dims[dim]--;
     }
     m->c.vocab_size--;
+}
+
+/* M2M100 and NLLB: as fairseq trained them. */
+static void choose_m2m(struct import *m)
+{
+    m->c.start = TF_START_BOS;
+    m->c.bos = m->c.eos;
+    m->c.pad = m->pad;
+    m->c.pre_norm = m->c.final_norm = true;
+    m->c.position_offset = 2;
 }
 
 static void choose_start(struct import *m)
@@ -246,7 +262,10 @@ static const struct tf_names_row of_layers[] = {
 
 #define OF_MODEL \
     {"dec.project.b", "final_logits_bias"}, {"enc.pos", POSITIONS("encoder")}, \
-        {"dec.pos", POSITIONS("decoder")}, {NULL, NULL}
+        {"dec.pos", POSITIONS("decoder")}, {"enc.norm.g", "model.encoder.layer_norm.weight"}, \
+        {"enc.norm.b", "model.encoder.layer_norm.bias"}, \
+        {"dec.norm.g", "model.decoder.layer_norm.weight"}, \
+        {"dec.norm.b", "model.decoder.layer_norm.bias"}, {NULL, NULL}
 
 static const struct tf_names_row of_model[] = {
     {"embed", "model.shared.weight model.encoder.embed_tokens.weight "
@@ -275,8 +294,14 @@ static void name_of_layer(const struct tf_names *f, char *to, bool decoder, int6
 /* A bias of zeros is none. */
 static bool is_extra(const char *name)
 {
-    return strcmp(name, "final_logits_bias") == 0 || strcmp(name, POSITIONS("encoder")) == 0 ||
-           strcmp(name, POSITIONS("decoder")) == 0;
+    static const char *const extra[] = {
+        "final_logits_bias", POSITIONS("encoder"), POSITIONS("decoder"),
+        POSITIONS("encoder") "s", POSITIONS("decoder") "s" /* of M2M100, computed */
+    };
+    for (size_t i = 0; i < sizeof extra / sizeof *extra; i++)
+        if (strcmp(name, extra[i]) == 0)
+            return true;
+    return false;
 }
 
 static struct tf_names names_of(bool tied)
@@ -308,9 +333,15 @@ int tf_hf_import(struct tf_bundle *b, struct tf_config *c, const char *json, siz
     tf_buf_release(&m.refused);
     if (rc != 0)
         return tf_context(err, "config.json");
-    choose_start(&m);
-    m.c.output_bias = has_output_bias(&m);
-    if (read_eps_and_positions(&m, positions, err) != 0 || tf_config_check(&m.c, err) != 0)
+    if (m.m2m) {
+        choose_m2m(&m);
+    } else {
+        choose_start(&m);
+        m.c.output_bias = has_output_bias(&m);
+        if (read_eps_and_positions(&m, positions, err) != 0)
+            return -1;
+    }
+    if (tf_config_check(&m.c, err) != 0)
         return -1;
     struct tf_params p;
     const struct tf_names f = names_of(m.tied);

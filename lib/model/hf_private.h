@@ -1,5 +1,5 @@
-/* hf_private.h - MarianMT models of Hugging Face's transformers
- * (src/transformers/models/marian): their config.json and names become ours. */
+/* hf_private.h - MarianMT and M2M100 (also NLLB) models of Hugging Face's transformers
+ * (src/transformers/models/marian, m2m_100): their config.json and names become ours. */
 #ifndef TF_MODEL_HF_PRIVATE_H
 #define TF_MODEL_HF_PRIVATE_H
 
@@ -10,7 +10,8 @@
 /* Replace the tensors of *b by those of the configuration *c, under our names. json [n]: the
  * contents of config.json. The row of the padding id, the last, is left out if it is zero, as it is
  * where Marian's model was converted: Marian has no such id, and its embedding is the zero vector
- * with which a target begins. c->pad, c->bos are -1 then. *b is changed in place, and its data may
+ * with which a target begins. c->pad, c->bos are -1 then. A decoder of M2M100 starts with eos, and
+ * positions count from 2. *b is changed in place, and its data may
  * be used as they are. Errors: settings that the model cannot express, all of them by their names;
  * tensors that are missing, of another shape or left over. */
 int tf_hf_import(struct tf_bundle *b, struct tf_config *c, const char *json, size_t n,

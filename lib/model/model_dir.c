@@ -172,9 +172,15 @@ static int read_hf(const struct dir *d, struct tf_model_dir *m, struct tf_err *e
     m->vocab = has(d, "source.spm");
     m->vocab_target = has(d, "target.spm");
     m->pieces = has(d, "vocab.json");
+    m->tokens = has(d, "special_tokens_map.json");
+    if (m->tokens == NULL)
+        m->tokens = has(d, "tokenizer_config.json");
+    const bool m2m = m->vocab == NULL && has(d, "sentencepiece.bpe.model") != NULL;
+    if (m2m)
+        m->vocab = has(d, "sentencepiece.bpe.model");
     if (m->weights == NULL)
         return tf_fail(err, "%s: no model.safetensors or pytorch_model.bin", d->path);
-    if (m->vocab == NULL || m->pieces == NULL)
+    if (m->vocab == NULL || (m->pieces == NULL && !m2m))
         return tf_fail(err, "%s: no %s", d->path, m->vocab == NULL ? "source.spm" : "vocab.json");
     if (has(d, "target_vocab.json") != NULL)
         return tf_fail(err, "%s: target_vocab.json: separate vocabularies are not supported",

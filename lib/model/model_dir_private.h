@@ -15,6 +15,7 @@ struct tf_model_dir {
     const char *vocab, *vocab_target; /* SentencePiece models; NULL: the source's */
     const char *pieces;               /* the ids of both, if they are not those of vocab */
     const char *pieces_target;        /* those of targets, if they differ */
+    const char *tokens;               /* of M2M100: where the tags of languages are */
     const char *fairseq;              /* the directory, if it has dictionaries of fairseq */
     bool needs_pieces;                /* whatever the SentencePiece models are */
 };
@@ -22,6 +23,8 @@ struct tf_model_dir {
 /* CTranslate2: model.bin, config.json if there is one, shared_vocabulary or source_vocabulary and
  * target_vocabulary (.json or .txt), and SentencePiece models beside them or, as in the packages of
  * Argos, in the directory that has the model in its folder "model".
+ * M2M100, NLLB: the same with sentencepiece.bpe.model, with vocab.json (M2M100 only), and with
+ * special_tokens_map.json or tokenizer_config.json.
  * fairseq: model.pt, checkpoint_best.pt or the only .pt, dict.LANG.txt, and a SentencePiece model
  * if text is split by one.
  * transformers: config.json, model.safetensors or pytorch_model.bin, source.spm, target.spm,

@@ -85,10 +85,18 @@ static void put_piece(struct tf_buf *out, struct tf_buf *work, const char *prefi
     put_bytes(out, TF_PROTO_PIECE, work->p, work->len);
 }
 
+/* A piece that stands for a language, as published models have them. */
 static bool is_tag(const char *text)
 {
-    const size_t n = strlen(text);
-    return n > 4 && strncmp(text, ">>", 2) == 0 && strcmp(text + n - 2, "<<") == 0;
+    static const char lower[] = "abcdefghijklmnopqrstuvwxyz",
+                      upper[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    const size_t n = strlen(text), word = strspn(text, lower);
+    if (n > 4 && strncmp(text, ">>", 2) == 0 && strcmp(text + n - 2, "<<") == 0)
+        return true;
+    if (n > 4 && strncmp(text, "__", 2) == 0 && strcmp(text + n - 2, "__") == 0)
+        return strspn(text + 2, lower) == n - 4 && n <= 7;
+    return n == 8 && word == 3 && text[3] == '_' && strspn(text + 4, upper) == 1 &&
+           strspn(text + 5, lower) == 3;
 }
 
 static bool is_character(const char *text)
@@ -112,14 +120,15 @@ static bool put_special(struct tf_buf *out, struct tf_buf *work, const char *tex
 }
 
 static void put_known(struct tf_buf *out, struct tf_buf *work, const struct list *l,
-                      const char *text)
+                      const char *text, bool tags)
 {
     const struct known key = {.text = {(const uint8_t *)text, strlen(text)}},
                        *own = bsearch(&key, l->v, l->n, sizeof *l->v, by_text);
     if (put_special(out, work, text))
         return;
-    if (is_tag(text))
-        put_piece(out, work, SPACE, text, 0, TF_PIECE_USER_DEFINED);
+    if ((own == NULL || *text == '>') && is_tag(text))
+        put_piece(out, work, SPACE, text, 0,
+                  tags ? TF_PIECE_USER_DEFINED : TF_PIECE_CONTROL);
     else if (own != NULL)
         put_piece(out, work, "", text, own->score, TF_PIECE_NORMAL);
     else if (is_character(text))
@@ -176,7 +185,7 @@ static int check_texts(const char *const *texts, size_t n, struct tf_err *err)
 }
 
 int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n, const char *const *texts,
-                   size_t n_texts, struct tf_err *err)
+                   size_t n_texts, bool tags, struct tf_err *err)
 {
     const struct tf_span model = {bytes, n};
     struct list l = {0};
@@ -186,7 +195,7 @@ int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n, const char *
         return -1;
     list_normal(&l, model);
     for (size_t i = 0; i < n_texts; i++)
-        put_known(out, &work, &l, texts[i]);
+        put_known(out, &work, &l, texts[i], tags);
     for (struct tf_span left = model; left.n > 0;) {
         const uint8_t *begin = left.p;
         if (!tf_proto_field(&left, &f))

@@ -6,16 +6,18 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include <stdbool.h>
 
 /* Append to *out the model of bytes [n] with the pieces texts[0 .. n_texts) in place of its own, by
  * id. Scores do not depend on ids, so text is segmented as before. A piece that the model has keeps
  * its score. One that it has not: a single character is priced 10 below the least score, as
  * SentencePiece prices a character that it does not know; anything else is UNUSED, which no text
  * becomes but which has a text. <unk> is the unknown piece, </s>, <s> and <pad> are control pieces,
- * and a tag >>xxx<< is a symbol that text may contain, followed by a space. Errors: a model that
- * tf_sp_check refuses; no <unk>; a piece twice. */
+ * and a tag of a language (>>xxx<<, and in NLLB xxx_Xxxx, in M2M100 __xx__) is a symbol that text
+ * may contain, followed by a space; with tags false a control piece, which leaves no text. Errors:
+ * a model that tf_sp_check refuses; no <unk>; a piece twice. */
 int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n, const char *const *texts,
-                   size_t n_texts, struct tf_err *err) TF_MUST_CHECK;
+                   size_t n_texts, bool tags, struct tf_err *err) TF_MUST_CHECK;
 
 /* Append to *out a SentencePiece model, of the kind that splits text at spaces only, with these
  * words by id: for text that another program has segmented. The special pieces are as above.

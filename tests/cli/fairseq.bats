@@ -24,24 +24,7 @@ fingerprint() { tf-info "$1" | grep '^model'; }
         tf-tokenize --export-vocab -m d.tfm >pieces
         grep -qxF $'▁w5@@\t0' pieces || grep -qxF $'▁s5\t0' pieces
         tf-convert --to npz d.tfm -o d.npz
-        "$TF_PYTHON" - "$variant" <<'PY'
-import json, sys
-import numpy as np
-a, b = np.load("d.npz"), np.load("m.npz")
-c, d = (json.loads(x["config"].tobytes()) for x in (a, b))
-for k in "vocab_target", "lang", "target_lang":
-    c.pop(k, None)
-d["output_bias"] = d.get("output_bias", False)
-implied = {"final_norm": d["pre_norm"], "activation": "relu", "output_bias": False, "source_eos": True}
-for x in c, d:
-    for k, v in implied.items():
-        x.setdefault(k, v)
-assert c == d, (c, d)
-names = set(b.files) - {"config"}
-assert names == set(a.files) - {"config", "vocab", "vocab_target"}
-for n in names:
-    assert a[n].dtype == b[n].dtype and np.array_equal(a[n], b[n]), n
-PY
+        "$TF_PYTHON" "$TOP/tests/cli/torch_file.py" same d.npz m.npz
     done
     expect_contains "$stderr" "d/model.pt: fairseq, 2 + 2 layers of width 16, relu"
     tf-info d.tfm | grep -Eq '^lang +en$'
@@ -53,7 +36,7 @@ PY
     echo 's0 s39 other' | tf-tokenize -m m.tfm | tf-cbor json | grep -q '"ids":\[4,43,3\]'
     echo 'w0 w1@@ w51' | tf-tokenize -m m.tfm --target | tf-cbor json | grep -q '"ids":\[4,5,55\]'
     echo 's0 s39' | tf-translate -m m.tfm --max-extra 5 | grep -Eqx '(w[0-9]+(@@)? ?)+'
-    # the model goes on to CTranslate2 and comes back
+    # To CTranslate2 and back.
     tf-convert m.tfm --to ctranslate2 -o x
     jq -e '.decoder_start_token == "</s>" and .add_source_eos' x/config.json
     tf-convert x -o back.tfm
@@ -122,4 +105,38 @@ PY
     done
     t 1 tf-convert p/pytorch_model.bin -o x.tfm
     expect_error "a file of PyTorch, neither of fairseq nor in a directory of transformers"
+}
+
+@test "NLLB: ids of its tokenizer, tags of languages, the first token of the output" {
+    for i in {1..30}; do echo "line $i of a text with words $((i * 37 % 11)) and $((i * 7))"; done >text
+    tf-tokenize --train --vocab-size 60 --character-coverage 1 -o own text
+    # <unk>, <s>, </s> first, as SentencePiece has them and NLLB needs them
+    { printf '%s\n' '<unk>' '<s>' '</s>' && tf-tokenize --export-vocab -m own | cut -f 1 | tail -n +5; } >pieces
+    jq -R -s 'split("\n")[:-1]' pieces >list
+    "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz "$(wc -l <pieces)"
+    tf-convert m.npz --vocab own --pieces list -o s.tfm
+    tf-convert --to npz s.tfm -o s.npz
+    rm -rf d
+    "$TF_PYTHON" "$TOP/tests/cli/torch_file.py" m2m d m.npz pieces
+    "$TF_PYTHON" -c 'import numpy as np; open("d/sentencepiece.bpe.model", "wb").write(np.load("s.npz")["vocab"].tobytes())'
+    t 0 tf-convert d -o d.tfm
+    expect_contains "$stderr" "d/pytorch_model.bin: M2M100, 2 + 2 layers of width 16, relu"
+    tf-convert --to npz d.tfm -o d.npz
+    "$TF_PYTHON" "$TOP/tests/cli/torch_file.py" same d.npz m.npz
+    V=$(wc -l <pieces)
+    first() { tf-cbor json | sed -n 's/.*"ids":\[\([0-9]*\).*/\1/p'; }
+    [ "$(echo 'fra_Latn line' | tf-tokenize -m d.tfm | first)" = $((V + 2)) ]
+    # The tag is not in the text of the output.
+    echo 'eng_Latn line 5' | tf-tokenize -m d.tfm >s.tfs
+    tf-decode -q --begin zho_Hans --max-extra 2 -m d.tfm s.tfs >o.tfs
+    [ "$(first <o.tfs)" = $((V + 3)) ]
+    tf-tokenize -d -m d.tfm o.tfs | grep -q Hans && return 1
+    echo 'eng_Latn line 5' | tf-translate --begin zho_Hans --max-extra 2 -m d.tfm |
+        diff - <(tf-tokenize -d -m d.tfm o.tfs)
+    t 2 tf-decode -q --begin xxx_Xxxx -m d.tfm s.tfs
+    expect_error "--begin xxx_Xxxx: no piece of d.tfm"
+    t 2 tf-decode -q --begin zho_Hans --prefix s.tfs -m d.tfm s.tfs
+    echo '{}' >d/special_tokens_map.json
+    t 1 tf-convert d -o x.tfm
+    expect_error "no additional_special_tokens, which are the tags of languages"
 }

@@ -1,9 +1,13 @@
 #!/usr/bin/python3
 """Files of PyTorch, without PyTorch and without any of our code.
 
-    torch_file.py fairseq DIR FILE.npz [KEY=VALUE...]   a random model as a directory of fairseq, and
-                                            as an npz of tf-tools
-    torch_file.py state FILE.safetensors FILE [KEY=VALUE...]   its tensors as torch.save writes a dict
+    torch_file.py fairseq DIR FILE.npz [KEY=VALUE...]   a random model, as a directory of fairseq
+                                            and as an npz of tf-tools
+    torch_file.py m2m DIR FILE.npz PIECES   the same for NLLB in transformers; PIECES: of its
+                                            SentencePiece model, a line each
+    torch_file.py state FILE.safetensors FILE [KEY=VALUE...]   its tensors as torch.save writes
+                                            a dict
+    torch_file.py same A.npz B.npz          A, of tf-tools, has configuration and parameters of B
 
 Keys: form (zip, legacy), fused (projections in one matrix), tie, pre_norm, activation, dtype (f32,
 f16), source (words of a dictionary of its own), cfg (arguments as newer checkpoints have them),
@@ -194,6 +198,50 @@ def fairseq(path, npz, words):
              **{name: np.ascontiguousarray(x) for name, x in w.items()})
 
 
+def m2m(path, npz, pieces):
+    own = [x.rstrip("\n") for x in open(pieces, encoding="utf8")]
+    tags = ["eng_Latn", "fra_Latn", "zho_Hans"]
+    V = 1 + len(own) + len(tags) + 1 + 2
+    k = dict(ct2.KEYS, bias="false", offset="2", pre_norm="true")
+    w = ct2.random_weights(k, V, V)
+    model = OrderedDict(("model." + name, Tensor(x)) for name, x in fairseq_names(w, False).items())
+    model["model.shared.weight"] = model["lm_head.weight"] = Tensor(w["embed"])
+    model["model.encoder.embed_positions.weights"] = Tensor(np.zeros((3, ct2.D), "<f4"))
+    os.makedirs(path, exist_ok=True)
+    save(model, path + "/pytorch_model.bin", "zip")
+    config = {"model_type": "m2m_100", "d_model": ct2.D, "vocab_size": V, "scale_embedding": True,
+              "activation_function": "relu", "eos_token_id": 2, "pad_token_id": 1,
+              "bos_token_id": 0, "decoder_start_token_id": 2}
+    for side in "encoder", "decoder":
+        config.update({side + "_layers": ct2.L, side + "_attention_heads": ct2.H,
+                       side + "_ffn_dim": ct2.F})
+    with open(path + "/config.json", "w") as f:
+        json.dump(config, f)
+    with open(path + "/special_tokens_map.json", "w") as f:
+        json.dump({"additional_special_tokens": [tags[0], {"content": tags[1]}, tags[2]]}, f)
+    c = ct2.config_of(k, V, V)
+    c.update(bos=2, eos=2, pad=1, unk=3)
+    np.savez(npz, config=np.frombuffer(json.dumps(c).encode(), "u1"),
+             **{name: np.ascontiguousarray(x) for name, x in w.items()})
+
+
+def same(a, b):
+    a, b = np.load(a), np.load(b)
+    c, d = (json.loads(x["config"].tobytes()) for x in (a, b))
+    for k in "vocab_target", "lang", "target_lang":
+        c.pop(k, None)
+    d["output_bias"] = d.get("output_bias", False)
+    for x in c, d:
+        for k, v in {"final_norm": d["pre_norm"], "activation": "relu", "output_bias": False,
+                     "source_eos": True}.items():
+            x.setdefault(k, v)
+    assert c == d, (c, d)
+    names = set(b.files) - {"config"}
+    assert names == set(a.files) - {"config", "vocab", "vocab_target"}
+    for n in names:
+        assert a[n].dtype == b[n].dtype and np.array_equal(a[n], b[n]), n
+
+
 def state(safetensors, path, words):
     k = dict({"form": "zip"}, **dict(x.split("=", 1) for x in words))
     b = open(safetensors, "rb").read()
@@ -209,5 +257,9 @@ def state(safetensors, path, words):
 
 if sys.argv[1] == "fairseq":
     fairseq(sys.argv[2], sys.argv[3], sys.argv[4:])
+elif sys.argv[1] == "m2m":
+    m2m(*sys.argv[2:])
+elif sys.argv[1] == "same":
+    same(*sys.argv[2:])
 else:
     state(sys.argv[2], sys.argv[3], sys.argv[4:])
