@@ -358,6 +358,15 @@ fingerprint() { tf-info "$1" | grep '^model'; }
         tf-convert m.$format.x -o back.tfm
         tf-tokenize -m back.tfm --target other | ids /dev/stdin | diff want -
     done
+    # Training keeps both segmenters, over a resume and an average.
+    for steps in 2 4; do
+        tf-batch -q --tokens 400 --epochs 0 src.tfs tgt.tfs |
+            tf-train -q --device cpu --init m.tfm --steps $steps --save-every 1 -o run
+    done
+    tf-avgckpt -q run -o tuned.tfm
+    for tuned in run/ckpt-00000004.tfm tuned.tfm; do
+        tf-tokenize -m $tuned --target other | ids /dev/stdin | diff want -
+    done
     tf-tokenize -m "$VOCAB" --target "$TEXT" | ids /dev/stdin | diff <(tf-tokenize -m "$VOCAB" "$TEXT" | ids /dev/stdin) -
 }
 

@@ -198,6 +198,7 @@ int tf_resume_compare(struct tf_resume *r, struct tf_setup *s, struct tf_err *er
 static void keep_vocab(const struct tf_resume *r, struct tf_setup *s)
 {
     const struct tf_model_file *m = &r->file;
+    tf_setup_keep_target(s, m);
     if (s->common.vocab != NULL || m->vocab == NULL)
         return;
     char *copy = tf_xmalloc(m->vocab_n);

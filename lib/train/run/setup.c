@@ -59,6 +59,13 @@ static struct tf_value settings_map(struct tf_setup *s, const char *precision, c
     return v;
 }
 
+void tf_setup_keep_target(struct tf_setup *s, const struct tf_model_file *m)
+{
+    const struct tf_value *target = tf_value_get(&m->state, "vocab_target");
+    if (target != NULL && target->kind == TF_BYTES)
+        s->common.vocab_target = tf_value_clone(&s->arena, target);
+}
+
 void tf_setup_take_vocab(struct tf_setup *s, char *vocab, size_t n)
 {
     s->vocab = vocab;
@@ -96,6 +103,8 @@ static int read_vocab(struct tf_setup *s, struct tf_header *h, struct tf_err *er
         return -1;
     }
     tf_setup_take_vocab(s, bytes, n);
+    if (m != NULL)
+        tf_setup_keep_target(s, m);
     tf_sha256_of(own.vocab, bytes, n);
     if (tf_same_vocab(&own, o->vocab, h, "that of the stream", err) != 0)
         return explain_mismatch(bytes, n, o->vocab, err);

@@ -52,6 +52,8 @@ void tf_setup_check(const struct tf_setup *s);
 
 /* Take n bytes on the heap as the vocabulary that checkpoints carry. */
 void tf_setup_take_vocab(struct tf_setup *s, char *vocab, size_t n);
+/* Let checkpoints carry the segmenter of targets that a model has, if it has one. */
+void tf_setup_keep_target(struct tf_setup *s, const struct tf_model_file *m);
 /* Append a stage of this run to the provenance of its checkpoints; inputs: MAP of hashes. */
 void tf_setup_add_stage(struct tf_setup *s, const struct tf_value *inputs);
 /* Record the kernels in the stage that was just added: other ones computed what came before. */

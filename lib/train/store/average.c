@@ -200,6 +200,7 @@ struct mean {
     struct tf_params params;
     uint8_t *vocab;
     size_t vocab_n;
+    struct tf_state target; /* the segmenter of targets, if the models have one */
     double *sum;            /* params.size */
     struct tf_value inputs; /* MAP: number -> fingerprint */
 };
@@ -227,6 +228,9 @@ static void take_vocab(struct mean *s, const struct tf_model_file *m)
         return;
     s->vocab = memcpy(tf_xmalloc(m->vocab_n), m->vocab, m->vocab_n);
     s->vocab_n = m->vocab_n;
+    const struct tf_value *target = tf_value_get(&m->state, "vocab_target");
+    if (target != NULL && target->kind == TF_BYTES)
+        s->target = (struct tf_state){"vocab_target", tf_value_clone(&s->arena, target)};
 }
 
 static int same_model(const struct mean *s, const struct tf_model_file *m, const char *path,
@@ -279,7 +283,8 @@ static int put(struct mean *s, struct tf_out *out, size_t n, const char *prog,
     s->header.kind = "model";
     tf_header_made(&s->header, &s->arena, prog, opts, &s->inputs);
     struct tf_tensor *t = tf_model_tensors(&s->arena, &s->params, flat, "p/");
-    int rc = tf_model_put(out, &s->header, s->vocab, s->vocab_n, NULL, 0, t, s->params.n, err);
+    int rc = tf_model_put(out, &s->header, s->vocab, s->vocab_n, &s->target, s->target.name != NULL,
+                          t, s->params.n, err);
     free(flat);
     return rc;
 }

@@ -94,11 +94,13 @@ static int put(const struct tf_saver *s, struct tf_out *out, struct tf_err *err)
     const struct tf_save_common *c = s->common;
     struct tf_header h = c->header;
     struct tf_arena a = {0};
-    struct tf_state records[TF_STATE_RECORDS];
+    struct tf_state records[TF_STATE_RECORDS + 1];
     const bool model = s->kind == TF_SAVE_VALID;
     size_t n_records =
                model ? 0 : tf_state_records(records, &a, &s->state, &c->settings, &c->batches),
            n = 0;
+    if (c->vocab_target.kind == TF_BYTES)
+        records[n_records++] = (struct tf_state){"vocab_target", c->vocab_target};
     struct tf_tensor *t = tf_arena_zalloc(&a, 4 * s->params->n * sizeof *t);
     h.kind = model ? "model" : h.kind;
     for (int i = 0; i < blocks(s); i++)

@@ -12,6 +12,7 @@ struct tf_save_common {
     struct tf_header header; /* kind "checkpoint"; config, vocabulary hash, provenance */
     const uint8_t *vocab;    /* SentencePiece model bytes, or NULL */
     size_t vocab_n;
+    struct tf_value vocab_target; /* the state of that name (formats/model.md), or null */
     struct tf_value settings, batches;
 };
 
