@@ -198,7 +198,8 @@ int tf_conversion_read_hf(struct tf_conversion *m, const char *name, const char 
     size_t n;
     if (tf_read_file(&json, &n, hf_config, TF_MAX_CONFIG, err) != 0)
         return -1;
-    const int rc = tf_hf_import(&m->bundle, &m->config, json, n, o->positions, err);
+    bool guessed;
+    const int rc = tf_hf_import(&m->bundle, &m->config, json, n, o->positions, &guessed, err);
     free(json);
     if (rc != 0)
         return tf_context(err, "%s", name);
@@ -211,21 +212,21 @@ int tf_conversion_read_hf(struct tf_conversion *m, const char *name, const char 
         m->config.pad = tf_sp_id(m->vocab, m->vocab_n, "<pad>");
     }
     say_what(name, m2m ? "M2M100" : "MarianMT", &m->config);
-    if (!m2m && m->config.position_table == TF_TABLE_DIALECT && o->positions == TF_STORED_AUTO)
+    if (guessed)
         say_positions(name);
     return tf_conversion_check_vocab(m, o->vocab, name, err);
 }
 
 static int import_ct2(struct tf_conversion *m, const char *name, const char *config,
                       const struct tf_convert_opts *o, struct tf_piece_list lists[2],
-                      struct tf_err *err)
+                      bool *guessed, struct tf_err *err)
 {
     char *json = NULL;
     size_t n = 0;
     if (config != NULL && tf_read_file(&json, &n, config, TF_MAX_CONFIG, err) != 0)
         return -1;
     const int rc = tf_ct2_import(&m->bundle, &m->config, &m->header.special.unk, json, n, lists,
-                                 o->positions, err);
+                                 o->positions, guessed, err);
     free(json);
     return rc != 0 ? tf_context(err, "%s", name) : 0;
 }
@@ -234,6 +235,7 @@ int tf_conversion_read_ct2(struct tf_conversion *m, const char *name, const char
                            const struct tf_convert_opts *o, struct tf_err *err)
 {
     struct tf_piece_list lists[2];
+    bool guessed;
     if (o->pieces == NULL)
         return tf_fail_status(err, TF_USAGE, "%s: a model of CTranslate2: name its directory",
                               name);
@@ -243,11 +245,12 @@ int tf_conversion_read_ct2(struct tf_conversion *m, const char *name, const char
     if (o->pieces_target != NULL &&
         tf_piece_list_read(&lists[1], &m->arena, o->pieces_target, err) != 0)
         return -1;
-    if (import_ct2(m, name, config, o, lists, err) != 0 || use_segmenters(m, o, lists, err) != 0)
+    if (import_ct2(m, name, config, o, lists, &guessed, err) != 0 ||
+        use_segmenters(m, o, lists, err) != 0)
         return -1;
     say_what(name, "CTranslate2", &m->config);
     say_words(name, o);
-    if (m->config.start == TF_START_ZERO && o->positions == TF_STORED_AUTO)
+    if (guessed)
         say_positions(name);
     return tf_conversion_check_vocab(m, o->pieces, name, err);
 }

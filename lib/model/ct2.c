@@ -18,6 +18,7 @@ struct import {
     struct tf_value json;
     struct tf_config c;
     struct tf_buf refused;
+    bool guessed; /* which table of positions it has */
 };
 
 static const struct tf_tensor *find(const struct import *m, const char *name)
@@ -186,7 +187,7 @@ static int read_positions(struct import *m, enum tf_stored_positions positions, 
         m->c.position_offset = 1;
         return 0;
     }
-    return tf_positions_recognise(&m->c, encoder, decoder, positions, err);
+    return tf_positions_recognise(&m->c, encoder, decoder, positions, &m->guessed, err);
 }
 
 /* ---- tokens ---- */
@@ -352,7 +353,7 @@ static int read_json(struct import *m, const char *json, size_t n, struct tf_err
 
 int tf_ct2_import(struct tf_bundle *b, struct tf_config *c, int64_t *unk, const char *json,
                   size_t n, struct tf_piece_list lists[2], enum tf_stored_positions positions,
-                  struct tf_err *err)
+                  bool *guessed, struct tf_err *err)
 {
     struct import m = {.b = b,
                        .c = {.dialect = TF_AS_T2T,
@@ -375,6 +376,7 @@ int tf_ct2_import(struct tf_bundle *b, struct tf_config *c, int64_t *unk, const 
     rc = tf_names_import(&f, b, &m.c, &p, err);
     tf_params_release(&p);
     *c = m.c;
+    *guessed = m.guessed;
     return rc;
 }
 

@@ -18,11 +18,13 @@
  * eos if add_source_eos says so, and where the decoder starts with a zero vector or with eos: there
  * the tools before CTranslate2 add it.
  *
+ * *guessed: see tf_positions_recognise.
+ *
  * Errors: settings that the model cannot express, all of them by their names; tensors that are
  * missing, of another shape or left over. */
 int tf_ct2_import(struct tf_bundle *b, struct tf_config *c, int64_t *unk, const char *json,
                   size_t n, struct tf_piece_list lists[2], enum tf_stored_positions positions,
-                  struct tf_err *err) TF_MUST_CHECK;
+                  bool *guessed, struct tf_err *err) TF_MUST_CHECK;
 
 /* The tensors of model.bin, and as settings config.json. */
 void tf_ct2_export(struct tf_export *e);

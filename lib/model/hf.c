@@ -16,6 +16,7 @@ struct import {
     int64_t pad;    /* pad_token_id */
     bool tied;      /* the output projection is the decoder's embedding */
     bool m2m;       /* of M2M100, not of MarianMT */
+    bool guessed;   /* which table of positions it has */
     struct tf_buf refused;
 };
 
@@ -219,12 +220,13 @@ static int read_eps_and_positions(struct import *m, enum tf_stored_positions pos
     const struct tf_tensor *encoder = find(m, POSITIONS("encoder")),
                            *decoder = find(m, POSITIONS("decoder"));
     if (encoder != NULL || decoder != NULL) {
-        if (tf_positions_recognise(&m->c, encoder, decoder, positions, err) != 0)
+        if (tf_positions_recognise(&m->c, encoder, decoder, positions, &m->guessed, err) != 0)
             return -1;
     } else if (positions == TF_STORED_HALVES) {
         m->c.position_table = TF_TABLE_HALVES;
     } else {
         m->c.norm_eps = 1e-6;
+        m->guessed = positions == TF_STORED_AUTO;
     }
     return tf_value_real_of(&m->json, "layer_norm_eps", 0, 1, &m->c.norm_eps, err) < 0 ? -1 : 0;
 }
@@ -314,7 +316,7 @@ static struct tf_names names_of(bool tied)
 }
 
 int tf_hf_import(struct tf_bundle *b, struct tf_config *c, const char *json, size_t n,
-                 enum tf_stored_positions positions, struct tf_err *err)
+                 enum tf_stored_positions positions, bool *guessed, struct tf_err *err)
 {
     struct import m = {.b = b,
                        .c = {.dialect = TF_AS_T2T,
@@ -349,6 +351,7 @@ int tf_hf_import(struct tf_bundle *b, struct tf_config *c, const char *json, siz
     rc = tf_names_import(&f, b, &m.c, &p, err);
     tf_params_release(&p);
     *c = m.c;
+    *guessed = m.guessed;
     return rc;
 }
 

@@ -11,11 +11,12 @@
  * contents of config.json. The row of the padding id, the last, is left out if it is zero, as it is
  * where Marian's model was converted: Marian has no such id, and its embedding is the zero vector
  * with which a target begins. c->pad, c->bos are -1 then. A decoder of M2M100 starts with eos, and
- * positions count from 2. *b is changed in place, and its data may
- * be used as they are. Errors: settings that the model cannot express, all of them by their names;
- * tensors that are missing, of another shape or left over. */
+ * positions count from 2. *guessed: the table of positions is t2t's because of AUTO alone. *b is
+ * changed in place, and its data may be used as they are. Errors: settings that the model cannot
+ * express, all of them by their names; tensors that are missing, of another shape or left over. */
 int tf_hf_import(struct tf_bundle *b, struct tf_config *c, const char *json, size_t n,
-                 enum tf_stored_positions positions, struct tf_err *err) TF_MUST_CHECK;
+                 enum tf_stored_positions positions, bool *guessed,
+                 struct tf_err *err) TF_MUST_CHECK;
 
 /* The tensors of model.safetensors, and as settings config.json. transformers takes a stored table
  * of positions for its own, and so computes what the model does, but for its epsilon of 1e-5; ours

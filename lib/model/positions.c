@@ -43,7 +43,7 @@ static bool same(const struct tf_tensor *a, const struct tf_tensor *b)
 
 int tf_positions_recognise(struct tf_config *c, const struct tf_tensor *encoder,
                            const struct tf_tensor *decoder, enum tf_stored_positions positions,
-                           struct tf_err *err)
+                           bool *guessed, struct tf_err *err)
 {
     if (encoder == NULL || decoder == NULL)
         return tf_fail(err, "a table of positions for one stack only");
@@ -62,6 +62,7 @@ int tf_positions_recognise(struct tf_config *c, const struct tf_tensor *encoder,
     if (rc == 0 && c->position_table == TF_TABLE_HALVES && positions != TF_STORED_HALVES) {
         c->position_table = TF_TABLE_DIALECT; /* t2t */
         c->norm_eps = 1e-6;
+        *guessed = positions == TF_STORED_AUTO;
     }
     return rc;
 }

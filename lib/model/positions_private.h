@@ -17,10 +17,11 @@ enum tf_stored_positions {
 
 /* Set position_table and position_offset of *c, whose dialect is t2t, and norm_eps for a table
  * `halves` that becomes t2t, from the tables [rows, D] of the stacks. One that is none of ours
- * becomes a learned one. Errors: not a table for each stack; one that is not [rows, d_model]. */
+ * becomes a learned one. *guessed: it was `halves`, and became t2t by AUTO. Errors: not a table for
+ * each stack; one that is not [rows, d_model]. */
 int tf_positions_recognise(struct tf_config *c, const struct tf_tensor *encoder,
                            const struct tf_tensor *decoder, enum tf_stored_positions positions,
-                           struct tf_err *err) TF_MUST_CHECK;
+                           bool *guessed, struct tf_err *err) TF_MUST_CHECK;
 /* The table [rows, D] of a configuration with sinusoids, f32 in the arena. */
 struct tf_tensor tf_positions_table(const struct tf_config *c, size_t rows, struct tf_arena *a);
 

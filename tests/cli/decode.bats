@@ -600,3 +600,13 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' tf-decode --devic
         --force-vocab -k 200 --max-extra 2 -m run/ckpt-00000001.tfm -o out.tfs s.tfs
     [ "$output" -lt 200000 ] # kB; of all 64 sentences at once they would be 1.5 GB
 }
+
+@test "TF_CPU_ISA=list says which kernels run here" {
+    echo >nothing
+    export TF_CPU_ISA=list
+    tf-decode --device cpu -m "$MODEL" nothing 2>said && return 1
+    grep -q 'the best here; ' said
+    grep -q 'generic: runs' said
+    grep -Eq 'openblas: (runs|[^;]+)$' said
+    [ "$(wc -l <said)" = 1 ]
+}

@@ -363,7 +363,7 @@ fingerprint() { tf-info "$1" | grep '^model'; }
         tf-batch -q --tokens 400 --epochs 0 src.tfs tgt.tfs |
             tf-train -q --device cpu --init m.tfm --steps $steps --save-every 1 -o run
     done
-    tf-avgckpt -q run -o tuned.tfm
+    tf-avgckpt -n 2 run -o tuned.tfm
     for tuned in run/ckpt-00000004.tfm tuned.tfm; do
         tf-tokenize -m $tuned --target other | ids /dev/stdin | diff want -
     done
@@ -441,4 +441,22 @@ PY
     tf-convert m.tfm --to marian -o x
     tf-convert x -o back.tfm
     [ "$(fingerprint back.tfm)" = "$(fingerprint m.tfm)" ]
+}
+
+@test "examples/opus-mt translates with each form of a downloaded model" {
+    need jq
+    "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz "$(tf-tokenize --export-vocab -m "$VOCAB" | wc -l)"
+    tf-convert m.npz --vocab "$VOCAB" -o m.tfm
+    head -3 "$TEXT" | tf-translate -m m.tfm --normalize 1 --max-extra 5 >want
+    head -3 "$TEXT" >in
+    export TF_BIN=$BIN OPTIONS='--normalize 1 --max-extra 5'
+    for to in marian hf ctranslate2; do
+        tf-convert --to $to m.tfm -o opus-$to
+        "$TOP/examples/opus-mt/run" opus-$to/ in | diff want -
+        [ -e opus-$to.tfm ]
+    done
+    REFERENCE=want "$TOP/examples/opus-mt/run" opus-hf in 2>bleu | diff want -
+    grep -q '^BLEU' bleu
+    t 2 "$TOP/examples/opus-mt/run"
+    expect_error "usage: run DIR [TEXT]"
 }

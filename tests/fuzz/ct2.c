@@ -16,13 +16,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct tf_config c;
     struct tf_err err = {0};
     int64_t unk;
+    bool guessed;
     if (n > MAX_INPUT)
         return 0;
     if (tf_ct2_bin_read(&b, data, n, &err) != 0) {
         TF_ASSERT(err.msg[0] != 0);
         return 0;
     }
-    if (tf_ct2_import(&b, &c, &unk, NULL, 0, lists, TF_STORED_AUTO, &err) != 0)
+    if (tf_ct2_import(&b, &c, &unk, NULL, 0, lists, TF_STORED_AUTO, &guessed, &err) != 0)
         TF_ASSERT(err.msg[0] != 0);
     else
         TF_ASSERT(b.n > 0 && c.vocab_size > 0);

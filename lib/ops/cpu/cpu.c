@@ -93,6 +93,22 @@ static const struct set *best(void)
     return s;
 }
 
+/* TF_CPU_ISA=list: what is compiled, what of it runs here, and which is chosen. */
+static void list_sets(struct tf_err *err)
+{
+    struct tf_buf text = {0};
+    struct tf_err why;
+    for (const struct set *s = best_first; s < best_first + SETS; s++)
+        tf_buf_printf(&text, "%s: %s; ", s->name,
+                      s == best()  ? "runs, the best here"
+                      : s->runs() ? "runs"
+                                   : "not on this processor");
+    const bool openblas = tf_openblas_load(&why) == 0;
+    tf_fail(err, "cpu: %.*s openblas: %s", (int)text.len, text.p,
+            openblas ? "runs, with the best for what is no product of matrices" : why.msg);
+    tf_buf_release(&text);
+}
+
 const struct tf_backend *const *tf_cpu_backends(struct tf_err *err)
 {
     const char *want = getenv("TF_CPU_ISA");
@@ -103,6 +119,10 @@ const struct tf_backend *const *tf_cpu_backends(struct tf_err *err)
             return best()->with_openblas;
 #endif
         return best()->tables;
+    }
+    if (strcmp(want, "list") == 0) {
+        list_sets(err);
+        return NULL;
     }
     if (strcmp(want, "openblas") == 0) {
         if (tf_openblas_load(err) == 0)
@@ -120,7 +140,7 @@ const struct tf_backend *const *tf_cpu_backends(struct tf_err *err)
     struct tf_buf names = {0};
     for (size_t i = SETS; i-- > 0;)
         tf_buf_printf(&names, "%s, ", best_first[i].name);
-    tf_fail(err, "cpu: TF_CPU_ISA=%s: not one of %sopenblas", want, names.p);
+    tf_fail(err, "cpu: TF_CPU_ISA=%s: not one of %sopenblas (or list)", want, names.p);
     tf_buf_release(&names);
     return NULL;
 }
