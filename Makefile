@@ -7,8 +7,9 @@ all: ## build every tool
 
 # ---- variables for users -------------------------------------------------------------------------
 
-CFLAGS ?= -O2 -g
-CXXFLAGS ?= -O2 -g
+# With sanitizers, which find the same at any level, -O1 and lines alone compile in half the time.
+CFLAGS ?= $(if $(SAN),-O1 -g1,-O2 -g)
+CXXFLAGS ?= $(if $(SAN),-O1 -g1,-O2 -g)
 PKG_CONFIG ?= pkg-config
 PYTHON ?= /usr/bin/python3
 PREFIX ?= /usr/local

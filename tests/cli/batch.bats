@@ -188,18 +188,24 @@ assert idx == sorted(idx) and len(idx) > 500'
 }
 
 @test "--from any batch gives exactly the rest of the stream" {
+    local every=${TF_SAN:+7} # at which sanitizers see the same code
+    rest_is() { # after batch n
+        tf-cbor json b >json
+        { grep type...batch json || true; } | cmp - <(tail -n +$((n + 1)) all)
+    }
     for more in '' '--as t2t' '--no-shuffle'; do
         # shellcheck disable=SC2086
         tf-batch -q --tokens 400 --epochs 3 $more -o want "$D/s.tfs" "$D/t.tfs"
         body want >all
+        tf-cbor json want | head -1 >header
         n=0
         while read -r e r; do
             n=$((n + 1))
+            ((n % ${every:-1} == 0)) || continue
             # shellcheck disable=SC2086
             t 0 tf-batch -q --tokens 400 --epochs 3 $more --from "$e:$r" -o b "$D/s.tfs" "$D/t.tfs"
-            { body b || true; } >rest
-            tail -n +$((n + 1)) all | cmp - rest
-            [ "$(tf-cbor json b | head -1)" = "$(tf-cbor json want | head -1)" ]
+            rest_is
+            head -1 json | cmp - header
         done < <(cursors want)
         [ "$n" -gt 60 ]
     done
@@ -209,9 +215,9 @@ assert idx == sorted(idx) and len(idx) > 500'
     n=0
     while read -r e r; do
         n=$((n + 1))
+        ((n % ${every:-1} == 0)) || continue
         sh_t 0 "cat '$D/s.tfs' | tf-batch -q --window 150 --tokens 400 --from $e:$r - '$D/t.tfs' >b"
-        { body b || true; } >rest
-        tail -n +$((n + 1)) all | cmp - rest
+        rest_is
     done < <(cursors want)
     [ "$n" -gt 20 ]
 }

@@ -1,15 +1,24 @@
 # Texts, treebanks and results, for the tests pipelines*.bats.
 # shellcheck shell=bash
 
-# Real text when a folder shared/data lies beside the tree, else numbers from the demo's generator
-# in the same files.
 prepare() {
-    SHARED=$TOP/../shared/data
     export TF_TIMEOUT=600
     # What make prints is looked at, and the directory has a random name.
     export GNUMAKEFLAGS=--no-print-directory V=1
 }
 
+# real_text NAME DIR: when a folder shared/data lies beside the tree, the first 1,000 lines of each of
+# its files; else false.
+real_text() {
+    local from=$TOP/../shared/data/$1 f
+    [ -d "$from" ] || return 1
+    mkdir "$2"
+    for f in "$from"/*.gz; do
+        gzip -dc "$f" | sed -n 1,1000p | gzip >"$2/${f##*/}"
+    done
+}
+
+# Numbers from the demo's generator.
 numbers() {
     awk -f "$TOP/examples/demo/numbers" -v n="$1" -v seed=5 | cut -f "$2"
 }

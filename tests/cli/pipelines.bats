@@ -6,11 +6,8 @@ load helper
 load pipelines
 
 @test "multi30k.mk small" {
-    data=$SHARED/multi30k
-    if [ ! -d "$data" ]; then
-        data=$T/data
-        corpus "$data" train val test_2016_flickr
-    fi
+    data=$T/data
+    real_text multi30k "$data" || corpus "$data" train val test_2016_flickr
     t 0 make -f "$TOP/pipelines/multi30k.mk" small DATA="$data" WORK=w SHELL=/bin/bash
     check_results w-small
     # A second run finds everything done.
@@ -227,11 +224,8 @@ load pipelines
 }
 
 @test "debian.mk small, from a corpus made before" {
-    data=$SHARED/ddtp
-    if [ ! -d "$data" ]; then
-        data=$T/data
-        corpus "$data" train.en-de dev.en-de test.en-de
-    fi
+    data=$T/data
+    real_text ddtp "$data" || corpus "$data" train.en-de dev.en-de test.en-de
     t 0 make -f "$TOP/pipelines/debian.mk" small DATA="$data" WORK=w
     check_results w-small
 }

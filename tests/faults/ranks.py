@@ -152,7 +152,7 @@ def until_done(rig, row, count, disturb):
             ranks = Ranks(rig, launcher, n, out, stream, *more)
             allowed = (0, )
             if done < count:
-                time.sleep(row.r.uniform(0.3, 2.5))
+                time.sleep(row.r.uniform(0.15, 1))  # of a second and a half at most
                 pids = ranks.pids()
                 if pids and ranks.p.poll() is None:
                     allowed = disturb(ranks, pids, what)

@@ -164,14 +164,14 @@ static void test_bias_at(size_t by)
  * query with one key, lse is the logit. */
 static void test_scale(int dk)
 {
-    enum { ROUNDS = 64 };
     size_t n = MAX / (size_t)dk;
+    int rounds = dk < 64 ? 16 : 64;
     uint32_t begin[MAX + 1];
     double sum = 0, v[MAX];
     struct tf_rng r = tf_rng_new(4, (uint64_t)dk);
     for (size_t i = 0; i <= n; i++)
         begin[i] = (uint32_t)i;
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < rounds; round++) {
         struct tf_rows *q = rows(n, begin);
         tf_mem *qk[2], *o = fill(TF_ELEM_ACT, 7, n), *lse = fill(TF_ELEM_STAT, 7, n);
         for (int side = 0; side < 2; side++) {
@@ -199,7 +199,8 @@ static void test_scale(int dk)
             sum += logit[i] * logit[i];
         let_go(q, NULL);
     }
-    is_near(sum / (double)(n * ROUNDS), 1, 0.1, "%s: variance of scaled logits, dk %d", l.name, dk);
+    is_near(sum / (double)(n * (size_t)rounds), 1, 0.1, "%s: variance of scaled logits, dk %d",
+            l.name, dk);
 }
 
 /* Queries of 0 give equal weights, values are unit vectors: o[i][j] is the weight of key j. */

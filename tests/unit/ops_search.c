@@ -413,6 +413,13 @@ static void random_rules(struct tf_search_opts *rule, struct tf_rng *r)
     rule->repetition = penalties[tf_rng_below(r, 4)];
 }
 
+/* ref64 is ref in double; with wide vocabularies, of which selecting takes seconds, it has no
+ * part. */
+static bool takes_part(int body, size_t max_v)
+{
+    return body != 1 || max_v < MAX_V;
+}
+
 static void random_searches(const char *what, int count, size_t max_v, int levels, double holes,
                             bool prefixes, bool sample)
 {
@@ -459,6 +466,8 @@ static void random_searches(const char *what, int count, size_t max_v, int level
             by_hand(&want, &rule, &f, &g);
         for (int b = 0; b < n_bodies; b++) {
             struct tf_search s;
+            if (!takes_part(b, max_v))
+                continue;
             search_init(&s, &rule, &bodies[b]);
             run(&got[b], &s, &f, &g, false, &tables);
             run(&lagging, &s, &f, &g, true, &tables); /* the same state, used again */
@@ -466,7 +475,7 @@ static void random_searches(const char *what, int count, size_t max_v, int level
             tf_search_release(&s);
         }
         for (int b = 1; b < n_bodies; b++)
-            agree = agree && same(&got[0], &got[b], g.n);
+            agree = agree && (!takes_part(b, max_v) || same(&got[0], &got[b], g.n));
         rule_ok = sample || same(&want, &got[0], g.n);
         for (size_t i = 0; i < g.n; i++)
             full += got[0].n[i] == rule.N;
