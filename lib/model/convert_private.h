@@ -5,6 +5,7 @@
 #include "exchange/bundle.h"
 #include "model/convert.h"
 #include "model/load.h"
+#include "stream/header.h"
 
 struct tf_conversion {
     struct tf_arena arena;
