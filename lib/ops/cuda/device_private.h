@@ -478,7 +478,7 @@ TF_VALUE_OPS(TF_CUDA_OP)
 #undef TF_CUDA_OP
 struct tf_ctx *tf_cuda_open(size_t act, const char *precision, struct tf_err *err);
 
-/* ---- what memory.cu tells files that use it ---- */
+/* ---- what memory.cu reports to files that use it ---- */
 
 /* weights.cu: there was a write to p[0 .. n), which its shadow follows. adam writes the shadows
  * directly. */
