@@ -3,6 +3,7 @@
 #include "infer/attention_stream.h"
 #include "model_options.h"
 #include "ops/backend.h"
+#include "ops/registry.h"
 
 static struct tf_attention_opts o;
 static struct tf_strs models;

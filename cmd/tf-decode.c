@@ -2,6 +2,7 @@
 #include "base/sandbox.h"
 #include "decode_options.h"
 #include "ops/backend.h"
+#include "ops/registry.h"
 
 static struct tf_decode_opts o;
 static const char *output;

@@ -3,6 +3,7 @@
 #include "infer/score_stream.h"
 #include "model_options.h"
 #include "ops/backend.h"
+#include "ops/registry.h"
 
 static struct tf_score_opts o;
 static const char *output;

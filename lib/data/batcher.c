@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/opt.h"
 #include "base/parse.h"
+#include "stream/writer.h"
 
 #include <stdlib.h>
 #include <string.h>

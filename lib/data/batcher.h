@@ -5,6 +5,7 @@
 #ifndef TF_DATA_BATCHER_H
 #define TF_DATA_BATCHER_H
 
+#include "base/output.h"
 #include "base/log.h"
 #include "data/batch_plan_private.h"
 #include "data/list_private.h"

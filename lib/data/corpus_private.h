@@ -6,8 +6,8 @@
 #define TF_DATA_CORPUS_PRIVATE_H
 
 #include "base/hash.h"
+#include "stream/reader.h"
 #include "text/ids.h"
-#include "stream/stream.h"
 
 /* Most records of a corpus: their numbers, and those of its pairs, have 32 bits. */
 #define TF_CORPUS_RECORDS ((uint64_t)UINT32_MAX)

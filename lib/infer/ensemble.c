@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "model/load.h"
+#include "ops/registry.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/opt.h"
 #include "model/transformer.h"
-#include "stream/stream.h"
+#include "stream/header.h"
 
 /* What may differ between models and streams: hashes of vocabularies, labels of languages. */
 struct tf_force {

@@ -4,6 +4,7 @@
 #define TF_INFER_INPUT_PRIVATE_H
 
 #include "infer/ensemble_private.h"
+#include "stream/reader.h"
 
 /* A source and the sequence given with it, or the bad record in their place. Ids have no EOS. */
 struct tf_item {

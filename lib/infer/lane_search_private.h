@@ -8,6 +8,7 @@
 #include "infer/insertions_private.h"
 #include "infer/lanes_private.h"
 #include "ops/search_state.h"
+#include "stream/record.h"
 
 /* A sentence to decode, and the result. */
 struct tf_sentence {

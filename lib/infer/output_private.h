@@ -5,6 +5,7 @@
 
 #include "base/bad.h"
 #include "infer/input_private.h"
+#include "stream/writer.h"
 
 /* Zero-initialised is closed. */
 struct tf_output {

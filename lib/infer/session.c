@@ -2,6 +2,7 @@
 #include "infer/session.h"
 #include "base/cpus.h"
 #include "base/memory.h"
+#include "ops/registry.h"
 
 #include <errno.h>
 

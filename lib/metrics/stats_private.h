@@ -4,7 +4,8 @@
 #define TF_METRICS_STATS_PRIVATE_H
 
 #include "metrics/tally_private.h"
-#include "stream/stream.h"
+#include "stream/reader.h"
+#include "stream/writer.h"
 
 struct tf_opt;
 

@@ -80,15 +80,6 @@ struct tf_work {
     } step;
 };
 
-/* Room for a pass over n sentences with so many rows; tgt_rows 0: for the encoder alone. Growing
- * loses the contents. Buffers with gradients that are large enough stay for a pass without
- * training, so that validation costs no allocation and a device keeps its graphs. */
-int tf_work_reserve(struct tf_work *k, size_t n, size_t src_rows, size_t tgt_rows, bool training,
-                    struct tf_err *err) TF_MUST_CHECK;
-/* Then upload rows and ids of sentences [from, to). */
-int tf_work_load(struct tf_work *k, const struct tf_pairs *p, size_t from, size_t to, bool training,
-                 struct tf_err *err) TF_MUST_CHECK;
-
 /* Columns of a layer's keys, and of its keys and values together. */
 static inline size_t tf_k_width(const struct tf_config *c)
 {
@@ -123,7 +114,5 @@ static inline struct tf_dropout tf_dropout_at(const struct tf_work *k, double p,
     return (struct tf_dropout){.p = k->dropout ? (float)p : 0,
                                .site = (uint32_t)(TF_DROPOUT_PER_LAYER * layer + (int)site)};
 }
-/* Where the attention weights of this layer go; NULL when it is not watched. */
-tf_mem *tf_watched(const struct tf_work *k, enum tf_attention_kind kind, int layer);
 
 #endif

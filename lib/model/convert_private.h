@@ -7,6 +7,7 @@
 #include "exchange/torch.h"
 #include "model/convert.h"
 #include "model/load.h"
+#include "stream/header.h"
 
 enum { TF_MAX_CONFIG = 1 << 20 /* bytes of a configuration in JSON */ };
 

@@ -2,6 +2,7 @@
 #include "model/incremental.h"
 #include "base/memory.h"
 #include "model/stack_private.h"
+#include "model/work_private.h"
 
 #include <math.h>
 #include <stdlib.h>

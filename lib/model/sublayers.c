@@ -1,5 +1,6 @@
 /* sublayers.c - the sublayers, each forward next to its backward. Paper, sections 3.2 and 3.3. */
 #include "model/sublayers_private.h"
+#include "model/work_private.h"
 
 static const struct tf_dropout no_dropout;
 

@@ -2,6 +2,7 @@
 #include "model/transformer.h"
 #include "base/memory.h"
 #include "model/stack_private.h"
+#include "model/work_private.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "model/acts_private.h"
 #include "model/work.h"
+#include "model/work_private.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,8 @@
 #include "base/log.h"
 #include "base/plugin.h"
 #include "ops/backend.h"
+#include "ops/cpu/cpu.h"
+#include "ops/registry.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "base/parse.h"
 #include "plot/attention_figure_private.h"
-#include "stream/stream.h"
+#include "stream/reader.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

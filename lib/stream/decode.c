@@ -1,7 +1,8 @@
 /* decode.c - decode records by their schema. */
 #include "base/bits.h"
 #include "base/hash.h"
-#include "stream/record_private.h"
+#include "stream/decode_private.h"
+#include "stream/record.h"
 
 #include <string.h>
 

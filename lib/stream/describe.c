@@ -9,6 +9,7 @@
 #include "cbor/json.h"
 #include "ops/backend.h"
 #include "ops/cpu/openblas.h"
+#include "ops/registry.h"
 #include "stream/model.h"
 #include "stream/recognise.h"
 

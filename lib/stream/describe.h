@@ -3,7 +3,8 @@
 #define TF_STREAM_DESCRIBE_H
 
 #include "base/buf.h"
-#include "stream/stream.h"
+#include "base/input.h"
+#include "cbor/value.h"
 
 /* Append to *out a description of one open input (borrowed): text, or with json one object and a
  * line feed. Models and checkpoints are read whole and checked, with a warning where values are not

@@ -1,7 +1,10 @@
 /* encode.c - encode records by their schema, and check them before. */
 #include "base/hash.h"
 #include "base/utf8.h"
-#include "stream/record_private.h"
+#include "cbor/encode.h"
+#include "stream/decode_private.h"
+#include "stream/encode_private.h"
+#include "stream/record.h"
 
 #include <string.h>
 

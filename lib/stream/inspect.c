@@ -1,7 +1,11 @@
 /* inspect.c - streams and models as a whole: check, count, head, seal. */
 #include "base/hash.h"
+#include "cbor/encode.h"
+#include "stream/decode_private.h"
 #include "stream/reader_private.h"
 #include "stream/inspect.h"
+#include "stream/writer.h"
+#include "stream/writer_private.h"
 
 #include <string.h>
 

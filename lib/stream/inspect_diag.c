@@ -4,6 +4,9 @@
 #include "base/json.h"
 #include "base/parse.h"
 #include "base/utf8.h"
+#include "cbor/cursor.h"
+#include "cbor/encode.h"
+#include "cbor/scan.h"
 #include "stream/reader_private.h"
 #include "stream/inspect.h"
 

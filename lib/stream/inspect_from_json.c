@@ -2,11 +2,15 @@
  * schema. Lines may have been edited, removed or added; counts, checks and CRCs are computed
  * again. */
 #include "base/bits.h"
+#include "cbor/encode.h"
 #include "cbor/json.h"
 #include "base/hash.h"
 #include "base/memory.h"
-#include "stream/record_private.h"
+#include "stream/decode_private.h"
+#include "stream/encode_private.h"
 #include "stream/inspect.h"
+#include "stream/writer.h"
+#include "stream/writer_private.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,11 +2,12 @@
  * same value; hashes are hex digits, other byte strings {"$hex": ...}; NaN and infinities are the
  * strings nan, inf and -inf. */
 #include "base/bits.h"
+#include "cbor/cursor.h"
 #include "cbor/json.h"
 #include "base/hash.h"
 #include "base/parse.h"
-#include "stream/record_private.h"
 #include "stream/inspect.h"
+#include "stream/schema_private.h"
 #include "stream/tensor_record_private.h"
 
 #include <math.h>

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 
 #include "base/hash.h"
+#include "cbor/cursor.h"
 #include "stream/reader_private.h"
 
 #include <errno.h>

@@ -3,7 +3,8 @@
 #ifndef TF_STREAM_MODEL_H
 #define TF_STREAM_MODEL_H
 
-#include "stream/stream.h"
+#include "base/output.h"
+#include "stream/reader.h"
 #include "stream/tensor_private.h"
 
 #define TF_MAX_TENSORS 65536            /* in one file */

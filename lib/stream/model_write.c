@@ -2,7 +2,9 @@
 #include "stream/model.h"
 
 #include "base/hash.h"
-#include "stream/record_private.h"
+#include "cbor/encode.h"
+#include "stream/writer.h"
+#include "stream/writer_private.h"
 
 #include <string.h>
 

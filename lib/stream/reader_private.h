@@ -3,7 +3,7 @@
 #ifndef TF_STREAM_READER_PRIVATE_H
 #define TF_STREAM_READER_PRIVATE_H
 
-#include "stream/record_private.h"
+#include "stream/reader.h"
 #include "stream/tensor_record_private.h"
 
 /* With TF_READ_MODEL, tf_reader_next returns a model's tensor as soon as its head is there:

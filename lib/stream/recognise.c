@@ -1,7 +1,10 @@
 /* recognise.c - the table of formats, and tests for those that have no mark. */
 #include "stream/recognise.h"
 #include "base/utf8.h"
-#include "stream/record_private.h"
+#include "cbor/scan.h"
+#include "stream/header.h"
+#include "stream/record.h"
+#include "stream/schema_private.h"
 
 #include <stdint.h>
 #include <stdio.h>

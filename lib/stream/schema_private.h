@@ -3,13 +3,14 @@
  * inspect_from_json.c), the checks of the writer, the names that tf-cbor prints, and the test of
  * formats/tf.cddl.
  *
- * To add a field: a member of struct tf_record (stream.h), a row in schema.c, the line in tf.cddl.
+ * To add a field: a member of struct tf_record (record.h), a row in schema.c, the line in tf.cddl.
  * Old files do not have it, so it is optional and comes after all others, but before a record's
  * CRC. To add a record: also its number in enum tf_record_type and a function in writer.c. */
 #ifndef TF_STREAM_SCHEMA_PRIVATE_H
 #define TF_STREAM_SCHEMA_PRIVATE_H
 
-#include "stream/stream.h"
+#include "stream/record.h"
+
 
 enum tf_field_type {
     TF_FIELD_UINT,    /* uint64_t; if optional, flag_at: bool, false if absent */

@@ -1,7 +1,7 @@
 /* tail.c - see tail.h. */
 #include "stream/tail.h"
 #include "cbor/cursor.h"
-#include "stream/stream.h"
+#include "stream/record.h"
 
 bool tf_tail_end(const uint8_t *p, size_t n, uint64_t *count, bool *has_crc, uint32_t *crc)
 {

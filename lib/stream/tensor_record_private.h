@@ -6,7 +6,7 @@
 #ifndef TF_STREAM_TENSOR_RECORD_PRIVATE_H
 #define TF_STREAM_TENSOR_RECORD_PRIVATE_H
 
-#include "stream/stream.h"
+#include "stream/record.h"
 #include "stream/tensor_private.h"
 
 enum { TF_TENSOR_HEAD_MAX = 1024 }; /* bytes of a head */

@@ -1,8 +1,12 @@
 /* writer.c - write streams: encode records, keep their count and CRC, add checks. */
 #include "base/utf8.h"
 #include "base/hash.h"
-#include "stream/record_private.h"
+#include "cbor/encode.h"
+#include "stream/decode_private.h"
+#include "stream/encode_private.h"
 #include "stream/tensor_record_private.h"
+#include "stream/writer.h"
+#include "stream/writer_private.h"
 
 #include <string.h>
 

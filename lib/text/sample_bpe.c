@@ -2,6 +2,7 @@
  * probability alpha. */
 #include "base/memory.h"
 #include "text/sample_pieces_private.h"
+#include "text/sample_private.h"
 #include <stdlib.h>
 
 /* The node of a text, continued by n bytes; 0: no piece begins so. */

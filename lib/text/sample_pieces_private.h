@@ -78,16 +78,4 @@ static inline size_t tf_sample_char_before(const char *p, size_t n)
 void tf_sample_put(const struct tf_sampler *s, struct tf_ids *ids, int64_t id, const char *p,
                    size_t n, bool *after_unknown);
 
-/* ---- the ways to sample ---- */
-
-/* Unigram, from all segmentations. text is normalised, at most 64 MB. */
-void tf_sample_unigram(const struct tf_sampler *s, const char *text, size_t n, double alpha,
-                       struct tf_rng *rng, struct tf_ids *ids);
-/* Unigram, from the nbest most probable ones. text is not normalised. */
-int tf_sample_nbest(const struct tf_sampler *s, const char *text, size_t n, double alpha, int nbest,
-                    struct tf_rng *rng, struct tf_ids *ids, struct tf_err *err) TF_MUST_CHECK;
-/* BPE with dropout. text is normalised, at most 64 MB. */
-void tf_sample_bpe(const struct tf_sampler *s, const char *text, size_t n, double alpha,
-                   struct tf_rng *rng, struct tf_ids *ids);
-
 #endif

@@ -2,6 +2,7 @@
  * lattice of pieces, or a choice among the n best. */
 #include "base/memory.h"
 #include "text/sample_pieces_private.h"
+#include "text/sample_private.h"
 #include <math.h>
 #include <stdlib.h>
 

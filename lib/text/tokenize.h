@@ -4,6 +4,8 @@
 #ifndef TF_TEXT_TOKENIZE_H
 #define TF_TEXT_TOKENIZE_H
 
+#include "base/input.h"
+#include "base/output.h"
 #include "text/vocab_private.h"
 
 struct tf_tokenize {

@@ -1,5 +1,6 @@
 /* tokenize_decode.c - token records and n-best lists to lines of text. */
 #include "text/tokenize_work_private.h"
+#include "stream/reader.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* tokenize_encode.c - lines of text to token records, or to lines of pieces. */
 #include "base/opt.h"
 #include "base/utf8.h"
+#include "stream/writer.h"
 #include "text/tokenize_work_private.h"
 #include <pthread.h>
 #include <string.h>

@@ -3,7 +3,8 @@
 #ifndef TF_TEXT_VOCAB_FILE_H
 #define TF_TEXT_VOCAB_FILE_H
 
-#include "stream/stream.h"
+#include "stream/header.h"
+
 
 /* Read from a path, "-" or /dev/fd/N. The first bytes decide the format, not the name. The bytes
  * are on the heap, followed by a NUL that does not count; tf_sp_check has not seen them. Errors

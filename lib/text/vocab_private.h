@@ -3,8 +3,9 @@
 #ifndef TF_TEXT_VOCAB_PRIVATE_H
 #define TF_TEXT_VOCAB_PRIVATE_H
 
+#include "base/output.h"
+#include "stream/header.h"
 #include "text/sp_private.h"
-#include "stream/stream.h"
 
 struct tf_vocab {
     struct tf_sp *sp;

@@ -3,6 +3,7 @@
  * figures, judges nothing. `make bench` builds it; build/tests/bench/ops
  * [base|tiny|packed|rows|all] [cpu|ref]. */
 #include "ops/backend.h"
+#include "ops/registry.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,8 +7,8 @@ prepare() {
     export GNUMAKEFLAGS=--no-print-directory V=1
 }
 
-# real_text NAME DIR: when a folder shared/data lies beside the tree, the first 1,000 lines of each of
-# its files; else false.
+# real_text NAME DIR: when a folder shared/data lies beside the tree, the first 1,000 lines of each
+# of its files; else false.
 real_text() {
     local from=$TOP/../shared/data/$1 f
     [ -d "$from" ] || return 1

@@ -1,5 +1,6 @@
 /* problem.c - operations run on backends from host arrays: see problem.h. */
 #include "problem.h"
+#include "ops/registry.h"
 #include "plugin.h"
 #include "base/bits.h"
 #include "base/err.h"

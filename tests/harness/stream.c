@@ -3,7 +3,6 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "cbor/encode.h"
-#include "stream/record_private.h"
 #include "tap.h"
 #include "temp.h"
 

@@ -4,6 +4,7 @@
 
 #include "memory.h"
 #include "stream/model.h"
+#include "stream/writer.h"
 #include "tap.h"
 
 /* ---- reading ---- */

@@ -65,6 +65,26 @@ cycle: lib/text/c lib/text/d'
 lib/base/b.h: only its own folder includes it'
 }
 
+@test "a function is in the source of the header that declares it" {
+    architecture declared >"$T/found"
+    expect_none "declarations" <"$T/found"
+}
+
+@test "the check of declarations sees a function of another source" {
+    plant lib/base/a.h '#define X(n) \\\n    int tf_y(int n);\n/* int tf_z(void); */\nint tf_a(int x);\n'
+    printf '%s\n' 'int tf_b(int x,' '         int (*f)(int)) TF_MUST_CHECK;' \
+        'static inline int tf_in(int x)' '{' '    return tf_b(x, 0);' '}' 'int tf_part(void);' \
+        'typedef int tf_c(int x);' >>"$T/lib/base/a.h"
+    plant lib/base/a.c 'int tf_a(int x)\n{\n    return x;\n}\n'
+    plant lib/base/a_more.c 'int tf_part(void)\n{\n    return 1;\n}\n'
+    plant lib/base/b.c 'int tf_b(int x,\n         int (*f)(int))\n{\n    return x;\n}\nint tf_z(void)\n{\n    return 1;\n}\n'
+    plant lib/base/b.h 'int tf_a(int x);\n'
+    cd "$T"
+    output=$(architecture declared)
+    expect_output 'lib/base/a.h: tf_b is in lib/base/b
+lib/base/b.h: tf_a is in lib/base/a'
+}
+
 # The same tag may have one definition in each backend, and one in each branch of an #if.
 @test "no struct, union or enum tag is defined twice" {
     architecture names >"$T/found"

@@ -2,6 +2,7 @@
  * loops, rows alone against rows among others, and how far the rule is from the real product. */
 #include "../harness/problem.h"
 #include "base/memory.h"
+#include "ops/registry.h"
 
 enum { SETS = 7 };
 static const char *const sets[SETS] = {"generic",    "avx2", "avxvnni", "avx512",

@@ -5,6 +5,7 @@
 #include "../harness/problem.h"
 #include "base/memory.h"
 #include "ops/cpu/openblas.h"
+#include "ops/registry.h"
 
 #include <dirent.h>
 #include <unistd.h>

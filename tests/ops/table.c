@@ -2,6 +2,8 @@
  * with a reason when they are not. */
 #include "../harness/problem.h"
 #include "../harness/temp.h"
+#include "ops/cpu/cpu.h"
+#include "ops/registry.h"
 
 #include <stddef.h>
 

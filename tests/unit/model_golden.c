@@ -2,6 +2,7 @@
  * gradients, three updates of Adam. */
 #include "../harness/model.h"
 #include "model/incremental.h"
+#include "ops/cpu/cpu.h"
 
 #include <math.h>
 

@@ -1,6 +1,7 @@
 /* Gradients of a whole small model against central differences on the double build of the
  * reference, for each option; and weights that do not reach a backend. */
 #include "../harness/model.h"
+#include "ops/cpu/cpu.h"
 
 #include <math.h>
 

@@ -1,5 +1,6 @@
 /* The model's sinusoids, as section 3.5 of the paper describes them. */
 #include "../harness/model.h"
+#include "ops/cpu/cpu.h"
 
 #include <stdlib.h>
 

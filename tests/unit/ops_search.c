@@ -5,6 +5,7 @@
 #include "../harness/plugin.h"
 #include "../harness/tap.h"
 #include "base/rng.h"
+#include "ops/registry.h"
 #include "ops/search_state.h"
 
 enum { MAX_LEN = 12, MAX_K = 40, MAX_V = 9000, MAX_S = 6 };

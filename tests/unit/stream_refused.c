@@ -2,8 +2,8 @@
  * reason, and the conversions of tensors at the ends of their ranges. */
 #include "../harness/stream.h"
 #include "cbor/encode.h"
+#include "stream/decode_private.h"
 #include "stream/model.h"
-#include "stream/record_private.h"
 #include "stream/tensor_record_private.h"
 
 #include <math.h>

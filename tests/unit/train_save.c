@@ -3,6 +3,7 @@
 #include "../harness/model.h"
 #include "../harness/temp.h"
 #include "base/memory.h"
+#include "ops/cpu/cpu.h"
 #include "train/store/save.h"
 
 #include <errno.h>

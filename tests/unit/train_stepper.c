@@ -3,6 +3,7 @@
 #include "../harness/model.h"
 #include "base/memory.h"
 #include "base/rng.h"
+#include "ops/cpu/cpu.h"
 #include "train/step/stepper.h"
 
 #include <stdlib.h>

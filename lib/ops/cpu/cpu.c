@@ -1,5 +1,6 @@
 /* cpu.c - the choice of a kernel set, by what the processor has or by TF_CPU_ISA. */
 #include "base/buf.h"
+#include "ops/cpu/cpu.h"
 #include "ops/cpu/openblas.h"
 #include "ops/backend.h"
 

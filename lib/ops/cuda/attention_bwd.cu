@@ -3,6 +3,7 @@
  * columns of do o (which is sum_j p_j f_j (do v')_j), dq = scale ds k, dk = scale ds' q. Every sum
  * is one thread's own, in a fixed order. */
 #include "attention_private.h"
+#include "ops/cuda/memory_private.h"
 
 /* ---- tensor cores ---- */
 

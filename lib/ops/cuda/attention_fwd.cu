@@ -3,6 +3,7 @@
  * m is the largest score so far, l the sum of exp(score - m), and o the sum of exp(score - m) v;
  * a new maximum m' scales l and o by exp(m - m'). Scores are in units of log 2. */
 #include "attention_private.h"
+#include "ops/cuda/memory_private.h"
 
 /* ---- tensor cores: scores by multiply() of device_private.h ---- */
 

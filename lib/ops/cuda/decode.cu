@@ -3,6 +3,9 @@
  * of keys, and a row is never split over a number of blocks that depends on how many rows there
  * are. */
 #include "blas_private.h"
+#include "ops/cuda/graphs_private.h"
+#include "ops/cuda/memory_private.h"
+#include "ops/cuda/weights_private.h"
 #include "product_private.h"
 
 #include <type_traits>

@@ -97,12 +97,6 @@ enum {
     TF_CUDA_NCCL = 32,
 };
 bool tf_cuda_uses(unsigned part);
-/* cudaMalloc; where there is no memory, once more without the graphs, which take some. memory.cu */
-cudaError_t tf_cuda_malloc(struct tf_ctx *c, void **p, size_t size);
-/* n bytes of scratch, 256-byte aligned, from the beginning of the lane's scratch memory: one
- * operation asks once for all that it needs. NULL after a failure. */
-void *tf_cuda_scratch(struct tf_ctx *c, size_t n);
-
 /* A row space. `head` is device memory that a step reads: counts, then the packed row of the first
  * row. */
 struct tf_rows_head {
@@ -209,8 +203,7 @@ __device__ static inline void wait_for_previous()
 }
 
 /* Declare the block's dynamic shared memory as an array; at most one in a kernel. A launch that may
- * need more than 47 KiB (48 KiB with static arrays) needs tf_cuda_allow_shared() first: false, with
- * the failure noted, where the device does not have so much. */
+ * need more than 47 KiB (48 KiB with static arrays) needs tf_cuda_allow_shared() first. */
 #ifdef TF_EMULATE
 #define TF_SHARED(type, name) type *name = (type *)emulate::shared_memory()
 #else
@@ -218,7 +211,6 @@ __device__ static inline void wait_for_previous()
     extern __shared__ __align__(16) unsigned char tf_shared[]; \
     type *name = (type *)tf_shared
 #endif
-bool tf_cuda_allow_shared(struct tf_ctx *c, const char *what, const void *kernel, size_t n);
 
 static inline unsigned div_up(size_t a, size_t b)
 {
@@ -485,43 +477,16 @@ TF_LANE_OPS(TF_CUDA_OP)
 TF_VALUE_OPS(TF_CUDA_OP)
 #undef TF_CUDA_OP
 struct tf_ctx *tf_cuda_open(size_t act, const char *precision, struct tf_err *err);
-/* Bytes of an element. memory.cu */
-size_t tf_cuda_size(const struct tf_ctx *c, enum tf_elem e);
-/* Hand out the first failure of queued work, once: -1 and err. memory.cu */
-int tf_cuda_report_error(struct tf_ctx *c, struct tf_err *err);
-/* graphs.cu: forget what was recorded; before device memory is freed. */
-void tf_cuda_graphs_forget(struct tf_ctx *c);
-bool tf_cuda_capturing(); /* what is queued goes into a graph */
-/* Host bytes to the device: src may change as soon as this returns. Never into a graph, which would
- * read the staging memory again. */
-void tf_cuda_send(struct tf_ctx *c, void *dst, const void *src, size_t n);
 
-/* The copy of PARAMs in precision A that matrix products read (weights.cu): p itself for float,
- * else an address in the shadow of the allocation that contains p. The first use creates the
- * shadow; every write to weights updates it: upload, copy, zero, add, adam and ema. Gradients have
- * none. NULL after a failure. tf_cuda_wrote: call after a write to p[0 .. n). adam writes the
- * shadows directly. */
-template <typename A> const A *tf_cuda_shadow(struct tf_ctx *c, const tf_mem *p);
+/* ---- what memory.cu reports to files that use it ---- */
+
+/* weights.cu: there was a write to p[0 .. n), which its shadow follows. adam writes the shadows
+ * directly. */
 void tf_cuda_wrote(struct tf_ctx *c, const tf_mem *p, size_t n);
-/* Launch y = x, n elements, counted as `what`. weights.cu */
-template <typename A>
-void tf_cuda_convert(struct tf_ctx *c, const char *what, A *y, const float *x, size_t n);
-struct tf_shadows {
-    bf16 *as_bf16;
-    half *as_half;
-};
-/* Where p is in the shadows that there are; NULL for the others. */
-struct tf_shadows tf_cuda_shadows(const tf_mem *p);
-/* Which epilogues a lane takes on a device of this compute capability: those of TF_CUDA_EPILOGUES,
- * for comparing, or the default. linear.cu */
-int tf_cuda_epilogues(unsigned *taken, int arch, const char *precision, struct tf_err *err);
-unsigned tf_cuda_default_epilogues(int arch, const char *precision);
-/* As TF_CUDA_EPILOGUES names them. */
-const char *tf_cuda_epilogues_name(unsigned taken);
-/* linear.cu learns that memory is freed: what it keeps beside it goes along. */
-void tf_cuda_mask_gone(const tf_mem *y);
-/* weights.cu learns of PARAM allocations of n elements, and of their end. */
+/* weights.cu: an allocation of n PARAMs, and its end. */
 void tf_cuda_weights_new(tf_mem *p, size_t n);
 void tf_cuda_weights_gone(tf_mem *p);
+/* linear.cu: memory is freed; what it keeps beside it goes along. */
+void tf_cuda_mask_gone(const tf_mem *y);
 
 #endif

@@ -5,6 +5,7 @@
  * and for the few ids with more rows than that a block goes over all ids again and picks its own in
  * order. So nothing of the chance is left in the sums. */
 #include "quad_private.h"
+#include "ops/cuda/memory_private.h"
 
 enum {
     WARPS = 8, /* of a block, but of a crew: */

@@ -7,6 +7,7 @@
  * graphs of the MOST keys used last are kept. Graphs hold addresses, so freeing device memory drops
  * them all. They also take device memory themselves, and so give way where there is none left. */
 #include "device_private.h"
+#include "ops/cuda/graphs_private.h"
 
 #include <list>
 #include <string>

@@ -3,6 +3,10 @@
  * rows past the count, which a product over the whole capacity must not see, and each epilogue as a
  * kernel of its own, for where the library has none, or a slow one. */
 #include "blas_private.h"
+#include "ops/cuda/graphs_private.h"
+#include "ops/cuda/linear_private.h"
+#include "ops/cuda/memory_private.h"
+#include "ops/cuda/weights_private.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,8 @@
  * The library is loaded when ranks are linked. What is declared here is of its interface since
  * release 2.7, which has ncclSend; https://docs.nvidia.com/deeplearning/nccl/user-guide */
 #include "device_private.h"
+#include "ops/cuda/memory_private.h"
+#include "ops/cuda/weights_private.h"
 
 #include <dlfcn.h>
 #include <sched.h>

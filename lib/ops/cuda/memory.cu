@@ -3,6 +3,8 @@
  * Uploads go through a ring of pinned blocks. An event recorded after a block's last copy says when
  * it can be reused. */
 #include "device_private.h"
+#include "ops/cuda/graphs_private.h"
+#include "ops/cuda/memory_private.h"
 
 #include <stdio.h>
 

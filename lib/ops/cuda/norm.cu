@@ -8,6 +8,7 @@
  * between, without which the compiler would not. The statistics are of s as it is stored, in two
  * passes over the registers. */
 #include "quad_private.h"
+#include "ops/cuda/memory_private.h"
 
 enum {
     Q = 4,        /* quads of a thread: D <= 4 * Q * T */

@@ -10,6 +10,9 @@
  *     pdl      programmatic dependent launch: a kernel starts after the one before it has ended
  *     nccl     NCCL: ranks exchange what is in device memory through the host's (link.cu) */
 #include "blas_private.h"
+#include "ops/cuda/graphs_private.h"
+#include "ops/cuda/linear_private.h"
+#include "ops/cuda/memory_private.h"
 
 #include <errno.h>
 #include <math.h>

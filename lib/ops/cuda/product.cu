@@ -12,6 +12,7 @@
  * In multiply() (device_private.h) w is the matrix of 16 rows, and rows of x are the columns of the
  * other, so that 8 rows are enough to fill it. */
 #include "product_private.h"
+#include "ops/cuda/memory_private.h"
 
 constexpr int WARP = 32, PARTS = 4, CHUNK = 32;
 /* columns of y of a block of few_kernel */

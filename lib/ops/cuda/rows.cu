@@ -1,6 +1,7 @@
 /* rows.cu - row spaces: counts and offsets in device memory, read by every kernel that works by
  * rows. */
 #include "device_private.h"
+#include "ops/cuda/memory_private.h"
 
 #include <vector>
 

@@ -14,6 +14,7 @@
  *   place  a warp for each row: its history, its table, the inputs of the model's next step; dead
  *          rows come after the live ones */
 #include "softmax_private.h"
+#include "ops/cuda/memory_private.h"
 
 #include <type_traits>
 

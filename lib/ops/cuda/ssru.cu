@@ -2,6 +2,7 @@
  * row after row, with the cell in a register: neighbouring threads read neighbouring columns. The
  * gradient of the bias is a sum over each sentence, then over the sentences in order. */
 #include "device_private.h"
+#include "ops/cuda/memory_private.h"
 
 /* x + f (before - x), which is f before + (1 - f) x. */
 __device__ static inline float next_cell(float x, float z, float before)

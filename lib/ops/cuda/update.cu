@@ -3,6 +3,8 @@
  * happens to an element is one chain of roundings wherever it stands, so any split of a range gives
  * the same bytes. */
 #include "quad_private.h"
+#include "ops/cuda/memory_private.h"
+#include "ops/cuda/weights_private.h"
 
 enum {
     THREADS = 256,

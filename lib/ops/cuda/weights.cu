@@ -2,6 +2,8 @@
  * belongs to a whole allocation; every write to PARAMs but Adam's, which makes its own, passes here
  * and, where there is a shadow, queues the conversion of what was written. */
 #include "device_private.h"
+#include "ops/cuda/memory_private.h"
+#include "ops/cuda/weights_private.h"
 
 #include <map>
 

@@ -6,6 +6,8 @@
  * Logits are in A where gradients are computed, because the tensor cores need dz in A, and in float
  * where only the loss is requested. */
 #include "blas_private.h"
+#include "ops/cuda/memory_private.h"
+#include "ops/cuda/weights_private.h"
 
 enum {
     THREADS = 512, /* for a row, at most */

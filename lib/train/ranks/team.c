@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/version.h"
+#include "ops/registry.h"
 
 #include <sched.h>
 #include <signal.h>

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "model/params.h"
 #include "model/work.h"
+#include "ops/registry.h"
 #include "train/step/stepper.h"
 
 #include <math.h>

@@ -2,6 +2,7 @@
 #include "train/run/run.h"
 #include "base/memory.h"
 #include "base/sandbox.h"
+#include "ops/registry.h"
 #include "train/ranks/worker.h"
 #include "train/run/boundary_private.h"
 #include "train/run/checkpoints_private.h"

@@ -3,7 +3,6 @@
 #ifndef TF_TRAIN_RUN_VALIDATION_PRIVATE_H
 #define TF_TRAIN_RUN_VALIDATION_PRIVATE_H
 
-#include "stream/stream.h"
 #include "train/run/collapse_private.h"
 #include "train/run/env_private.h"
 #include "train/step/stepper.h"

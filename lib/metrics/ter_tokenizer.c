@@ -1,4 +1,4 @@
-/* tokenizer_tercom.c - Tercom's normalisation after sacreBLEU's tokenizer_ter.py: one pass over the
+/* ter_tokenizer.c - Tercom's normalisation after sacreBLEU's tokenizer_ter.py: one pass over the
  * line for each of its substitutions. */
 #include "metrics/ter_private.h"
 #include <string.h>

@@ -1,5 +1,5 @@
-/* bad.c - the codes of bad records as text. */
-#include "stream/stream.h"
+/* record.c - the codes of bad records as text. */
+#include "stream/record.h"
 #include "base/utf8.h"
 
 #include <stdio.h>

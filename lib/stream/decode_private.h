@@ -1,13 +1,13 @@
-/* record_private.h - encode, decode and check single records. For the files of this folder only. */
-#ifndef TF_STREAM_RECORD_PRIVATE_H
-#define TF_STREAM_RECORD_PRIVATE_H
+/* decode_private.h - decode single records. */
+#ifndef TF_STREAM_DECODE_PRIVATE_H
+#define TF_STREAM_DECODE_PRIVATE_H
 
 #include "cbor/cursor.h"
-#include "cbor/encode.h"
 #include "cbor/head.h"
 #include "cbor/scan.h"
+#include "stream/header.h"
+#include "stream/record.h"
 #include "stream/schema_private.h"
-#include "stream/tensor_private.h"
 
 /* For tf_record_type: of a record that is not short. */
 int tf_record_long_type(const uint8_t *p, size_t n);
@@ -45,21 +45,6 @@ struct tf_decoder {
  * offset is not. Lists are in the arena. */
 int tf_record_decode(struct tf_record *rec, struct tf_decoder *d, const uint8_t *p, size_t n,
                      struct tf_err *err);
-
-/* Append a record of any type but header and tensor. size is that of the vocabulary. */
-void tf_record_encode(struct tf_buf *b, int64_t size, const struct tf_record *rec);
-/* Fail if a reader would refuse the record: a list is too long, an id is not in the vocabulary,
- * text is not UTF-8. */
-int tf_record_check(const struct tf_record *rec, int64_t size, struct tf_err *err);
-
-/* Begin a part with a header record that is already encoded; h is the same header decoded. */
-int tf_writer_begin_raw(struct tf_writer *w, struct tf_out *out, const struct tf_header *h,
-                        const void *record, size_t n, struct tf_err *err);
-/* Write a state record of any value. */
-int tf_writer_state(struct tf_writer *w, const char *name, const struct tf_value *v,
-                    struct tf_err *err);
-/* Write a tensor record. t->crc is set; the data are written without another copy in memory. */
-int tf_writer_tensor(struct tf_writer *w, const struct tf_tensor *t, struct tf_err *err);
 
 /* The offset of the crc in a scanned batch, state or tensor record; 0 if it has none. */
 size_t tf_record_crc_at(int type, const uint8_t *p, size_t n);

@@ -1,0 +1,19 @@
+/* work_private.h - the buffers of a pass: their room, their inputs, and what is watched. */
+#ifndef TF_MODEL_WORK_PRIVATE_H
+#define TF_MODEL_WORK_PRIVATE_H
+
+#include "model/acts_private.h"
+
+/* Room for a pass over n sentences with so many rows; tgt_rows 0: for the encoder alone. Growing
+ * loses the contents. Buffers with gradients that are large enough stay for a pass without
+ * training, so that validation costs no allocation and a device keeps its graphs. */
+int tf_work_reserve(struct tf_work *k, size_t n, size_t src_rows, size_t tgt_rows, bool training,
+                    struct tf_err *err) TF_MUST_CHECK;
+/* Then upload rows and ids of sentences [from, to). */
+int tf_work_load(struct tf_work *k, const struct tf_pairs *p, size_t from, size_t to, bool training,
+                 struct tf_err *err) TF_MUST_CHECK;
+
+/* Where the attention weights of this layer go; NULL when it is not watched. */
+tf_mem *tf_watched(const struct tf_work *k, enum tf_attention_kind kind, int layer);
+
+#endif

@@ -1,0 +1,32 @@
+/* registry.h - backends by name. */
+#ifndef TF_OPS_REGISTRY_H
+#define TF_OPS_REGISTRY_H
+
+#include "ops/backend.h"
+
+/* Find a backend: "cpu", "ref", "ref64", "cuda" (the first GPU), "cuda:N" (GPU N, from 0), or
+ * "auto" (cuda if its plugin loads and its device works, else cpu; the reason goes to *why if
+ * given, with ENOENT where no plugin is installed). While a lane is open on one GPU, no other can
+ * be used. precision: NULL for the backend's default for that use. NULL and err if the backend does
+ * not work here or lacks that precision. A plugin exports `const struct tf_backend *const
+ * *tf_backend_entry(int device, bool wrap)`: its tables, NULL last; wrap: the device is that number
+ * modulo how many there are. Plugins are searched in $TF_BACKEND_DIR, next to the program (a build
+ * tree), in ../lib/tf from there, and in LIBDIR/tf. */
+const struct tf_backend *tf_backend_find(const char *name, const char *precision, enum tf_use use,
+                                         struct tf_err *why, struct tf_err *err);
+
+/* The same for one of several processes of a machine, counted from 0: those that ask for "cuda" or
+ * "auto" take the GPUs in turn. */
+const struct tf_backend *tf_backend_find_shared(const char *name, int process,
+                                                const char *precision, enum tf_use use,
+                                                struct tf_err *err);
+
+/* Could tf_backend_find load a plugin for that name? What the driver of its device opens and calls
+ * is not for us to list, so it gets no sandbox (base/sandbox.h). */
+bool tf_backend_may_load(const char *name);
+
+/* Note on stderr why `auto` chose the CPU, unless no plugin is installed. why->sys is ENODEV where
+ * there is no driver. */
+void tf_backend_note(const struct tf_err *why);
+
+#endif
