@@ -2,6 +2,7 @@
 #include "base/sandbox.h"
 #include "common_options.h"
 #include "model/convert.h"
+#include "model/convert_opts.h"
 
 static struct tf_convert_opts o;
 static const char *output;

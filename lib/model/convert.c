@@ -1,10 +1,12 @@
 /* convert.c - convert models between formats. */
-#include "model/convert_private.h"
+#include "model/convert.h"
 #include "base/hash.h"
 #include "base/memory.h"
 #include "cbor/json.h"
 #include "exchange/npz.h"
 #include "exchange/safetensors.h"
+#include "model/conversion_private.h"
+#include "model/export_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -252,7 +254,7 @@ int tf_convert(const char *input, const char *output, const struct tf_convert_op
     if (rc == 0)
         rc = make_tensors(&m, o, to, err) < 0 ? tf_context(err, "%s", input) : 0;
     if (rc == 0)
-        rc = tf_format_is_dir(to) ? tf_export(&m, output, to, err)
+        rc = tf_format_is_dir(to) ? tf_export(&m, output, to, tf_format_names[to], err)
                         : write_file(&m, output, to, prog, opts, err);
     release(&m);
     return rc;

