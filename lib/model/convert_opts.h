@@ -1,4 +1,4 @@
-/* convert_opts.h - the formats of models, and what a conversion may be told. */
+/* convert_opts.h - the formats of models, and the options of a conversion. */
 #ifndef TF_MODEL_CONVERT_OPTS_H
 #define TF_MODEL_CONVERT_OPTS_H
 

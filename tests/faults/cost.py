@@ -179,6 +179,7 @@ def commands(rig):
         ("tf-batch", ["tf-batch", "-q", "--tokens", "1000"], "tokens", 2),
         ("tf-convert", ["tf-convert"], "bundle", 1),
         ("tf-convert", ["tf-convert"], "models", 1),
+        ("tf-convert, a pickle", ["tf-convert"], "pickle", 1),
         ("tf-avgckpt", ["tf-avgckpt"], "models", 2),
         ("tf-decode", ["tf-decode", *short, "-k", "1", "--max-extra", "5"], "tokens", 1),
         ("tf-decode", ["tf-decode", "-t", "1", "-m", "REF", m["s"]], "models", 1),
@@ -254,6 +255,17 @@ def bundles(n):
         text = json.dumps(header, separators=(",", ":")).encode()
         return (len(text).to_bytes(8, "little") + text + data, )
 
+    def ct2(variables, aliases):
+        names = [b"%x\0" % i for i in range(max(variables, 1))]
+        b = struct.pack("<IH", 6, 16) + b"TransformerSpec\0" + struct.pack("<II", 7, variables)
+        for name in names[:variables]:
+            b += struct.pack("<H", len(name)) + name + struct.pack("<BBIb", 0, 1, 1, 0)
+        b += struct.pack("<I", aliases)
+        for i in range(aliases):
+            name = b"%xa\0" % i
+            b += struct.pack("<H", len(name)) + name + struct.pack("<H", 2) + b"0\0"
+        return b
+
     many, npz = n // 60, io.BytesIO()
     with zipfile.ZipFile(npz, "w") as z:
         head = b"{'descr': '|u1', 'fortran_order': False, 'shape': (1,), }\n"
@@ -270,6 +282,22 @@ def bundles(n):
             "__metadata__": {"config": json.dumps({"%x" % i: 0 for i in range(n // 14)})}
         }),
         "members": (npz.getvalue(), ),
+        "variables": (ct2(n // 12, 0), ),
+        "aliases": (ct2(1, n // 10), ),
+    }
+
+
+def pickles(n):
+    """Files of PyTorch in its older form whose object has as many parts as n bytes hold."""
+    magic = b"\x80\2\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
+    start, keys = magic + b"\x80\2M\xe9\3." + b"\x80\2}.", b"\x80\2]."
+    memo = b"".join(b"]r" + struct.pack("<I", i) for i in range(n // 6))
+    return {
+        "dicts": (start + b"\x80\2" + b"}" * n + b"." + keys, ),
+        "a list": (start + b"\x80\2](" + b"N" * n + b"e." + keys, ),
+        "nested": (start + b"\x80\2N" + b"\x85" * n + b"." + keys, ),
+        "remembered": (start + b"\x80\2" + memo + b"." + keys, ),
+        "names": (start + b"\x80\2" + b"c\n\n" * (n // 3) + b"." + keys, ),
     }
 
 
@@ -362,6 +390,8 @@ def inputs(rig, r, kind, n):
         return {k: tuple(x.encode() for x in v) for k, v in made[kind](n).items()}
     if kind == "bundle":
         return bundles(n)
+    if kind == "pickle":
+        return pickles(n)
     if kind == "models":
         return models(rig, n)
     if kind == "batches":
