@@ -94,8 +94,8 @@ void tf_value_to_json(struct tf_json *j, const struct tf_value *v, enum tf_json_
 
 bool tf_special_real(const char *s, double *x)
 {
-    *x = !strcmp(s, "nan") ? NAN : !strcmp(s, "inf") ? INFINITY : -INFINITY;
-    return isnan(*x) || *x > 0 || !strcmp(s, "-inf");
+    *x = strcmp(s, "nan") == 0 ? NAN : strcmp(s, "inf") == 0 ? INFINITY : -INFINITY;
+    return isnan(*x) || *x > 0 || strcmp(s, "-inf") == 0;
 }
 
 int tf_value_from_hex(struct tf_value *v, struct tf_arena *a, const char *s, size_t n,
@@ -135,12 +135,12 @@ static int read_pairs(struct tf_json_values *l, struct pairs *p, const char *key
         enum tf_json_kind k;
         char *name;
         struct tf_value x;
-        if (tf_json_next(l->r, &k, err))
+        if (tf_json_next(l->r, &k, err) != 0)
             return -1;
         if (k == TF_JSON_OBJECT_END)
             return 0;
-        if (tf_json_text(l, &name, err) || tf_json_next(l->r, &k, err) ||
-            read_value(l, k, &x, key, name, err))
+        if (tf_json_text(l, &name, err) != 0 || tf_json_next(l->r, &k, err) != 0 ||
+            read_value(l, k, &x, key, name, err) != 0)
             return -1;
         if (p->n == TF_MAX_VALUES)
             return tf_fail(err, "%s: more than %d keys", key, TF_MAX_VALUES);
@@ -165,10 +165,10 @@ static TF_NOINLINE int read_object(struct tf_json_values *l, struct tf_value *v,
     if (rc || l->style == TF_JSON_PLAIN || v->n != 1 || v->items[0].kind != TF_TEXT)
         return rc;
     const char *text = v->items[0].text;
-    if (!strcmp(v->keys[0], "$hex"))
+    if (strcmp(v->keys[0], "$hex") == 0)
         return tf_value_from_hex(v, l->a, text, v->items[0].n, err);
     double d;
-    if (!strcmp(v->keys[0], "$real") && tf_special_real(text, &d))
+    if (strcmp(v->keys[0], "$real") == 0 && tf_special_real(text, &d))
         *v = tf_value_real(d);
     return 0;
 }
@@ -197,10 +197,10 @@ static TF_NOINLINE int read_string(struct tf_json_values *l, struct tf_value *v,
     char *text;
     if (l->style == TF_JSON_EXACT && l->r->text.len == 64 && tf_value_is_hash_key(parent, key)) {
         struct tf_err quiet = {0};
-        if (!tf_value_from_hex(v, l->a, l->r->text.p, l->r->text.len, &quiet))
+        if (tf_value_from_hex(v, l->a, l->r->text.p, l->r->text.len, &quiet) == 0)
             return 0;
     }
-    if (tf_json_text(l, &text, err))
+    if (tf_json_text(l, &text, err) != 0)
         return -1;
     *v = (struct tf_value){.kind = TF_TEXT, .n = l->r->text.len, .text = text};
     return 0;
@@ -213,11 +213,11 @@ static TF_NOINLINE int read_array(struct tf_json_values *l, struct tf_value *v, 
     struct tf_value x;   /* zeroes them once, not for each element */
     *v = tf_value_array();
     for (;;) {
-        if (tf_json_next(l->r, &k, err))
+        if (tf_json_next(l->r, &k, err) != 0)
             return -1;
         if (k == TF_JSON_ARRAY_END)
             return 0;
-        if (read_value(l, k, &x, key, "", err))
+        if (read_value(l, k, &x, key, "", err) != 0)
             return -1;
         tf_value_push(l->a, v, x);
     }
@@ -261,8 +261,8 @@ int tf_value_from_json_text(struct tf_value *v, struct tf_arena *a, const char *
     struct tf_json_values l = {.r = &r, .a = a, .max = TF_MAX_VALUES, .style = style};
     enum tf_json_kind k;
     tf_json_read(&r, text, n);
-    int rc = tf_json_next(&r, &k, err) || tf_value_from_json(&l, k, what, v, err) ||
-                     tf_json_next(&r, &k, err) /* nothing may follow */
+    int rc = tf_json_next(&r, &k, err) != 0 || tf_value_from_json(&l, k, what, v, err) != 0 ||
+                     tf_json_next(&r, &k, err) != 0 /* nothing may follow */
                  ? -1
                  : 0;
     tf_json_read_release(&r);

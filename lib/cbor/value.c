@@ -153,7 +153,7 @@ const char *tf_value_from_pairs(struct tf_arena *a, struct tf_value *map,
     map->items = tf_arena_alloc(a, room_for(n) * sizeof *map->items);
     map->keys = tf_arena_alloc(a, room_for(n) * sizeof *map->keys);
     for (; map->n < n; map->n++) {
-        if (map->n && !strcmp(pairs[map->n].key, pairs[map->n - 1].key))
+        if (map->n && strcmp(pairs[map->n].key, pairs[map->n - 1].key) == 0)
             return pairs[map->n].key;
         map->keys[map->n] = pairs[map->n].key;
         map->items[map->n] = pairs[map->n].value;
@@ -214,7 +214,7 @@ bool tf_value_equal(const struct tf_value *a, const struct tf_value *b)
         return (isnan(a->real) && isnan(b->real)) || tf_load64(&a->real) == tf_load64(&b->real);
     case TF_TEXT:
     case TF_BYTES:
-        return a->n == b->n && (a->n == 0 || !memcmp(a->text, b->text, a->n));
+        return a->n == b->n && (a->n == 0 || memcmp(a->text, b->text, a->n) == 0);
     case TF_ARRAY:
     case TF_MAP:
         if (a->n != b->n)
@@ -307,8 +307,8 @@ int tf_value_sha_of(const struct tf_value *map, const char *key, uint8_t out[32]
 bool tf_value_is_hash_key(const char *parent, const char *key)
 {
     size_t n = strlen(key);
-    return (n >= 6 && !strcmp(key + n - 6, "sha256")) || !strcmp(key, "vocab") ||
-           !strcmp(key, "model") || !strcmp(key, "corpus") || !strcmp(parent, "in");
+    return (n >= 6 && strcmp(key + n - 6, "sha256") == 0) || strcmp(key, "vocab") == 0 ||
+           strcmp(key, "model") == 0 || strcmp(key, "corpus") == 0 || strcmp(parent, "in") == 0;
 }
 
 static void encode(struct tf_buf *b, const struct tf_value *v, const char *parent, const char *key)

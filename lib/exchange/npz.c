@@ -165,10 +165,10 @@ static int read_members(struct tf_bundle *b, struct tf_zip *z, struct tf_err *er
         if (m.name_n > TF_MAX_NAME + SUFFIX_N)
             return tf_fail(err, "%.*s: a name that is too long", (int)m.name_n, m.name);
         t[n].name = tf_arena_strndup(&b->arena, m.name, m.name_n - SUFFIX_N);
-        if (read_npy(&t[n], m.data, (size_t)m.size, err))
+        if (read_npy(&t[n], m.data, (size_t)m.size, err) != 0)
             return -1;
     }
-    if (rc < 0 || tf_tensors_unique(t, n, err))
+    if (rc < 0 || tf_tensors_unique(t, n, err) != 0)
         return -1;
     b->tensors = t;
     for (size_t i = 0; i < n; i++) {
@@ -193,7 +193,7 @@ static int read_members(struct tf_bundle *b, struct tf_zip *z, struct tf_err *er
 int tf_npz_read(struct tf_bundle *b, const void *p, size_t n, struct tf_err *err)
 {
     struct tf_zip z;
-    if (tf_zip_open(&z, p, n, TF_MAX_TENSORS + BLOBS, err) || read_members(b, &z, err)) {
+    if (tf_zip_open(&z, p, n, TF_MAX_TENSORS + BLOBS, err) != 0 || read_members(b, &z, err) != 0) {
         tf_bundle_release(b);
         return -1;
     }

@@ -234,8 +234,8 @@ int tf_zip_put(struct tf_zip_writer *w, const char *name, const void *head, size
     put_header(&w->head, name, at, size, crc, true);
     put_header(&w->dir, name, at, size, crc, false);
     w->count++;
-    if (tf_out_write(w->out, w->head.p, w->head.len, err) ||
-        tf_out_write(w->out, head, head_n, err))
+    if (tf_out_write(w->out, w->head.p, w->head.len, err) != 0 ||
+        tf_out_write(w->out, head, head_n, err) != 0)
         return -1;
     return tf_out_write(w->out, data, n, err);
 }

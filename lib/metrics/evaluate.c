@@ -27,9 +27,9 @@ int tf_eval_check(const struct tf_eval_opts *o, struct tf_err *err)
 void tf_eval_environment(struct tf_eval_opts *o)
 {
     const char *seed = getenv("SACREBLEU_SEED"), *format = getenv("SACREBLEU_FORMAT");
-    o->resampling.seed = seed && !strcasecmp(seed, "none") ? "none" : seed;
+    o->resampling.seed = seed && strcasecmp(seed, "none") == 0 ? "none" : seed;
     for (int i = 0; format && tf_report_formats[i]; i++)
-        if (!strcasecmp(format, tf_report_formats[i]))
+        if (strcasecmp(format, tf_report_formats[i]) == 0)
             o->report.format = i;
 }
 
@@ -136,7 +136,7 @@ static int count_segment(struct evaluation *e, struct tf_out *out, struct tf_err
     for (size_t s = 0; s < t->nsystems; s++) {
         struct tf_text hyp = e->segments.sys[s];
         uint32_t *counts = e->counts;
-        e->tokenized[s] += hyp.n >= 2 && !memcmp(hyp.p + hyp.n - 2, " .", 2);
+        e->tokenized[s] += hyp.n >= 2 && memcmp(hyp.p + hyp.n - 2, " .", 2) == 0;
         for (size_t m = 0; m < t->nmetrics; counts += t->metrics[m++].width)
             if (tf_metric_segment(&t->metrics[m], counts, hyp, e->segments.ref, err) < 0)
                 return tf_context(err, "line %ju", (uintmax_t)e->segments.n);

@@ -27,7 +27,7 @@ uint32_t tf_intern(struct tf_intern *t, struct tf_text s)
     size_t i = h & t->mask;
     for (; t->slot[i]; i = (i + 1) & t->mask) {
         uint32_t k = t->slot[i] - 1;
-        if (t->hash[k] == h && t->text[k].n == s.n && !memcmp(t->text[k].p, s.p, s.n))
+        if (t->hash[k] == h && t->text[k].n == s.n && memcmp(t->text[k].p, s.p, s.n) == 0)
             return k;
     }
     TF_ASSERT(t->n < t->cap);

@@ -54,7 +54,7 @@ static uint32_t first(struct tf_ngrams *g, struct tf_text s, bool add)
     size_t i = h & g->word_mask;
     for (; g->word_slots[i]; i = (i + 1) & g->word_mask) {
         uint32_t w = g->nodes[g->word_slots[i]].token;
-        if (g->hashes[w] == h && g->words[w].n == s.n && !memcmp(g->words[w].p, s.p, s.n))
+        if (g->hashes[w] == h && g->words[w].n == s.n && memcmp(g->words[w].p, s.p, s.n) == 0)
             return g->word_slots[i];
     }
     if (!add)

@@ -87,7 +87,7 @@ static void table(struct tf_buf *out, const struct tf_systems *s, int width, boo
 static void explain(struct tf_buf *out, const struct tf_systems *s)
 {
     struct tf_buf title = {0}, bar = {0};
-    const char *base = strncmp(s->names[0], "Baseline:", 9) ? "" : s->names[0];
+    const char *base = strncmp(s->names[0], "Baseline:", 9) != 0 ? "" : s->names[0];
     tf_buf_printf(&title, "Paired %s test with %jd %s",
                   s->bootstrap ? "bootstrap resampling" : "approximate randomization",
                   (intmax_t)s->trials, s->bootstrap ? "resampling trials" : "trials");

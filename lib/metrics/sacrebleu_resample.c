@@ -27,7 +27,7 @@ const char *tf_sacrebleu_seed(const struct tf_sacrebleu_resampling *r)
 static const char *effective_seed(const struct tf_sacrebleu_resampling *r)
 {
     const char *s = tf_sacrebleu_seed(r);
-    return !strcmp(s, "none") || (tf_sacrebleu_paired(r) && !strcmp(s, "0")) ? NULL : s;
+    return strcmp(s, "none") == 0 || (tf_sacrebleu_paired(r) && strcmp(s, "0") == 0) ? NULL : s;
 }
 
 int tf_sacrebleu_resample(struct tf_resample *out, const struct tf_tally *t,

@@ -12,8 +12,8 @@ int tf_segment_files_unique(struct tf_strs *systems, bool paired, struct tf_err 
         const char *name = systems->v[i];
         bool again = false;
         for (size_t k = 0; k < n; k++)
-            again |= !strcmp(name, systems->v[k]);
-        if (again && !(paired && !strcmp(name, systems->v[0])))
+            again |= strcmp(name, systems->v[k]) == 0;
+        if (again && !(paired && strcmp(name, systems->v[0]) == 0))
             return tf_fail_status(err, TF_USAGE, "--input %s: given twice", name);
         if (!again)
             systems->v[n++] = name;

@@ -171,7 +171,7 @@ int tf_spm_choose(enum tf_tokenizer *out, const char *name, bool has_model, stru
     struct tf_err why;
     name = name ? name : has_model ? "spm" : "13a";
     int k = tf_opt_find_word(tf_tokenizer_names, name, &why);
-    if (!strcmp(name, "ja-mecab") || !strcmp(name, "ko-mecab"))
+    if (strcmp(name, "ja-mecab") == 0 || strcmp(name, "ko-mecab") == 0)
         return tf_fail_status(err, TF_USAGE,
                               "--tokenize %s: needs MeCab, which tf-tools does not use", name);
     if (k < 0)

@@ -89,7 +89,7 @@ static int get_word(const struct tf_value *m, const char *key, const char *const
     if (rc)
         return rc < 0 ? -1 : tf_fail(err, "%s: missing", key);
     for (*out = 0; choices[*out]; ++*out)
-        if (!strcmp(s, choices[*out]))
+        if (strcmp(s, choices[*out]) == 0)
             return 0;
     return tf_fail(err, "%s: %s is unknown", key, s);
 }
@@ -110,10 +110,10 @@ static int get_flag(const struct tf_value *m, const char *key, bool *out, struct
 static int get_bleu(struct tf_bleu_opts *o, const struct tf_value *m, struct tf_err *err)
 {
     int tok, rc;
-    if (get_word(m, "tok", tf_tokenizer_names, &tok, err) ||
-        get_word(m, "smooth", tf_bleu_smooth_names, &o->smooth, err) ||
-        get_flag(m, "lowercase", &o->lowercase, err) ||
-        get_flag(m, "effective", &o->effective_order, err))
+    if (get_word(m, "tok", tf_tokenizer_names, &tok, err) != 0 ||
+        get_word(m, "smooth", tf_bleu_smooth_names, &o->smooth, err) != 0 ||
+        get_flag(m, "lowercase", &o->lowercase, err) != 0 ||
+        get_flag(m, "effective", &o->effective_order, err) != 0)
         return -1;
     if ((rc = tf_value_real_of(m, "value", 0, 1e9, &o->value, err)) != 0)
         return rc < 0 ? -1 : tf_fail(err, "value: missing");
@@ -125,12 +125,12 @@ static int get_bleu(struct tf_bleu_opts *o, const struct tf_value *m, struct tf_
 
 static int get_chrf(struct tf_chrf_opts *o, const struct tf_value *m, struct tf_err *err)
 {
-    return get_int(m, "chars", TF_CHRF_MAX, &o->chars, err) ||
-                   get_int(m, "words", TF_CHRF_MAX, &o->words, err) ||
-                   get_int(m, "beta", 1000, &o->beta, err) ||
-                   get_flag(m, "lowercase", &o->lowercase, err) ||
-                   get_flag(m, "whitespace", &o->whitespace, err) ||
-                   get_flag(m, "eps", &o->eps, err)
+    return get_int(m, "chars", TF_CHRF_MAX, &o->chars, err) != 0 ||
+                   get_int(m, "words", TF_CHRF_MAX, &o->words, err) != 0 ||
+                   get_int(m, "beta", 1000, &o->beta, err) != 0 ||
+                   get_flag(m, "lowercase", &o->lowercase, err) != 0 ||
+                   get_flag(m, "whitespace", &o->whitespace, err) != 0 ||
+                   get_flag(m, "eps", &o->eps, err) != 0
                ? -1
                : 0;
 }
@@ -138,9 +138,9 @@ static int get_chrf(struct tf_chrf_opts *o, const struct tf_value *m, struct tf_
 static int get_ter(struct tf_ter_opts *o, const struct tf_value *m, struct tf_err *err)
 {
     bool punct = true;
-    if (get_flag(m, "case", &o->case_sensitive, err) ||
-        get_flag(m, "normalized", &o->normalized, err) || get_flag(m, "punct", &punct, err) ||
-        get_flag(m, "asian", &o->asian, err))
+    if (get_flag(m, "case", &o->case_sensitive, err) != 0 ||
+        get_flag(m, "normalized", &o->normalized, err) != 0 ||
+        get_flag(m, "punct", &punct, err) != 0 || get_flag(m, "asian", &o->asian, err) != 0)
         return -1;
     o->no_punct = !punct;
     return 0;
@@ -153,7 +153,7 @@ static int metric_of(struct tf_metric *metric, const struct tf_value *m, size_t 
     int kind, rc = -1;
     if (m->kind != TF_MAP)
         return tf_fail(err, "not a map");
-    if (get_word(m, "name", tf_metric_names, &kind, err))
+    if (get_word(m, "name", tf_metric_names, &kind, err) != 0)
         return -1;
     switch ((enum tf_metric_kind)kind) {
     case TF_BLEU:
@@ -178,12 +178,12 @@ static int metrics_of(struct tf_metric *metrics, const struct tf_value *config, 
     bool has[TF_METRICS] = {false};
     if (!list || list->kind != TF_ARRAY || !list->n || list->n > TF_METRICS)
         return tf_fail(err, "config: no metrics");
-    if (get_int(config, "nrefs", 1 << 20, &nrefs, err))
+    if (get_int(config, "nrefs", 1 << 20, &nrefs, err) != 0)
         return -1;
     if (!nrefs)
         return tf_fail(err, "nrefs: 0");
     for (size_t i = 0; i < list->n; i++) {
-        if (metric_of(&metrics[i], &list->items[i], (size_t)nrefs, err))
+        if (metric_of(&metrics[i], &list->items[i], (size_t)nrefs, err) != 0)
             return tf_context(err, "metrics");
         if (has[metrics[i].kind])
             return tf_fail(err, "metrics: %s twice", tf_metric_names[metrics[i].kind]);

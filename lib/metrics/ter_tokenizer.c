@@ -66,7 +66,7 @@ static void replace(struct tf_buf *b, struct tf_buf *tmp, const char *from, cons
         return;
     tf_buf_clear(tmp);
     for (size_t i = 0; i < b->len;) {
-        if (b->len - i >= n && !memcmp(b->p + i, from, n)) {
+        if (b->len - i >= n && memcmp(b->p + i, from, n) == 0) {
             tf_buf_str(tmp, to);
             i += n;
         } else {

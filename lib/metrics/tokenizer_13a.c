@@ -9,7 +9,7 @@ static void replace(struct tf_buf *b, const char *from, char to)
 {
     size_t n = strlen(from), out = 0;
     for (size_t i = 0; i < b->len;) {
-        if (b->p[i] == from[0] && b->len - i >= n && !memcmp(b->p + i, from, n)) {
+        if (b->p[i] == from[0] && b->len - i >= n && memcmp(b->p + i, from, n) == 0) {
             if (to)
                 b->p[out++] = to;
             i += n;

@@ -296,7 +296,7 @@ void tf_moses_punctuation(struct tf_buf *out, struct tf_text line, bool opening)
         uint32_t c = tf_utf8_get(line.p + i, &len);
         const char *to = NULL;
         for (size_t k = 0; len == 3 && k < n; k++)
-            if (!memcmp(line.p + i, marks[k][0], 3))
+            if (memcmp(line.p + i, marks[k][0], 3) == 0)
                 to = marks[k][1];
         if (c >= 0xFF10 && c <= 0xFF19)
             tf_buf_byte(out, (unsigned char)('0' + (c - 0xFF10)));

@@ -40,7 +40,7 @@ double tf_attention_weight(const struct tf_attention_figure *f, size_t head, siz
 static const char *shown(const char *token)
 {
     static const char mark[] = "\xE2\x96\x81";
-    if (strncmp(token, mark, 3))
+    if (strncmp(token, mark, 3) != 0)
         return token;
     return token[3] ? token + 3 : "\xE2\x90\xA3";
 }

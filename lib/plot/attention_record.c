@@ -20,7 +20,7 @@ struct found {
 static bool fits(const struct tf_attention_record *a, const struct tf_record *r)
 {
     return r->type == TF_REC_ATTN && (a->idx < 0 || r->idx == (uint64_t)a->idx) &&
-           (!a->kind || !strcmp(a->kind, r->attn.kind)) &&
+           (!a->kind || strcmp(a->kind, r->attn.kind) == 0) &&
            (!a->layer || r->attn.layer == (uint64_t)a->layer);
 }
 
@@ -53,7 +53,7 @@ static int search(struct found *f, const struct tf_attention_record *a, struct t
     static const char *const kinds[] = {"attention", NULL};
     struct tf_reader *r;
     struct tf_record rec;
-    if (tf_reader_new(&r, in, kinds, 0, err))
+    if (tf_reader_new(&r, in, kinds, 0, err) != 0)
         return -1;
     int rc;
     while ((rc = tf_reader_next(r, &rec, err)) > 0)
@@ -86,7 +86,7 @@ static const char *after_piece(const char *text, const char *piece, bool at_star
         return NULL;
     text += *text == ' ';
     piece += mark;
-    return strncmp(text, piece, strlen(piece)) ? NULL : text + strlen(piece);
+    return strncmp(text, piece, strlen(piece)) != 0 ? NULL : text + strlen(piece);
 }
 
 static bool is_piece(const char *text, const char *piece)
@@ -144,7 +144,7 @@ static int choose_heads(int64_t *numbers, struct found *f, const struct tf_atten
     size_t cells = t->n_rows * t->n_cols, n = 0;
     bool *on = tf_arena_zalloc(&f->mem, MOST_HEADS * sizeof *on),
          *there = tf_arena_zalloc(&f->mem, MOST_HEADS * sizeof *there);
-    if (tf_parse_list(on, MOST_HEADS, a->heads, err)) {
+    if (tf_parse_list(on, MOST_HEADS, a->heads, err) != 0) {
         err->status = TF_USAGE;
         return tf_context(err, "--head");
     }
@@ -153,7 +153,7 @@ static int choose_heads(int64_t *numbers, struct found *f, const struct tf_atten
             return tf_fail(err, "head %u: 1 to %d can be drawn", t->heads[h], MOST_HEADS);
         there[t->heads[h] - 1] = true;
     }
-    for (size_t i = 0; strcmp(a->heads, "all") && i < MOST_HEADS; i++)
+    for (size_t i = 0; strcmp(a->heads, "all") != 0 && i < MOST_HEADS; i++)
         if (on[i] && !there[i])
             return tf_fail(err, "no head %zu", i + 1);
     float *weights = tf_arena_alloc(&f->mem, t->n_heads * cells * sizeof *weights + 1);
@@ -173,7 +173,7 @@ static int draw(struct tf_buf *out, struct found *f, const struct tf_attention_r
     bool *only;
     char title[96];
     int64_t *numbers = tf_arena_alloc(&f->mem, f->t.n_heads * sizeof *numbers + 1);
-    if (choose_rows(&only, f, a, err) || choose_heads(numbers, f, a, err))
+    if (choose_rows(&only, f, a, err) != 0 || choose_heads(numbers, f, a, err) != 0)
         return -1;
     const struct tf_attn *t = &f->t;
     snprintf(title, sizeof title, "%.32s attention, layer %llu", t->kind,
@@ -198,10 +198,10 @@ int tf_attention_record_draw(struct tf_buf *out, const struct tf_attention_recor
 {
     struct tf_in in;
     struct found f = {0};
-    if (tf_in_open(&in, path, err))
+    if (tf_in_open(&in, path, err) != 0)
         return -1;
     int rc = search(&f, a, &in, err);
-    if (!rc && draw(out, &f, a, err))
+    if (!rc && draw(out, &f, a, err) != 0)
         rc = tf_context(err, "%s", in.name);
     tf_in_close(&in);
     tf_arena_release(&f.mem);

@@ -28,9 +28,9 @@ static char *log_name(const char *path, size_t dirs)
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path,
                *end = base + strlen(base);
-    if (!strcmp(path, "-"))
+    if (strcmp(path, "-") == 0)
         return tf_xstrdup("stdin");
-    if (slash && slash > path && !strcmp(base, "log.jsonl")) {
+    if (slash && slash > path && strcmp(base, "log.jsonl") == 0) {
         for (end = slash; end > path && end[-1] == '/'; end--)
             ;
         for (base = end; base > path && base[-1] != '/'; base--)
@@ -53,10 +53,10 @@ static bool is_ambiguous(const struct tf_curves *c, size_t log, const char *name
 {
     bool same = false;
     for (size_t i = 0; i < c->nlogs && !same; i++) {
-        if (!strcmp(c->logs[i], c->logs[log]))
+        if (strcmp(c->logs[i], c->logs[log]) == 0)
             continue;
         char *other = log_name(c->logs[i], dirs);
-        same = !strcmp(name, other);
+        same = strcmp(name, other) == 0;
         free(other);
     }
     return same;
@@ -126,7 +126,9 @@ static const char *group_name(const struct tf_series_keys *k, const char *group)
         return "other";
     if (strcmp(k->by, "event") != 0)
         return group;
-    return !strcmp(group, "step") ? "training" : !strcmp(group, "valid") ? "validation" : group;
+    return strcmp(group, "step") == 0    ? "training"
+           : strcmp(group, "valid") == 0 ? "validation"
+                                         : group;
 }
 
 /* Name the lines of a log, list[from .. to). */

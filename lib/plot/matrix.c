@@ -132,14 +132,14 @@ static int json_object(struct tf_json_reader *r, struct tf_matrix *m, struct val
         if (kind == TF_JSON_OBJECT_END)
             return 0;
         const char *key = r->text.p;
-        if (!strcmp(key, "data") && !m->rows) {
+        if (strcmp(key, "data") == 0 && !m->rows) {
             if (tf_json_next(r, &kind, err) < 0)
                 return -1;
             rc = kind == TF_JSON_ARRAY ? json_rows(r, m, a, err)
                                        : tf_fail(err, "\"data\" is not an array");
-        } else if (!strcmp(key, "rows") && !rows->n) {
+        } else if (strcmp(key, "rows") == 0 && !rows->n) {
             rc = json_labels(r, rows, err);
-        } else if (!strcmp(key, "cols") && !cols->n) {
+        } else if (strcmp(key, "cols") == 0 && !cols->n) {
             rc = json_labels(r, cols, err);
         } else {
             rc = tf_json_skip(r, err);
@@ -208,7 +208,7 @@ static enum cell read_value(const struct tf_buf *cell, double *x)
     *x = NAN;
     if (!*s)
         return EMPTY;
-    if (!strcasecmp(s, "na") || !strcasecmp(s, "nan"))
+    if (strcasecmp(s, "na") == 0 || strcasecmp(s, "nan") == 0)
         return MISSING;
     if (tf_parse_real(x, s + (*s == '+' && s[1] != '-'), -DBL_MAX, DBL_MAX, &ignored) == 0)
         return NUMBER;
@@ -335,7 +335,7 @@ int tf_matrix_read(struct tf_matrix *m, const char *path, enum tf_labelled line,
         rc = labels(&m->col_labels, &cols, m->cols, "columns", err);
     m->v = a.v;
     if (rc)
-        tf_context(err, "%s", strcmp(path, "-") ? path : "stdin");
+        tf_context(err, "%s", strcmp(path, "-") != 0 ? path : "stdin");
     free_labels(rows.v, rows.n);
     free_labels(cols.v, cols.n);
     free(text);

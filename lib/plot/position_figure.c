@@ -160,7 +160,7 @@ static void add_number(struct tf_buf *out, double x)
 
 int tf_position_csv(struct tf_buf *out, const struct tf_position_figure *p, struct tf_err *err)
 {
-    if (check(p, err))
+    if (check(p, err) != 0)
         return -1;
     tf_buf_printf(out, p->products ? "distance,product" : "position");
     for (size_t k = 0; !p->products && k < p->dims; k++)
@@ -182,7 +182,7 @@ int tf_position_figure_draw(struct tf_buf *out, const struct tf_position_figure 
 {
     char title[160], number[32];
     const double left = 64, right = p->figure.width - 88;
-    if (check(p, err))
+    if (check(p, err) != 0)
         return -1;
     if (p->products)
         return draw_products(out, p, err);

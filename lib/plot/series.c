@@ -87,10 +87,10 @@ static int read_scalar(struct tf_json_reader *r, struct scalar *v, struct tf_err
 
 static bool wanted(const struct tf_series_keys *k, const char *key)
 {
-    bool any = !strcmp(key, k->x) || (k->where && !strcmp(key, k->where)) ||
-               (k->by && !strcmp(key, k->by)) || (k->points && !strcmp(key, k->points));
+    bool any = strcmp(key, k->x) == 0 || (k->where && strcmp(key, k->where) == 0) ||
+               (k->by && strcmp(key, k->by) == 0) || (k->points && strcmp(key, k->points) == 0);
     for (size_t i = 0; i < k->ny && !any; i++)
-        any = !strcmp(key, k->y[i]);
+        any = strcmp(key, k->y[i]) == 0;
     return any;
 }
 
@@ -103,23 +103,23 @@ static void use(struct found *f, const struct tf_series_keys *k, const char *key
          misused = false;
     if (!isfinite(x))
         x = NAN; /* a gap */
-    if (k->where && !strcmp(key, k->where))
-        f->matches = !strcmp(v->text, k->value);
-    if (k->by && !strcmp(key, k->by)) {
+    if (k->where && strcmp(key, k->where) == 0)
+        f->matches = strcmp(v->text, k->value) == 0;
+    if (k->by && strcmp(key, k->by) == 0) {
         free(f->group);
         f->group = tf_xstrdup(v->text);
     }
-    if (k->points && !strcmp(key, k->points)) {
+    if (k->points && strcmp(key, k->points) == 0) {
         free(f->name);
         f->name = tf_xstrdup(v->text);
     }
-    if (!strcmp(key, k->x)) {
+    if (strcmp(key, k->x) == 0) {
         f->has_x = true;
         f->x = x;
         misused |= !number;
     }
     for (size_t i = 0; i < k->ny; i++)
-        if (!strcmp(key, k->y[i])) {
+        if (strcmp(key, k->y[i]) == 0) {
             f->has[i] = true;
             f->y[i] = x;
             misused |= !number;
@@ -175,7 +175,7 @@ static struct tf_series *series(struct tf_series_list *l, size_t key, const char
 {
     for (size_t i = 0; i < l->n; i++) {
         const struct tf_series *s = &l->v[i];
-        if (s->key == key && (s->group && group ? !strcmp(s->group, group) : s->group == group))
+        if (s->key == key && (s->group && group ? strcmp(s->group, group) == 0 : s->group == group))
             return &l->v[i];
     }
     if (l->n == TF_SERIES_MAX)

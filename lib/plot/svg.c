@@ -58,7 +58,7 @@ void tf_svg_escape(struct tf_buf *out, const char *s)
         len = tf_utf8_at(s, n);
         /* XML 1.0 has no control characters but these, and no U+FFFE and U+FFFF. */
         if (!len || ((unsigned char)*s < ' ' && !strchr("\t\n\r", *s)) ||
-            (len == 3 && !memcmp(s, "\xEF\xBF", 2) && (unsigned char)s[2] >= 0xBE)) {
+            (len == 3 && memcmp(s, "\xEF\xBF", 2) == 0 && (unsigned char)s[2] >= 0xBE)) {
             tf_buf_str(out, "\xEF\xBF\xBD");
             len = len ? len : 1;
         } else if (*s == '&') {

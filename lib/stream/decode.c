@@ -106,7 +106,7 @@ static TF_NOINLINE int get_structs(struct tf_decoder *d, const struct tf_field *
     char *v = tf_arena_zalloc(d->arena, (size_t)n * f->size + 1), *item = v;
     for (uint64_t i = 0; i < n; i++, item += f->size) {
         TRY(f->name, tf_cursor_array(&d->c, &items));
-        if (get_fields(d, f->fields, 0, items, item, err))
+        if (get_fields(d, f->fields, 0, items, item, err) != 0)
             return tf_context(err, "%s %llu", f->name, (unsigned long long)i);
         ids += tf_structs_ids(f, item);
         if (ids > TF_MAX_IDS)
@@ -160,7 +160,7 @@ static TF_NOINLINE int get_map(struct tf_decoder *d, const struct tf_field *fiel
         if (seen[k])
             return tf_fail(err, "%s: twice", fields[k].name);
         seen[k] = true;
-        if (get_field(d, &fields[k], base, err))
+        if (get_field(d, &fields[k], base, err) != 0)
             return -1;
         counts[k] = d->n;
     }
@@ -175,11 +175,11 @@ static TF_NOINLINE int get_map(struct tf_decoder *d, const struct tf_field *fiel
         while (o < n_fields && (fields[o].type != TF_FIELD_OFFSETS || fields[o].at != f->flag_at))
             o++;
         TF_ASSERT(o < n_fields);
-        if (check_offsets(&fields[o], counts[o], counts[k], base, err))
+        if (check_offsets(&fields[o], counts[o], counts[k], base, err) != 0)
             return -1;
         if ((f->flags & TF_KNOWN) &&
             tf_ids_known(d->header->size, f->name, *TF_MEMBER(const uint32_t *const, base, f->at),
-                         counts[k], err))
+                         counts[k], err) != 0)
             return -1;
     }
     return 0;
@@ -290,7 +290,7 @@ static int get_fields(struct tf_decoder *d, const struct tf_field *f, uint64_t b
             return too_few(f, before, err);
         if ((f->flags & TF_OPTIONAL) && tf_cursor_is_null(&d->c))
             d->c.p++;
-        else if (get_field(d, f, base, err))
+        else if (get_field(d, f, base, err) != 0)
             return -1;
     }
     if (!newer)

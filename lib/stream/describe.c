@@ -175,7 +175,7 @@ int tf_describe_file(struct tf_buf *out, struct tf_in *in, bool json, struct tf_
     int rc = 0;
     if (is_vocab(in))
         return describe_vocab(out, in, json, err);
-    if (tf_reader_new(&r, in, NULL, TF_READ_MODEL, err))
+    if (tf_reader_new(&r, in, NULL, TF_READ_MODEL, err) != 0)
         return -1;
     const struct tf_header *h = tf_reader_header(r);
     if (tf_kind_is_model(h->kind))

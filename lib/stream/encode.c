@@ -184,10 +184,10 @@ static int check_structs(const struct tf_field *f, const void *base, enum check 
 {
     const char *item = *TF_MEMBER(const char *const, base, f->at);
     size_t n = tf_field_count(f, base), ids = 0;
-    if (check_count(f, n, err))
+    if (check_count(f, n, err) != 0)
         return -1;
     for (size_t i = 0; i < n; i++, item += f->size) {
-        if (check_fields(f->fields, item, what, size, err))
+        if (check_fields(f->fields, item, what, size, err) != 0)
             return -1;
         ids += tf_structs_ids(f, item);
     }
@@ -231,7 +231,7 @@ static int check_fields(const struct tf_field *f, const void *base, enum check w
                         struct tf_err *err)
 {
     for (; f->name; f++)
-        if (tf_field_present(f, base) && check_field(f, base, what, size, err))
+        if (tf_field_present(f, base) && check_field(f, base, what, size, err) != 0)
             return -1;
     return 0;
 }
@@ -239,6 +239,8 @@ static int check_fields(const struct tf_field *f, const void *base, enum check w
 int tf_record_check(const struct tf_record *rec, int64_t size, struct tf_err *err)
 {
     const struct tf_field *f = tf_schema_of(rec->type)->fields;
-    return check_fields(f, rec, COUNTS, size, err) || check_fields(f, rec, CONTENTS, size, err) ? -1
-                                                                                                : 0;
+    return check_fields(f, rec, COUNTS, size, err) != 0 ||
+                   check_fields(f, rec, CONTENTS, size, err) != 0
+               ? -1
+               : 0;
 }

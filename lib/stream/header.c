@@ -226,7 +226,7 @@ static int decode_map(struct tf_header *h, struct tf_arena *a, const struct tf_v
     for (size_t i = 0; i < map->n; i++) {
         bool is_known = false;
         for (int k = 0; known[k]; k++)
-            is_known = is_known || !strcmp(map->keys[i], known[k]);
+            is_known = is_known || strcmp(map->keys[i], known[k]) == 0;
         if (!is_known)
             tf_value_put(a, &h->extra, map->keys[i], map->items[i]);
     }
@@ -245,7 +245,8 @@ int tf_header_decode(struct tf_header *h, struct tf_arena *a, const void *p, siz
     const char *why = n > TF_MAX_RECORD ? "too large" : tf_cursor_skip(&whole);
     if (why)
         return tf_fail(err, "header: %s", why);
-    if (tf_cbor_parse(&map, a, c.p, (size_t)(whole.p - c.p), err) || decode_map(h, a, &map, err))
+    if (tf_cbor_parse(&map, a, c.p, (size_t)(whole.p - c.p), err) != 0 ||
+        decode_map(h, a, &map, err) != 0)
         return tf_context(err, "header");
     return 0;
 }
@@ -254,7 +255,7 @@ int tf_same_vocab(const struct tf_header *a, const char *a_name, const struct tf
                   const char *b_name, struct tf_err *err)
 {
     char x[65], y[65];
-    if (!a->has_vocab || !b->has_vocab || !memcmp(a->vocab, b->vocab, 32))
+    if (!a->has_vocab || !b->has_vocab || memcmp(a->vocab, b->vocab, 32) == 0)
         return 0;
     return tf_fail(err,
                    "%s: vocabulary %.12s differs from %s: %.12s (use one vocabulary for all: "

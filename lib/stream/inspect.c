@@ -12,7 +12,7 @@
 static int open_reader(struct tf_reader **r, struct tf_in *in, unsigned flags,
                        const struct tf_inspect *how, struct tf_err *err)
 {
-    if (tf_reader_new(r, in, NULL, flags, err))
+    if (tf_reader_new(r, in, NULL, flags, err) != 0)
         return -1;
     if (how->max_tensor)
         tf_reader_max_tensor(*r, how->max_tensor);
@@ -65,7 +65,7 @@ static int check_batches(struct tf_reader *r, const char *name, struct tf_err *e
 int tf_inspect_check(struct tf_in *in, const struct tf_inspect *how, struct tf_err *err)
 {
     struct tf_reader *r;
-    if (open_reader(&r, in, TF_READ_MODEL, how, err))
+    if (open_reader(&r, in, TF_READ_MODEL, how, err) != 0)
         return -1;
     int rc;
     if (tf_kind_is_model(tf_reader_header(r)->kind)) {
@@ -87,7 +87,7 @@ int tf_inspect_count(struct tf_in *in, struct tf_out *out, const struct tf_inspe
     struct tf_reader *r;
     struct tf_record rec;
     uint64_t counts[TF_REC_END + 2] = {[TF_REC_HEADER] = 1}; /* the last: ancillary records */
-    if (open_reader(&r, in, TF_READ_RAW | TF_READ_TENSORS, how, err))
+    if (open_reader(&r, in, TF_READ_RAW | TF_READ_TENSORS, how, err) != 0)
         return -1;
     int rc;
     while ((rc = tf_reader_next(r, &rec, err)) > 0)
@@ -107,7 +107,7 @@ static void pass_on(struct tf_writer *w, const struct tf_record *rec, const stru
     struct tf_err quiet = {0};
     bool upstream = rec->type == TF_REC_ERROR;
     if (tf_writer_error(w, upstream ? rec->fault.code : 1, upstream ? rec->fault.text : err->msg,
-                        &quiet))
+                        &quiet) != 0)
         return; /* writing failed; *err already has the reason */
 }
 
@@ -118,7 +118,7 @@ int tf_inspect_head(struct tf_in *in, struct tf_out *out, const struct tf_inspec
     struct tf_record rec;
     struct tf_writer w;
     size_t n;
-    if (open_reader(&r, in, TF_READ_RAW | TF_READ_TENSORS, how, err))
+    if (open_reader(&r, in, TF_READ_RAW | TF_READ_TENSORS, how, err) != 0)
         return -1;
     const struct tf_header *h = tf_reader_header(r);
     if (tf_kind_is_model(h->kind)) {
@@ -173,8 +173,8 @@ static int begin_again(struct tf_writer *w, struct tf_out *out, const struct tf_
     struct tf_header h;
     struct tf_err quiet = {0};
     tf_writer_release(w);
-    int rc = tf_header_decode(&h, &a, header->p, header->len, &quiet) ||
-                     tf_writer_begin_raw(w, out, &h, header->p, header->len, &quiet)
+    int rc = tf_header_decode(&h, &a, header->p, header->len, &quiet) != 0 ||
+                     tf_writer_begin_raw(w, out, &h, header->p, header->len, &quiet) != 0
                  ? -1
                  : 0;
     tf_arena_release(&a);
@@ -190,7 +190,7 @@ static int seal_record(struct tf_writer *w, const struct tf_record *rec, struct 
     uint32_t crc;
     if (rec->type == TF_REC_TENSOR) {
         struct tf_tensor_head h;
-        if (tf_tensor_record_decode(&h, rec, err))
+        if (tf_tensor_record_decode(&h, rec, err) != 0)
             return -1;
         if (h.items_after == 1)
             return tf_writer_tensor(w, &h.t, err);
@@ -217,7 +217,7 @@ int tf_inspect_seal(struct tf_in *in, struct tf_out *out, const struct tf_inspec
     struct tf_writer w;
     struct tf_buf header = {0};
     bool ended = false;
-    if (open_reader(&r, in, TF_READ_RAW | TF_READ_TENSORS | TF_READ_UNHELD, how, err))
+    if (open_reader(&r, in, TF_READ_RAW | TF_READ_TENSORS | TF_READ_UNHELD, how, err) != 0)
         return -1;
     int rc = begin_sealed(&w, out, r, &header, err), more = 1;
     while (!rc && (more = tf_reader_next(r, &rec, err)) > 0) {

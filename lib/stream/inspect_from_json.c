@@ -112,28 +112,28 @@ static int read_numbers(struct line *l, size_t most, struct tf_err *err)
     double x;
     bool floats =
         l->dtype == TF_F32 || l->dtype == TF_F16 || l->dtype == TF_BF16 || l->dtype == TF_F64;
-    if (tf_json_next(&l->r, &k, err))
+    if (tf_json_next(&l->r, &k, err) != 0)
         return -1;
     if (k != TF_JSON_ARRAY)
         return tf_fail(err, "not an array");
     tf_buf_clear(&l->data);
     for (;;) {
-        if (tf_json_next(&l->r, &k, err))
+        if (tf_json_next(&l->r, &k, err) != 0)
             return -1;
         if (k == TF_JSON_ARRAY_END)
             return 0;
         if (l->data.len >= most)
             return tf_fail(err, "more than %zu bytes", most);
         if (k == TF_JSON_NUMBER && !floats && l->r.is_int) {
-            if (put_int(l, l->r.negative, l->r.uint, err))
+            if (put_int(l, l->r.negative, l->r.uint, err) != 0)
                 return -1;
         } else if (k == TF_JSON_NUMBER && !floats && l->r.whole) {
             return cannot_hold(l, err);
         } else if (k == TF_JSON_NUMBER) {
-            if (put_number(l, l->r.real, err))
+            if (put_number(l, l->r.real, err) != 0)
                 return -1;
         } else if (k == TF_JSON_STRING && floats && tf_special_real(l->r.text.p, &x)) {
-            if (put_number(l, x, err))
+            if (put_number(l, x, err) != 0)
                 return -1;
         } else {
             return tf_fail(err, "not a number");
@@ -146,14 +146,14 @@ static int read_data(struct line *l, struct tf_err *err)
     if (!l->has_dtype)
         return tf_fail(err, "data: dtype must come before it and be known");
     l->has_data = true;
-    return read_numbers(l, SIZE_MAX, err) ? tf_context(err, "data") : 0;
+    return read_numbers(l, SIZE_MAX, err) != 0 ? tf_context(err, "data") : 0;
 }
 
 static int read_weights(struct line *l, struct tf_err *err)
 {
     l->dtype = TF_F32;
     l->has_weights = true;
-    return read_numbers(l, TF_MAX_RECORD, err) ? tf_context(err, "weights") : 0;
+    return read_numbers(l, TF_MAX_RECORD, err) != 0 ? tf_context(err, "weights") : 0;
 }
 
 /* ---- fields ---- */
@@ -210,11 +210,11 @@ static int get_fields(struct line *l, const struct tf_field *f, const struct tf_
 static int get_ids(const struct field *x, struct tf_err *err)
 {
     const struct tf_value *v;
-    if (field_array(x->from, x->f->name, &v, err))
+    if (field_array(x->from, x->f->name, &v, err) != 0)
         return -1;
     uint32_t *ids = tf_arena_alloc(&x->l->a, 4 * v->n + 4);
     for (size_t i = 0; i < v->n; i++)
-        if (to_id(&v->items[i], ids + i, err))
+        if (to_id(&v->items[i], ids + i, err) != 0)
             return tf_context(err, "%s", x->f->name);
     *TF_MEMBER(const uint32_t *, x->base, x->f->at) = ids;
     *TF_MEMBER(size_t, x->base, x->f->n_at) = v->n;
@@ -227,7 +227,7 @@ static int get_packed(const struct field *x, struct tf_err *err)
     const struct tf_value *v;
     const char *name = x->f->name;
     size_t n = tf_field_count(x->f, x->base), total = 0;
-    if (field_array(x->from, name, &v, err))
+    if (field_array(x->from, name, &v, err) != 0)
         return -1;
     if (v->n != n)
         return tf_fail(err, "%s: %zu sentences for %zu idx", name, v->n, n);
@@ -245,7 +245,7 @@ static int get_packed(const struct field *x, struct tf_err *err)
     off[0] = 0;
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < v->items[i].n; k++)
-            if (to_id(&v->items[i].items[k], to++, err))
+            if (to_id(&v->items[i].items[k], to++, err) != 0)
                 return tf_context(err, "%s", name);
         off[i + 1] = off[i] + (uint32_t)v->items[i].n;
     }
@@ -262,12 +262,12 @@ static int get_floats(const struct field *x, struct tf_err *err)
         to = (float *)(void *)x->l->data.p;
         n = x->l->has_weights ? x->l->data.len / sizeof *to : 0;
     } else {
-        if (field_array(x->from, f->name, &v, err))
+        if (field_array(x->from, f->name, &v, err) != 0)
             return -1;
         n = v->n;
         to = tf_arena_alloc(&x->l->a, 4 * n + 4);
         for (size_t i = 0; i < n; i++)
-            if (to_float(&v->items[i], to + i, err))
+            if (to_float(&v->items[i], to + i, err) != 0)
                 return tf_context(err, "%s", f->name);
     }
     *TF_MEMBER(const float *, x->base, f->at) = to;
@@ -279,7 +279,7 @@ static int get_floats(const struct field *x, struct tf_err *err)
 static int get_texts(const struct field *x, struct tf_err *err)
 {
     const struct tf_value *v;
-    if (field_array(x->from, x->f->name, &v, err))
+    if (field_array(x->from, x->f->name, &v, err) != 0)
         return -1;
     const char **to = tf_arena_alloc(&x->l->a, v->n * sizeof *to + 1);
     for (size_t i = 0; i < v->n; i++) {
@@ -297,11 +297,11 @@ static int get_texts(const struct field *x, struct tf_err *err)
 static int get_structs(const struct field *x, struct tf_err *err)
 {
     const struct tf_value *v;
-    if (field_array(x->from, x->f->name, &v, err))
+    if (field_array(x->from, x->f->name, &v, err) != 0)
         return -1;
     char *to = tf_arena_zalloc(&x->l->a, v->n * x->f->size + 1);
     for (size_t i = 0; i < v->n; i++)
-        if (get_fields(x->l, x->f->fields, &v->items[i], to + i * x->f->size, err))
+        if (get_fields(x->l, x->f->fields, &v->items[i], to + i * x->f->size, err) != 0)
             return tf_context(err, "%s %zu", x->f->name, i);
     *TF_MEMBER(const void *, x->base, x->f->at) = to;
     *TF_MEMBER(size_t, x->base, x->f->n_at) = v->n;
@@ -332,8 +332,9 @@ static int get_field(const struct field *x, struct tf_err *err)
     case TF_FIELD_FLOAT:
         if (!v)
             return missing(f->name, err);
-        return to_float(v, TF_MEMBER(float, x->base, f->at), err) ? tf_context(err, "%s", f->name)
-                                                                  : 0;
+        return to_float(v, TF_MEMBER(float, x->base, f->at), err) != 0
+                   ? tf_context(err, "%s", f->name)
+                   : 0;
     case TF_FIELD_SHA256:
         *TF_MEMBER(bool, x->base, f->flag_at) = true;
         return tf_value_sha_of(x->from, f->name, TF_MEMBER(uint8_t, x->base, f->at), err);
@@ -364,7 +365,7 @@ static int get_fields(struct line *l, const struct tf_field *f, const struct tf_
         const struct tf_value *v = tf_value_get(from, f->name);
         if ((f->flags & TF_OPTIONAL) && (!v || v->kind == TF_NULL))
             continue;
-        if (get_field(&(struct field){l, f, from, base}, err))
+        if (get_field(&(struct field){l, f, from, base}, err) != 0)
             return -1;
     }
     return 0;
@@ -398,7 +399,7 @@ static int check_name(const char *name, struct tf_err *err)
 /* States come first, each name once. */
 static int claim_state(struct from_json *u, const char *name, struct tf_err *err)
 {
-    if (check_name(name, err))
+    if (check_name(name, err) != 0)
         return -1;
     if (u->n_tensors > 0)
         return tf_fail(err, "state %s comes after a tensor", name);
@@ -413,7 +414,7 @@ static int claim_state(struct from_json *u, const char *name, struct tf_err *err
 /* The end of the part finds names that are used twice. */
 static int claim_tensor(struct from_json *u, const char *name, struct tf_err *err)
 {
-    if (check_name(name, err))
+    if (check_name(name, err) != 0)
         return -1;
     if (u->n_tensors == TF_MAX_TENSORS)
         return tf_fail(err, "more than %d tensors", TF_MAX_TENSORS);
@@ -428,11 +429,11 @@ static int put_tensor(struct from_json *u, struct line *l, struct tf_err *err)
 {
     struct tf_tensor t = {0};
     const struct tf_value *dims;
-    if (field_text(l, "name", &t.name, err) || field_array(&l->v, "dims", &dims, err))
+    if (field_text(l, "name", &t.name, err) != 0 || field_array(&l->v, "dims", &dims, err) != 0)
         return -1;
     if (!l->has_data)
         return tf_fail(err, "data: missing");
-    if (claim_tensor(u, t.name, err))
+    if (claim_tensor(u, t.name, err) != 0)
         return -1;
     if (dims->n > TF_MAX_RANK)
         return tf_fail(err, "dims: more than %d", TF_MAX_RANK);
@@ -472,11 +473,11 @@ static void encode_shown(struct tf_buf *b, const void *bytes, size_t n)
     struct tf_buf text = {0};
     struct tf_err quiet = {0};
     enum tf_json_kind k;
-    if (!tf_cbor_parse(&v, &l.a, bytes, n, &quiet)) {
+    if (tf_cbor_parse(&v, &l.a, bytes, n, &quiet) == 0) {
         tf_value_to_json(&(struct tf_json){.out = &text}, &v, TF_JSON_EXACT);
         tf_json_read(&l.r, text.p, text.len);
-        if (!tf_json_next(&l.r, &k, &quiet) &&
-            !tf_value_from_json(&l.values, k, "record", &v, &quiet))
+        if (tf_json_next(&l.r, &k, &quiet) == 0 &&
+            tf_value_from_json(&l.values, k, "record", &v, &quiet) == 0)
             tf_cbor_value(b, &v);
         tf_json_read_release(&l.r);
     }
@@ -491,9 +492,9 @@ static int put_other(struct from_json *u, struct line *l, struct tf_err *err)
     const struct tf_value *record = tf_value_get(&l->v, "record");
     struct tf_value v;
     struct tf_buf now = {0}, then = {0};
-    if (field_text(l, "hex", &hex, err))
+    if (field_text(l, "hex", &hex, err) != 0)
         return -1;
-    if (tf_value_from_hex(&v, &l->a, hex, strlen(hex), err))
+    if (tf_value_from_hex(&v, &l->a, hex, strlen(hex), err) != 0)
         return tf_context(err, "hex");
     if (!is_other((const uint8_t *)v.text, v.n))
         return tf_fail(err, "hex: not one record of type %d or higher", TF_REC_ANCILLARY);
@@ -572,7 +573,7 @@ static int begin(struct from_json *u, struct line *l, struct tf_err *err)
 static int put_line(struct from_json *u, struct line *l, struct tf_err *err)
 {
     const char *name;
-    if (field_text(l, "type", &name, err))
+    if (field_text(l, "type", &name, err) != 0)
         return -1;
     struct tf_record rec = {.type = tf_schema_type(name)};
     if (rec.type == TF_REC_HEADER)
@@ -589,21 +590,22 @@ static int put_line(struct from_json *u, struct line *l, struct tf_err *err)
         return u->w.dirty ? tf_writer_check(&u->w, err) : 0;
     if (rec.type == TF_REC_END) {
         u->open = false;
-        return tf_tensors_unique(u->tensors, u->n_tensors, err) ? -1 : tf_writer_end(&u->w, err);
+        return tf_tensors_unique(u->tensors, u->n_tensors, err) != 0 ? -1
+                                                                     : tf_writer_end(&u->w, err);
     }
     if (rec.type == TF_REC_TENSOR)
         return put_tensor(u, l, err);
-    if (get_fields(l, tf_schema_of(rec.type)->fields, &l->v, &rec, err))
+    if (get_fields(l, tf_schema_of(rec.type)->fields, &l->v, &rec, err) != 0)
         return -1;
     if (rec.type == TF_REC_ERROR) {
         struct tf_err later = {0};
         tf_fail(err, "upstream failed: %s", rec.fault.text);
-        if (tf_writer_error(&u->w, rec.fault.code, rec.fault.text, &later))
+        if (tf_writer_error(&u->w, rec.fault.code, rec.fault.text, &later) != 0)
             tf_fail_later(err, &later);
         return -1;
     }
     if (rec.type == TF_REC_STATE &&
-        (check_state(l, &rec, err) || claim_state(u, rec.state.name, err)))
+        (check_state(l, &rec, err) != 0 || claim_state(u, rec.state.name, err) != 0))
         return -1;
     if (rec.type == TF_REC_BATCH && rec.batch.n == 0)
         return tf_fail(err, "batch %llu is empty", (unsigned long long)rec.batch.ordinal);
@@ -615,17 +617,18 @@ static int put_line(struct from_json *u, struct line *l, struct tf_err *err)
 static int read_member(struct line *l, const char *key, struct tf_value *x, struct tf_err *err)
 {
     enum tf_json_kind k;
-    const bool data = !strcmp(key, "data") && (l->type == NO_TYPE || l->type == TF_REC_TENSOR),
-               weights = !strcmp(key, "weights") && (l->type == NO_TYPE || l->type == TF_REC_ATTN);
+    const bool data = strcmp(key, "data") == 0 && (l->type == NO_TYPE || l->type == TF_REC_TENSOR),
+               weights =
+                   strcmp(key, "weights") == 0 && (l->type == NO_TYPE || l->type == TF_REC_ATTN);
     if ((data && l->has_weights) || (weights && l->has_data))
         return tf_fail(err, "data and weights in one line");
     if (data || weights)
         return data ? read_data(l, err) : read_weights(l, err);
-    if (tf_json_next(&l->r, &k, err) || tf_value_from_json(&l->values, k, key, x, err))
+    if (tf_json_next(&l->r, &k, err) != 0 || tf_value_from_json(&l->values, k, key, x, err) != 0)
         return -1;
-    if (!strcmp(key, "type") && x->kind == TF_TEXT)
+    if (strcmp(key, "type") == 0 && x->kind == TF_TEXT)
         l->type = tf_schema_type(x->text);
-    if (!strcmp(key, "dtype") && x->kind == TF_TEXT)
+    if (strcmp(key, "dtype") == 0 && x->kind == TF_TEXT)
         l->has_dtype = tf_dtype_of(&l->dtype, x->text);
     return 0;
 }
@@ -636,11 +639,11 @@ static int read_members(struct line *l, struct tf_value_pair **pairs, size_t *n,
     enum tf_json_kind k;
     for (;;) {
         char *key;
-        if (tf_json_next(&l->r, &k, err))
+        if (tf_json_next(&l->r, &k, err) != 0)
             return -1;
         if (k == TF_JSON_OBJECT_END)
             return tf_json_next(&l->r, &k, err); /* the end, or an error */
-        if (tf_json_text(&l->values, &key, err))
+        if (tf_json_text(&l->values, &key, err) != 0)
             return -1;
         if (*n == TF_MAX_VALUES)
             return tf_fail(err, "more than %d keys", TF_MAX_VALUES);
@@ -648,7 +651,7 @@ static int read_members(struct line *l, struct tf_value_pair **pairs, size_t *n,
             *pairs = tf_xarray(*pairs, 2 * *n + 1, sizeof **pairs);
         struct tf_value_pair *p = &(*pairs)[(*n)++];
         *p = (struct tf_value_pair){key, tf_value_null()};
-        if (read_member(l, key, &p->value, err))
+        if (read_member(l, key, &p->value, err) != 0)
             return -1;
     }
 }
@@ -663,7 +666,7 @@ static int read_line(struct line *l, const char *s, size_t n, struct tf_err *err
     l->values = (struct tf_json_values){.r = &l->r, .a = &l->a, .max = max_values};
     l->type = NO_TYPE;
     l->has_dtype = l->has_data = l->has_weights = false;
-    if (tf_json_next(&l->r, &k, err))
+    if (tf_json_next(&l->r, &k, err) != 0)
         return -1;
     if (k != TF_JSON_OBJECT)
         return tf_fail(err, "not a JSON object");
@@ -680,7 +683,8 @@ int tf_inspect_stage(struct tf_value *stage, struct tf_arena *a, const char *tex
     *stage = tf_value_map();
     if (text[0] != '{')
         tf_value_put(a, stage, "prog", tf_value_str(a, text));
-    else if (tf_value_from_json_text(stage, a, text, strlen(text), TF_JSON_EXACT, "stage", err))
+    else if (tf_value_from_json_text(stage, a, text, strlen(text), TF_JSON_EXACT, "stage", err) !=
+             0)
         return -1;
     int rc = stage->kind == TF_MAP ? tf_value_text_of(stage, "prog", &prog, err) : 1;
     if (rc > 0 || (rc == 0 && prog[0] == 0))
@@ -719,7 +723,7 @@ int tf_inspect_from_json(struct tf_in *in, struct tf_out *out, const struct tf_i
             break;
         if (is_blank(s, n))
             continue;
-        rc = read_line(&l, s, n, err) || put_line(&u, &l, err) ? -1 : 0;
+        rc = read_line(&l, s, n, err) != 0 || put_line(&u, &l, err) != 0 ? -1 : 0;
         tf_json_read_release(&l.r);
         memset(&l.r, 0, sizeof l.r);
         if (rc) {

@@ -89,7 +89,7 @@ static int put_structs(struct tf_json *j, const struct tf_field *f, const void *
     tf_json_open(j, '[');
     for (size_t i = 0; i < n; i++, item += f->size) {
         tf_json_open(j, '{');
-        if (put_fields(j, f->fields, item, err))
+        if (put_fields(j, f->fields, item, err) != 0)
             return -1;
         tf_json_close(j, '}');
     }
@@ -153,13 +153,13 @@ static int put_fields(struct tf_json *j, const struct tf_field *f, const void *b
                       struct tf_err *err)
 {
     for (; f->name; f++) {
-        if (f->type == TF_FIELD_MAP && put_fields(j, f->fields, base, err))
+        if (f->type == TF_FIELD_MAP && put_fields(j, f->fields, base, err) != 0)
             return -1;
         if (f->type == TF_FIELD_MAP || f->type == TF_FIELD_OFFSETS || f->type == TF_FIELD_OWN_CRC ||
             !tf_field_present(f, base))
             continue;
         tf_json_key(j, f->name);
-        if (put_field(j, f, base, err))
+        if (put_field(j, f, base, err) != 0)
             return tf_context(err, "%s", f->name);
     }
     return 0;
@@ -217,7 +217,7 @@ static int put_tensor(struct lines *l, const struct tf_record *rec, struct tf_er
 {
     struct tf_tensor_head h;
     struct tf_json *j = &l->j;
-    if (tf_tensor_record_decode(&h, rec, err))
+    if (tf_tensor_record_decode(&h, rec, err) != 0)
         return -1;
     tf_json_put_str(j, "name", h.name);
     tf_json_put_str(j, "dtype", tf_dtype_name(h.t.dtype));
@@ -232,7 +232,7 @@ static int put_tensor(struct lines *l, const struct tf_record *rec, struct tf_er
     size_t size = tf_dtype_size(h.t.dtype);
     for (size_t i = 0; i < h.t.bytes; i += size) {
         put_element(j, h.t.dtype, p + i);
-        if (spill(l, FULL, err))
+        if (spill(l, FULL, err) != 0)
             return -1;
     }
     tf_json_close(j, ']');
@@ -247,7 +247,7 @@ static void put_other(struct tf_json *j, const struct tf_record *rec)
     struct tf_err quiet = {0};
     tf_json_key(j, "hex");
     tf_json_hex(j, rec->raw, rec->raw_n);
-    if (!tf_cbor_parse(&v, &a, rec->raw, rec->raw_n, &quiet)) {
+    if (tf_cbor_parse(&v, &a, rec->raw, rec->raw_n, &quiet) == 0) {
         tf_json_key(j, "record");
         tf_value_to_json(j, &v, TF_JSON_EXACT);
     }
@@ -310,14 +310,14 @@ int tf_inspect_json(struct tf_in *in, struct tf_out *out, const struct tf_inspec
     struct tf_reader *r;
     struct tf_record rec = {.type = -1};
     struct lines l = {.out = out};
-    if (tf_reader_new(&r, in, NULL, TF_READ_RAW | TF_READ_TENSORS, err))
+    if (tf_reader_new(&r, in, NULL, TF_READ_RAW | TF_READ_TENSORS, err) != 0)
         return -1;
     if (how->max_tensor)
         tf_reader_max_tensor(r, how->max_tensor);
     l.j.out = &l.b;
-    int rc = put_header(&l, r, err) ? -1 : 1;
+    int rc = put_header(&l, r, err) != 0 ? -1 : 1;
     while (rc > 0) {
-        if (!tf_reader_ready(r) && tf_out_flush(out, err))
+        if (!tf_reader_ready(r) && tf_out_flush(out, err) != 0)
             rc = -1;
         else if ((rc = tf_reader_next(r, &rec, err)) > 0 &&
                  (rec.type == TF_REC_HEADER ? put_header(&l, r, err) : put_record(&l, &rec, err)))
@@ -325,7 +325,7 @@ int tf_inspect_json(struct tf_in *in, struct tf_out *out, const struct tf_inspec
     }
     if (rc < 0 && rec.type == TF_REC_ERROR) {
         struct tf_err more = {0};
-        if (put_record(&l, &rec, &more))
+        if (put_record(&l, &rec, &more) != 0)
             tf_fail_later(err, &more);
     }
     tf_reader_free(r);

@@ -33,7 +33,7 @@ struct load {
 
 bool tf_kind_is_model(const char *kind)
 {
-    return !strcmp(kind, model_kinds[0]) || !strcmp(kind, model_kinds[1]);
+    return strcmp(kind, model_kinds[0]) == 0 || strcmp(kind, model_kinds[1]) == 0;
 }
 
 static int add_vocab(struct load *l, const uint8_t *p, size_t n, struct tf_err *err)
@@ -80,7 +80,7 @@ static int read_state(struct load *l, const struct tf_record *rec, struct tf_err
         return bad_state(l, rec, "a name of no or too many bytes", err);
     if (m->n_tensors > 0) /* readers of the states alone stop at the first tensor */
         return tf_fail(err, "%s: state %.*s comes after a tensor", l->name, (int)len, name);
-    if (len == 5 && !memcmp(name, "vocab", 5)) {
+    if (len == 5 && memcmp(name, "vocab", 5) == 0) {
         why = tf_cursor_bytes(&c, &bytes, &len);
         return why ? bad_state(l, rec, why, err) : add_vocab(l, bytes, len, err);
     }
@@ -91,7 +91,7 @@ static int read_state(struct load *l, const struct tf_record *rec, struct tf_err
         return bad_state(l, rec, why, err);
     if (tf_value_get(&m->state, key))
         return tf_fail(err, "%s: state %s: twice", l->name, key);
-    if (tf_cbor_parse(&v, &m->arena, start, (size_t)(c.p - start), err))
+    if (tf_cbor_parse(&v, &m->arena, start, (size_t)(c.p - start), err) != 0)
         return tf_context(err, "%s: state %s", l->name, key);
     if (m->state.n >= TF_MAX_STATES)
         return tf_fail(err, "%s: more than %d states", l->name, TF_MAX_STATES);
@@ -146,7 +146,7 @@ static int read_data(struct load *l, struct tf_tensor *t, bool keep, bool *finit
                      struct tf_err *err)
 {
     uint8_t *to = NULL;
-    if (tf_reader_tensor_begin(l->r, err) || check_size(l, t, err))
+    if (tf_reader_tensor_begin(l->r, err) != 0 || check_size(l, t, err) != 0)
         return -1;
     if (keep) {
         to = take_room(l, t->bytes ? t->bytes : 1, err);
@@ -174,7 +174,7 @@ static int read_data(struct load *l, struct tf_tensor *t, bool keep, bool *finit
 
 static bool listed(const struct load *l, const struct tf_tensor *t)
 {
-    return !(l->flags & TF_MODEL_WEIGHTS) || !strncmp(t->name, "p/", 2);
+    return !(l->flags & TF_MODEL_WEIGHTS) || strncmp(t->name, "p/", 2) == 0;
 }
 
 static int read_tensor(struct load *l, struct tf_err *err)
@@ -185,7 +185,7 @@ static int read_tensor(struct load *l, struct tf_err *err)
     if (m->n_tensors >= TF_MAX_TENSORS)
         return tf_fail(err, "%s: more than %d tensors", l->name, TF_MAX_TENSORS);
     bool keep = listed(l, &t) && !(l->flags & TF_MODEL_CHECK), finite = true;
-    if (read_data(l, &t, keep, &finite, err) || tf_reader_tensor_end(l->r, t.crc, err))
+    if (read_data(l, &t, keep, &finite, err) != 0 || tf_reader_tensor_end(l->r, t.crc, err) != 0)
         return -1;
     if (!finite && !(l->flags & TF_MODEL_ALLOW_NAN))
         return tf_fail(err, "%s: tensor %s: contains values that are not finite", l->name, t.name);
@@ -205,7 +205,7 @@ static int finish(struct load *l, struct tf_err *err)
 {
     struct tf_model_file *m = l->m;
     const char *name = l->name;
-    if (tf_tensors_unique(m->tensors, m->n_tensors, err))
+    if (tf_tensors_unique(m->tensors, m->n_tensors, err) != 0)
         return tf_context(err, "%s", name);
     size_t kept = 0;
     for (size_t i = 0; i < m->n_tensors; i++)
@@ -235,9 +235,9 @@ static int walk(struct load *l, struct tf_err *err)
                            (unsigned long long)rec.offset);
         if (rec.type == TF_REC_TENSOR && (l->flags & TF_MODEL_HEAD))
             return 0;
-        if (rec.type == TF_REC_STATE && read_state(l, &rec, err))
+        if (rec.type == TF_REC_STATE && read_state(l, &rec, err) != 0)
             return -1;
-        if (rec.type == TF_REC_TENSOR && read_tensor(l, err))
+        if (rec.type == TF_REC_TENSOR && read_tensor(l, err) != 0)
             return -1;
     }
     return rc < 0 ? -1 : l->flags & TF_MODEL_HEAD ? 0 : finish(l, err);
@@ -262,7 +262,7 @@ int tf_model_read_part(struct tf_model_file *m, struct tf_reader *r, const struc
                      .max_tensor = max_tensor};
     memset(m, 0, sizeof *m);
     TF_ASSERT(tf_kind_is_model(tf_reader_header(r)->kind));
-    int rc = take_header(&l, err) || walk(&l, err) ? -1 : 0;
+    int rc = take_header(&l, err) != 0 || walk(&l, err) != 0 ? -1 : 0;
     if (rc)
         tf_model_release(m);
     return rc;
@@ -273,7 +273,7 @@ int tf_model_read_in(struct tf_model_file *m, struct tf_in *in, unsigned flags, 
 {
     struct tf_reader *r;
     memset(m, 0, sizeof *m);
-    if (tf_reader_new(&r, in, model_kinds, TF_READ_MODEL, err))
+    if (tf_reader_new(&r, in, model_kinds, TF_READ_MODEL, err) != 0)
         return -1;
     int rc = tf_model_read_part(m, r, in, flags, max_tensor, err);
     tf_reader_free(r);
@@ -322,7 +322,7 @@ void tf_model_release(struct tf_model_file *m)
 const struct tf_tensor *tf_model_tensor(const struct tf_model_file *m, const char *name)
 {
     for (size_t i = 0; i < m->n_tensors; i++)
-        if (!strcmp(m->tensors[i].name, name))
+        if (strcmp(m->tensors[i].name, name) == 0)
             return &m->tensors[i];
     return NULL;
 }

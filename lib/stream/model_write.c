@@ -15,7 +15,7 @@ void tf_model_fingerprint(uint8_t out[32], const struct tf_value *config, const 
     struct tf_value none = tf_value_map();
     size_t params = 0;
     for (size_t i = 0; i < n; i++)
-        params += !strncmp(t[i].name, "p/", 2);
+        params += strncmp(t[i].name, "p/", 2) == 0;
     tf_cbor_array(&b, 3);
     tf_cbor_value(&b, config->kind == TF_MAP ? config : &none);
     if (vocab)
@@ -44,16 +44,17 @@ static int put_all(struct tf_writer *w, struct tf_out *out, const struct tf_head
                    struct tf_err *err)
 {
     struct tf_value blob = {.kind = TF_BYTES, .text = vocab, .n = vocab_n};
-    if (tf_writer_begin(w, out, h, err) || (vocab && tf_writer_state(w, "vocab", &blob, err)))
+    if (tf_writer_begin(w, out, h, err) != 0 ||
+        (vocab && tf_writer_state(w, "vocab", &blob, err) != 0))
         return -1;
     for (size_t i = 0; i < n_states; i++)
-        if (tf_writer_state(w, states[i].name, &states[i].value, err))
+        if (tf_writer_state(w, states[i].name, &states[i].value, err) != 0)
             return -1;
     /* A reader that stops before the tensors (TF_MODEL_HEAD) can verify all it has read. */
-    if (w->dirty && tf_writer_check(w, err))
+    if (w->dirty && tf_writer_check(w, err) != 0)
         return -1;
     for (size_t i = 0; i < n_tensors; i++)
-        if (tf_writer_tensor(w, &tensors[i], err))
+        if (tf_writer_tensor(w, &tensors[i], err) != 0)
             return -1;
     return tf_writer_end(w, err);
 }

@@ -139,7 +139,7 @@ static int64_t measure(struct tf_reader *r, bool fill, struct tf_err *err)
         }
         if (!fill)
             return 0;
-        if (want(r, s->need, err))
+        if (want(r, s->need, err) != 0)
             return -1;
         if (available(r) < s->need)
             return truncated(r, err);
@@ -165,7 +165,7 @@ static int wrong_format(const struct tf_reader *r, struct tf_err *err)
 static int begin_part(struct tf_reader *r, bool first, struct tf_err *err)
 {
     struct tf_in *in = r->in;
-    if (want(r, TF_LABEL_N, err))
+    if (want(r, TF_LABEL_N, err) != 0)
         return -1;
     if (first && available(r) == 0)
         return tf_fail(err, "%s: truncated: no stream", in->name);
@@ -185,7 +185,7 @@ static int begin_part(struct tf_reader *r, bool first, struct tf_err *err)
     if (size < 0)
         return -1;
     const size_t n = (size_t)size;
-    if (tf_header_decode(&r->header, &r->header_mem, scan_at(r), n, err))
+    if (tf_header_decode(&r->header, &r->header_mem, scan_at(r), n, err) != 0)
         return tf_context(err, "%s", in->name);
     tf_buf_clear(&r->header_raw);
     tf_buf_add(&r->header_raw, scan_at(r), n);
@@ -193,7 +193,7 @@ static int begin_part(struct tf_reader *r, bool first, struct tf_err *err)
     in->pos += n;
     bool accepted = !r->kinds;
     for (size_t i = 0; r->kinds && r->kinds[i]; i++)
-        accepted = accepted || !strcmp(r->kinds[i], r->header.kind);
+        accepted = accepted || strcmp(r->kinds[i], r->header.kind) == 0;
     if (!accepted) {
         struct tf_buf list = {0};
         for (size_t i = 0; r->kinds[i]; i++)
@@ -232,7 +232,7 @@ int tf_reader_new(struct tf_reader **out, struct tf_in *in, const char *const *k
     struct tf_reader *r = tf_xmalloc(sizeof *r);
     *r = (struct tf_reader){.in = in, .kinds = kinds, .flags = flags, .max_tensor = TF_MAX_TENSOR};
     r->decoder = (struct tf_decoder){.arena = &r->mem, .header = &r->header};
-    if (refuse_terminal(r, err) || begin_part(r, true, err)) {
+    if (refuse_terminal(r, err) != 0 || begin_part(r, true, err) != 0) {
         tf_reader_free(r);
         *out = NULL;
         return -1;
@@ -271,7 +271,7 @@ static TF_NOINLINE int verify(struct tf_reader *r, int type, const uint8_t *p, s
     struct tf_record rec;
     const char *name = r->in->name, *what = tf_record_name(type);
     unsigned long long at = (unsigned long long)scan_offset(r);
-    if (tf_record_decode(&rec, &r->decoder, p, n, err))
+    if (tf_record_decode(&rec, &r->decoder, p, n, err) != 0)
         return tf_context(err, "%s: malformed %s record at byte %llu", name, what, at);
     if (rec.count.records != r->count)
         return tf_fail(err, "%s: %llu records before the %s at byte %llu, which says %llu", name,
@@ -290,7 +290,7 @@ static TF_NOINLINE int verify(struct tf_reader *r, int type, const uint8_t *p, s
 static TF_NOINLINE int pull_tensor(struct tf_reader *r, struct tf_err *err)
 {
     struct tf_tensor_head *h = &r->tensor;
-    if (want(r, TF_TENSOR_HEAD_MAX, err))
+    if (want(r, TF_TENSOR_HEAD_MAX, err) != 0)
         return -1;
     size_t have = available(r);
     const char *why = tf_tensor_head_decode(h, scan_at(r), have);
@@ -313,7 +313,7 @@ static int pull(struct tf_reader *r, bool fill, struct tf_record *rec, struct tf
 {
     const char *name = r->in->name;
     if (r->apart) {
-        if (want(r, 10, err))
+        if (want(r, 10, err) != 0)
             return -1;
         if (tf_record_type(scan_at(r), available(r)) == TF_REC_TENSOR)
             return pull_tensor(r, err);
@@ -340,7 +340,7 @@ static int pull(struct tf_reader *r, bool fill, struct tf_record *rec, struct tf
         if (!fill) /* keep the memory of the last record; tf_reader_next will decode this one */
             return -1;
         tf_arena_clear(&r->mem);
-        if (tf_record_decode(rec, &r->decoder, p, n, err)) {
+        if (tf_record_decode(rec, &r->decoder, p, n, err) != 0) {
             rec->type = -1;
             return tf_context(err, "%s: error record at byte %llu", name, at);
         }
@@ -400,12 +400,12 @@ int tf_reader_next(struct tf_reader *r, struct tf_record *rec, struct tf_err *er
     consume_last(r);
     while (!skip_hidden(r)) {
         if (r->ended) {
-            if (want(r, 1, err))
+            if (want(r, 1, err) != 0)
                 goto fail;
             if (available(r) == 0)
                 return 0;
             uint64_t at = scan_offset(r);
-            if (begin_part(r, false, err))
+            if (begin_part(r, false, err) != 0)
                 goto fail;
             *rec = (struct tf_record){.type = TF_REC_HEADER, .offset = at};
             rec->raw = tf_reader_header_raw(r, &rec->raw_n);
@@ -418,7 +418,7 @@ int tf_reader_next(struct tf_reader *r, struct tf_record *rec, struct tf_err *er
     r->last = n;
     tf_arena_clear(&r->mem);
     uint64_t at = r->in->offset + r->in->pos;
-    if (tf_record_decode(rec, &r->decoder, r->in->buf + r->in->pos, n, err)) {
+    if (tf_record_decode(rec, &r->decoder, r->in->buf + r->in->pos, n, err) != 0) {
         tf_context(err, "%s: %s record %llu at byte %llu", r->in->name, tf_record_name(rec->type),
                    (unsigned long long)r->given, (unsigned long long)at);
         rec->type = -1;

@@ -24,7 +24,7 @@ const char *tf_bad_name(int code)
 const char *tf_bad_describe(char *buf, size_t size, int code, const char *text)
 {
     const char *name = tf_bad_name(code);
-    bool named = !strncmp(text, name, strlen(name));
+    bool named = strncmp(text, name, strlen(name)) == 0;
     snprintf(buf, size, "%s%s%s", named ? "" : name, named || !*text ? "" : ": ", text);
     buf[tf_utf8_span(buf, strlen(buf))] = '\0'; /* cut between characters */
     return buf;

@@ -157,7 +157,7 @@ size_t tf_schema_fields(const struct tf_schema *s)
 int tf_schema_type(const char *name)
 {
     for (int i = 0; i <= TF_REC_END; i++)
-        if (tf_schemas[i].name && !strcmp(tf_schemas[i].name, name))
+        if (tf_schemas[i].name && strcmp(tf_schemas[i].name, name) == 0)
             return i;
     return -1;
 }

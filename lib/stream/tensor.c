@@ -40,7 +40,7 @@ unsigned tf_dtype_tag(enum tf_dtype t)
 bool tf_dtype_of(enum tf_dtype *t, const char *name)
 {
     for (int i = 0; i < N_DTYPES; i++)
-        if (!strcmp(dtypes[i].name, name)) {
+        if (strcmp(dtypes[i].name, name) == 0) {
             *t = (enum tf_dtype)i;
             return true;
         }
@@ -71,7 +71,7 @@ int tf_tensors_unique(const struct tf_tensor *t, size_t n, struct tf_err *err)
         names[i] = t[i].name;
     qsort(names, n, sizeof *names, name_order);
     for (size_t i = 1; i < n && !rc; i++)
-        if (!strcmp(names[i], names[i - 1]))
+        if (strcmp(names[i], names[i - 1]) == 0)
             rc = tf_fail(err, "tensor %s: twice", names[i]);
     free(names);
     return rc;

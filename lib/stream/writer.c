@@ -48,7 +48,7 @@ static int put_record(struct tf_writer *w, struct tf_err *err)
                        TF_MAX_RECORD);
     }
     if (!w->own_crc && w->dirty && w->out->offset - w->checked + n > TF_MAX_CHECK &&
-        mark(w, TF_REC_CHECK, err))
+        mark(w, TF_REC_CHECK, err) != 0)
         return -1;
     w->count++;
     w->dirty = true;
@@ -72,7 +72,7 @@ int tf_writer_begin_raw(struct tf_writer *w, struct tf_out *out, const struct tf
                             .file = tf_out_is_file(out)};
     tf_buf_add(&w->buf, tf_label, TF_LABEL_N);
     tf_buf_add(&w->buf, record, n);
-    if (put(w, err))
+    if (put(w, err) != 0)
         return -1;
     /* Without checks between records, this one lets readers verify the header. */
     return w->own_crc ? tf_writer_check(w, err) : 0;
@@ -98,7 +98,7 @@ int tf_writer_begin(struct tf_writer *w, struct tf_out *out, const struct tf_hea
 
 int tf_writer_record(struct tf_writer *w, const struct tf_record *rec, struct tf_err *err)
 {
-    if (tf_record_check(rec, w->size, err))
+    if (tf_record_check(rec, w->size, err) != 0)
         return tf_context(err, "%s", w->out->name);
     tf_record_encode(&w->buf, w->size, rec);
     return put_record(w, err);
@@ -157,7 +157,7 @@ int tf_writer_state(struct tf_writer *w, const char *name, const struct tf_value
                     struct tf_err *err)
 {
     const struct tf_record rec = {.type = TF_REC_STATE, .state = {.name = name, .value = v}};
-    return tf_writer_record(w, &rec, err) ? tf_context(err, "state %s", name) : 0;
+    return tf_writer_record(w, &rec, err) != 0 ? tf_context(err, "state %s", name) : 0;
 }
 
 int tf_writer_raw(struct tf_writer *w, const void *record, size_t n, struct tf_err *err)
@@ -169,10 +169,10 @@ int tf_writer_raw(struct tf_writer *w, const void *record, size_t n, struct tf_e
 int tf_writer_tensor(struct tf_writer *w, const struct tf_tensor *t, struct tf_err *err)
 {
     tf_tensor_head_encode(&w->buf, w->out->offset, t);
-    if (put(w, err))
+    if (put(w, err) != 0)
         return -1;
     w->crc = tf_crc32c(w->crc, t->data, t->bytes);
-    if (tf_out_write(w->out, t->data, t->bytes, err))
+    if (tf_out_write(w->out, t->data, t->bytes, err) != 0)
         return -1;
     tf_cbor_uint(&w->buf, t->crc);
     w->count++;
@@ -185,10 +185,10 @@ int tf_writer_error(struct tf_writer *w, int code, const char *text, struct tf_e
     char buf[1024];
     const struct tf_record rec = {.type = TF_REC_ERROR,
                                   .fault = {code, clean(text, buf, sizeof buf)}};
-    if (w->dirty && tf_writer_check(w, err))
+    if (w->dirty && tf_writer_check(w, err) != 0)
         return -1;
     tf_record_encode(&w->buf, w->size, &rec);
-    return put(w, err) || tf_out_flush(w->out, err) ? -1 : 0;
+    return put(w, err) != 0 || tf_out_flush(w->out, err) != 0 ? -1 : 0;
 }
 
 void tf_writer_fail(struct tf_writer *w, struct tf_err *err)
@@ -202,7 +202,7 @@ int tf_writer_flush(struct tf_writer *w, struct tf_err *err)
 {
     if (w->file)
         return 0;
-    if (w->dirty && !w->own_crc && tf_writer_check(w, err))
+    if (w->dirty && !w->own_crc && tf_writer_check(w, err) != 0)
         return -1;
     return tf_out_flush(w->out, err);
 }

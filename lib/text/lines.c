@@ -8,14 +8,15 @@
 
 static bool is_utf8_name(const char *e)
 {
-    return !e || !strcasecmp(e, "utf-8") || !strcasecmp(e, "utf8") || !strcasecmp(e, "utf_8");
+    return !e || strcasecmp(e, "utf-8") == 0 || strcasecmp(e, "utf8") == 0 ||
+           strcasecmp(e, "utf_8") == 0;
 }
 
 int tf_lines_open(struct tf_lines *l, const char *path, const char *encoding, bool universal,
                   struct tf_err *err)
 {
     bool utf8 = is_utf8_name(encoding);
-    *l = (struct tf_lines){.name = strcmp(path, "-") ? path : "stdin", .universal = universal};
+    *l = (struct tf_lines){.name = strcmp(path, "-") != 0 ? path : "stdin", .universal = universal};
     if (tf_text_open(&l->in, path, utf8 ? TF_TEXT_AS_IS : TF_TEXT_ENCODED, err) < 0)
         return -1;
     l->open = true;

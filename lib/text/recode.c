@@ -91,7 +91,7 @@ static void recode_free(void *arg)
 
 int tf_recode(struct tf_in *in, const char *encoding, struct tf_err *err)
 {
-    bool mark = !strcasecmp(encoding, "utf-8-sig") || !strcasecmp(encoding, "utf_8_sig");
+    bool mark = strcasecmp(encoding, "utf-8-sig") == 0 || strcasecmp(encoding, "utf_8_sig") == 0;
     const bool named = encoding[0] != 0 && encoding[0] != '/'; /* iconv: that of the locale */
     iconv_t cd = named ? open_encoding(mark ? "UTF-8" : encoding) : (iconv_t)-1;
     if (cd == (iconv_t)-1)

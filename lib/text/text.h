@@ -14,7 +14,7 @@ struct tf_text {
 
 static inline bool tf_text_same(struct tf_text a, struct tf_text b)
 {
-    return a.n == b.n && (a.n == 0 || !memcmp(a.p, b.p, a.n));
+    return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
 }
 
 /* For qsort and bsearch: the order of the bytes of two struct tf_text. */

@@ -165,7 +165,8 @@ static int load_text(struct tf_evalb_params *p, const char *where, const char *t
 static int load(struct tf_evalb_params *p, const char *name, struct tf_err *err)
 {
     for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++)
-        if (!strcmp(name, built_in[i].name) && !(built_in[i].file_first && access(name, F_OK) == 0))
+        if (strcmp(name, built_in[i].name) == 0 &&
+            !(built_in[i].file_first && access(name, F_OK) == 0))
             return load_text(p, name, built_in[i].text, strlen(built_in[i].text), err);
     char *data;
     size_t n;

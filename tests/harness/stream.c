@@ -48,9 +48,9 @@ int write_model(const char *path, struct tf_header *h, const void *vocab, size_t
                 size_t n_tensors, struct tf_err *err)
 {
     struct tf_out out;
-    if (tf_out_open(&out, path, TF_OUT_BINARY, err))
+    if (tf_out_open(&out, path, TF_OUT_BINARY, err) != 0)
         return -1;
-    if (!tf_model_put(&out, h, vocab, vocab_n, states, n_states, tensors, n_tensors, err))
+    if (tf_model_put(&out, h, vocab, vocab_n, states, n_states, tensors, n_tensors, err) == 0)
         return tf_out_commit(&out, err);
     tf_out_abort(&out);
     return -1;
@@ -262,7 +262,7 @@ static struct sample model_sample(const char *name, const char *kind)
          .data = w,
          .bytes = sizeof w},
     };
-    bool checkpoint = !strcmp(kind, "checkpoint");
+    bool checkpoint = strcmp(kind, "checkpoint") == 0;
     struct tf_header h = sample_header(&a, kind, 4096);
     tf_value_put(&a, &h.config, "d", tf_value_int(512));
     tf_value_put(&a, &h.config, "eps", tf_value_real(1e-6));

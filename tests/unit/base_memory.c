@@ -123,7 +123,7 @@ static void test_buf(void)
             tf_buf_uint(&one, x);
             tf_buf_clear(&b);
             tf_buf_printf(&b, "%llu", (unsigned long long)x);
-            same = same && one.len == b.len && !strcmp(one.p, b.p);
+            same = same && one.len == b.len && strcmp(one.p, b.p) == 0;
             tf_buf_release(&one);
         }
     }
@@ -141,7 +141,7 @@ static void test_buf(void)
             tf_buf_printf(&want, "%s%u", i ? "," : "", ids[i]);
         }
         tf_buf_ids(&got, ids, n);
-        ok(got.len == want.len && (n == 0 || !strcmp(got.p, want.p)), "%zu ids", n);
+        ok(got.len == want.len && (n == 0 || strcmp(got.p, want.p) == 0), "%zu ids", n);
         tf_buf_release(&want);
         tf_buf_release(&got);
     }

@@ -52,14 +52,14 @@ static void list(const char *s, const char *want)
     int rc = tf_parse_list(on, 7, s, &err);
     for (int i = 0; i < 7; i++)
         got[i] = on[i] ? '1' : '0';
-    ok(rc == 0 && !strcmp(got, want), "list %s: %s %s", s, got, err.msg);
+    ok(rc == 0 && strcmp(got, want) == 0, "list %s: %s %s", s, got, err.msg);
 }
 
 static void list_refused(const char *s, const char *why)
 {
     bool on[7] = {false};
     struct tf_err err = {0};
-    ok(tf_parse_list(on, 7, s, &err) < 0 && !strncmp(err.msg, why, strlen(why)),
+    ok(tf_parse_list(on, 7, s, &err) < 0 && strncmp(err.msg, why, strlen(why)) == 0,
        "list '%s' refused: %s", s, err.msg);
 }
 

@@ -106,8 +106,8 @@ static void test_halves(void)
         float f = tf_half_to_float((uint16_t)h);
         bool nan = (h & 0x7c00) == 0x7c00 && (h & 0x3ff);
         tf_arena_clear(&a);
-        if (tf_cbor_parse(&v, &a, p, 3, &err) || v.kind != TF_REAL || nan != (bool)isnan(v.real) ||
-            nan != (bool)isnan(f)) {
+        if (tf_cbor_parse(&v, &a, p, 3, &err) != 0 || v.kind != TF_REAL ||
+            nan != (bool)isnan(v.real) || nan != (bool)isnan(f)) {
             wrong++;
         } else if (!nan) {
             tf_cbor_real(&b, v.real);
@@ -155,7 +155,7 @@ static void test_values(void)
     ok(!tf_value_equal(&m, &copy) && back.n == 7, "and independent of the first");
     struct tf_buf again = {0};
     tf_cbor_value(&again, &back);
-    ok(again.len == b.len && !memcmp(again.p, b.p, b.len), "encodes to the same bytes");
+    ok(again.len == b.len && memcmp(again.p, b.p, b.len) == 0, "encodes to the same bytes");
     tf_buf_release(&again);
     char *hex = tf_xmalloc(2 * b.len + 1);
     tf_hex(hex, (const uint8_t *)b.p, b.len);
@@ -178,8 +178,8 @@ static void test_values(void)
     ok(tf_value_real_of(&m, "zz", 0, 10, &d, &err) == 0 && d == 0.5, "real");
     is_int(tf_value_real_of(&m, "a", 0, 10, &d, &err), -1, "text is none");
     ok(tf_value_bool_of(&m, "b", &yes, &err) == 0 && yes, "bool");
-    ok(tf_value_text_of(&m, "a", &s, &err) == 0 && !strcmp(s, "again"), "text");
-    ok(tf_value_sha_of(&m, "vocab", got, &err) == 0 && !memcmp(sha, got, 32), "hash");
+    ok(tf_value_text_of(&m, "a", &s, &err) == 0 && strcmp(s, "again") == 0, "text");
+    ok(tf_value_sha_of(&m, "vocab", got, &err) == 0 && memcmp(sha, got, 32) == 0, "hash");
     is_int(tf_value_sha_of(&m, "a", got, &err), -1, "text is no hash");
     tf_value_put(&a, &m, "nan", tf_value_real(NAN));
     is_int(tf_value_real_of(&m, "nan", -INFINITY, INFINITY, &d, &err), -1, "NaN is no number");
@@ -461,7 +461,7 @@ static void test_json(void)
     struct tf_value v = tf_value_null();
     is_int(tf_value_from_json_text(&v, &a, text.p, text.len, TF_JSON_PLAIN, "value", &err), 0,
            "65,535 keys %s", err.msg);
-    ok(v.n == TF_MAX_VALUES - 1 && !strcmp(v.keys[0], "1"), "in the order of encoded keys");
+    ok(v.n == TF_MAX_VALUES - 1 && strcmp(v.keys[0], "1") == 0, "in the order of encoded keys");
     struct tf_value bytes = tf_value_bytes(&a, "\x0a\xff", 2);
     tf_buf_clear(&text);
     tf_value_to_json(&(struct tf_json){.out = &text}, &bytes, TF_JSON_PLAIN);

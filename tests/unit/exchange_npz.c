@@ -21,14 +21,14 @@ static int read_copy(struct tf_bundle *b, void **copy, const void *p, size_t n, 
 
 static bool same_tensor(const struct tf_tensor *x, const struct tf_tensor *y)
 {
-    return !strcmp(x->name, y->name) && x->dtype == y->dtype && x->rank == y->rank &&
-           !memcmp(x->dims, y->dims, (size_t)x->rank * sizeof *x->dims) && x->bytes == y->bytes &&
-           !memcmp(x->data, y->data, x->bytes);
+    return strcmp(x->name, y->name) == 0 && x->dtype == y->dtype && x->rank == y->rank &&
+           memcmp(x->dims, y->dims, (size_t)x->rank * sizeof *x->dims) == 0 &&
+           x->bytes == y->bytes && memcmp(x->data, y->data, x->bytes) == 0;
 }
 
 static bool same_blob(const void *x, size_t x_n, const void *y, size_t y_n)
 {
-    return x_n == y_n && (x_n == 0 || !memcmp(x, y, x_n));
+    return x_n == y_n && (x_n == 0 || memcmp(x, y, x_n) == 0);
 }
 
 static bool same_bundle(const struct tf_bundle *x, const struct tf_bundle *y)
@@ -113,7 +113,8 @@ static void test_round_trip(void)
                "%s is the same, and its data begin at a multiple of 64", b.tensors[i].name);
         ok(same_bundle(&b, &r), "configuration and vocabulary are the same");
         must(tf_npz_write(&again, &r, &err), &err);
-        ok(again.len == out.len && !memcmp(again.buf, out.buf, out.len), "the same bytes again");
+        ok(again.len == out.len && memcmp(again.buf, out.buf, out.len) == 0,
+           "the same bytes again");
     }
     tf_bundle_release(&r);
     tf_bundle_release(&r);
@@ -121,7 +122,7 @@ static void test_round_trip(void)
     out.offset = 0;
     must(tf_out_write(&out, "before", 6, &err), &err);
     must(tf_npz_write(&out, &b, &err), &err);
-    ok(out.len == again.len + 6 && !memcmp(out.buf + 6, again.buf, again.len),
+    ok(out.len == again.len + 6 && memcmp(out.buf + 6, again.buf, again.len) == 0,
        "offsets count from where the archive begins");
     out.len = 0;
     must(tf_npz_write(&out, &none, &err), &err);
@@ -387,11 +388,11 @@ static void test_forms(void)
             add(&m, how, "b/c.d.npy", v.p, v.len);
             end(&m, how, comment);
             int rc = read_copy(&r, &copy, m.zip.p, m.zip.len, &err);
-            bool same = rc == 0 && r.n == 2 && !strcmp(r.tensors[0].name, "a") &&
-                        !strcmp(r.tensors[1].name, "b/c.d");
+            bool same = rc == 0 && r.n == 2 && strcmp(r.tensors[0].name, "a") == 0 &&
+                        strcmp(r.tensors[1].name, "b/c.d") == 0;
             for (size_t i = 0; same && i < 2; i++)
                 same = r.tensors[i].dtype == TF_F32 && r.tensors[i].rank == 1 &&
-                       r.tensors[i].dims[0] == 3 && !memcmp(r.tensors[i].data, some, 12);
+                       r.tensors[i].dims[0] == 3 && memcmp(r.tensors[i].data, some, 12) == 0;
             all++;
             good += same;
             if (!same)
@@ -524,7 +525,7 @@ static void test_heads(void)
             b.p[i / 8] ^= (char)(1u << i % 8);
         add(&m, 0, "w.npy", b.p, flip ? b.len : i - 8 * (b.len - 12));
         end(&m, 0, 0);
-        if (!read_copy(&r, &copy, m.zip.p, m.zip.len, &err)) {
+        if (read_copy(&r, &copy, m.zip.p, m.zip.len, &err) == 0) {
             size_t bytes = r.n == 1 ? tf_dtype_size(r.tensors[0].dtype) : 0;
             for (int d = 0; r.n == 1 && d < r.tensors[0].rank; d++)
                 bytes *= (size_t)r.tensors[0].dims[d];
@@ -771,9 +772,9 @@ static void test_many(void)
     clock_t begin = clock();
     must(tf_npz_write(&out, &b, &err), &err);
     const char *end64 = (const char *)out.buf + out.len - 22 - 20 - 56;
-    ok(!memcmp(end64, "PK\6\6", 4) && !memcmp(end64 + 56, "PK\6\7", 4),
+    ok(memcmp(end64, "PK\6\6", 4) == 0 && memcmp(end64 + 56, "PK\6\7", 4) == 0,
        "more members than 16 bits count: ZIP64's end");
-    ok(!memcmp(out.buf + out.len - 14, "\xff\xff\xff\xff", 4), "the old one says so");
+    ok(memcmp(out.buf + out.len - 14, "\xff\xff\xff\xff", 4) == 0, "the old one says so");
     ok(tf_npz_read(&r, out.buf, out.len, &err) == 0 && same_bundle(&b, &r), "%zu tensors %s", n,
        err.msg);
     tf_bundle_release(&r);
@@ -791,7 +792,7 @@ static void test_many(void)
     must(tf_npz_write(&out, &b, &err), &err);
     uint64_t dir;
     memcpy(&dir, out.buf + out.len - 22 - 20 - 8, 8);
-    ok(!memcmp(out.buf + 30, "config", 6) && !memcmp(out.buf + dir + 46, "config", 6),
+    ok(memcmp(out.buf + 30, "config", 6) == 0 && memcmp(out.buf + dir + 46, "config", 6) == 0,
        "the configuration is first");
     memcpy(out.buf + 30, "konfig", 6);
     memcpy(out.buf + dir + 46, "konfig", 6);

@@ -38,20 +38,20 @@ enum { SAMPLES = sizeof sample / sizeof *sample };
 static const struct tf_tensor *find(const struct tf_bundle *b, const char *name)
 {
     for (size_t i = 0; i < b->n; i++)
-        if (!strcmp(b->tensors[i].name, name))
+        if (strcmp(b->tensors[i].name, name) == 0)
             return &b->tensors[i];
     return NULL;
 }
 
 static bool is_sample(const struct tf_bundle *b)
 {
-    bool same = b->n == SAMPLES && b->config_n == 7 && !memcmp(b->config, "{\"x\":1}", 7) &&
-                b->vocab_n == sizeof words && !memcmp(b->vocab, words, sizeof words);
+    bool same = b->n == SAMPLES && b->config_n == 7 && memcmp(b->config, "{\"x\":1}", 7) == 0 &&
+                b->vocab_n == sizeof words && memcmp(b->vocab, words, sizeof words) == 0;
     for (int i = 0; i < SAMPLES && same; i++) {
         const struct tf_tensor *t = find(b, sample[i].name);
         same = t && t->dtype == sample[i].dtype && t->rank == sample[i].rank &&
-               !memcmp(t->dims, sample[i].dims, (size_t)t->rank * sizeof *t->dims) &&
-               t->bytes == sample[i].bytes && !memcmp(t->data, sample[i].data, t->bytes);
+               memcmp(t->dims, sample[i].dims, (size_t)t->rank * sizeof *t->dims) == 0 &&
+               t->bytes == sample[i].bytes && memcmp(t->data, sample[i].data, t->bytes) == 0;
     }
     return same;
 }
@@ -68,7 +68,7 @@ static void round_trip(void)
     struct tf_err err = {0};
     size_t n, again_n;
     char *data = file_of(&b, &n), *again = file_of(&b, &again_n);
-    ok(n == again_n && !memcmp(data, again, n), "the same bytes twice");
+    ok(n == again_n && memcmp(data, again, n) == 0, "the same bytes twice");
     free(again);
     is_int(tf_safetensors_read(&got, data, n, &err), 0, "read back %s", err.msg);
     ok(is_sample(&got), "everything as it was");

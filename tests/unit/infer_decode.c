@@ -187,7 +187,7 @@ static void one_for_one(void)
     for (size_t i = 0; same && i < LINES; i++) {
         size_t j = LINES - 1 - i;
         same = a.type[i] == b.type[j] && a.hyps[i][0].n == b.hyps[j][0].n &&
-               !memcmp(a.ids[i][0], b.ids[j][0], a.hyps[i][0].n * sizeof(uint32_t));
+               memcmp(a.ids[i][0], b.ids[j][0], a.hyps[i][0].n * sizeof(uint32_t)) == 0;
     }
     ok(same, "and finds the same outputs");
 }
@@ -260,7 +260,7 @@ static void devices_agree(void)
     int differ = 0;
     for (size_t i = 0; i < a.n; i++)
         differ += a.hyps[i][0].n != b.hyps[i][0].n ||
-                  memcmp(a.ids[i][0], b.ids[i][0], a.hyps[i][0].n * sizeof(uint32_t));
+                  memcmp(a.ids[i][0], b.ids[i][0], a.hyps[i][0].n * sizeof(uint32_t)) != 0;
     ok(a.n == b.n && differ <= 1, "cpu and ref find the same outputs (%d of %zu differ)", differ,
        a.n);
 }
@@ -296,7 +296,7 @@ static void prefixes(void)
     for (size_t i = 0; good && i < LINES; i++)
         if (a.type[i] == TF_REC_TOKENS && lines[i].n > 0)
             good = a.hyps[i][0].n >= prefix[i].n &&
-                   !memcmp(a.ids[i][0], prefix[i].ids, prefix[i].n * sizeof(uint32_t));
+                   memcmp(a.ids[i][0], prefix[i].ids, prefix[i].n * sizeof(uint32_t)) == 0;
     ok(good, "every output begins with its prefix");
     is_int(a.type[20], TF_REC_BAD, "a bad prefix makes its line bad");
     is_int(a.hyps[30][0].n, 35, "a prefix longer than the limit gets no more tokens");
@@ -330,7 +330,7 @@ static void ensembles(void)
     double worst = 0;
     for (size_t i = 0; i < a.n; i++) {
         differ += a.hyps[i][0].n != b.hyps[i][0].n ||
-                  memcmp(a.ids[i][0], b.ids[i][0], a.hyps[i][0].n * sizeof(uint32_t));
+                  memcmp(a.ids[i][0], b.ids[i][0], a.hyps[i][0].n * sizeof(uint32_t)) != 0;
         worst = fmax(worst, fabs((double)a.hyps[i][0].logp - (double)b.hyps[i][0].logp));
     }
     ok(differ <= 1 && worst < 1e-3,

@@ -295,7 +295,7 @@ int main(void)
     good = b.n == LINES - 3;
     for (size_t i = 0; i < b.n; i++)
         good &= b.logp[i] == a.logp[b.idx[i]] &&
-                !memcmp(b.terms[i], a.terms[b.idx[i]], sizeof b.terms[i]);
+                memcmp(b.terms[i], a.terms[b.idx[i]], sizeof b.terms[i]) == 0;
     ok(good, "gives the same scores in its own order");
 
     o = defaults();

@@ -24,7 +24,7 @@ static struct sentence random_sentence(struct tf_rng *r)
 static bool same(const struct tf_text *a, const struct tf_text *b, size_t k)
 {
     for (size_t i = 0; i < k; i++)
-        if (a[i].n != b[i].n || memcmp(a[i].p, b[i].p, a[i].n))
+        if (a[i].n != b[i].n || memcmp(a[i].p, b[i].p, a[i].n) != 0)
             return false;
     return true;
 }

@@ -339,10 +339,10 @@ static bool same(const struct results *a, const struct results *b, size_t n)
             return false;
         for (size_t k = 0; k < a->n[i]; k++) {
             const struct hyp *x = &a->v[i][k], *y = &b->v[i][k];
-            if (x->n != y->n || memcmp(x->ids, y->ids, x->n * sizeof *x->ids) ||
+            if (x->n != y->n || memcmp(x->ids, y->ids, x->n * sizeof *x->ids) != 0 ||
                 x->logp != y->logp || x->score != y->score)
                 return false;
-            if (memcmp(x->lp, y->lp, (x->n + 1) * sizeof *x->lp))
+            if (memcmp(x->lp, y->lp, (x->n + 1) * sizeof *x->lp) != 0)
                 return false;
         }
     }
@@ -519,9 +519,10 @@ static void exhaustive(const struct body *b)
                 tf_search_release(&s);
                 good &= got.n[0] == n;
                 for (size_t k = 0; good && k < n; k++)
-                    good = got.v[0][k].n == fin[k].n &&
-                           !memcmp(got.v[0][k].ids, fin[k].ids, fin[k].n * sizeof *fin[k].ids) &&
-                           fabs(got.v[0][k].score - fin[k].score) < 1e-12;
+                    good =
+                        got.v[0][k].n == fin[k].n &&
+                        memcmp(got.v[0][k].ids, fin[k].ids, fin[k].n * sizeof *fin[k].ids) == 0 &&
+                        fabs(got.v[0][k].score - fin[k].score) < 1e-12;
             }
     ok(good, "a beam that cuts nothing finds the best of all sequences, alpha 0, 0.6 and 1, limit "
              "0 to 3, 1 to 5 results");

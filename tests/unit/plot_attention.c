@@ -79,7 +79,7 @@ static void text_at(const char *svg, const char *words, double *x, double *y, do
     *x = *y = *size = NAN;
     for (const char *p = svg; (p = strstr(p, "<text ")) != NULL; p++) {
         const char *close = strchr(p, '>');
-        if (!strncmp(close, end, strlen(end)))
+        if (strncmp(close, end, strlen(end)) == 0)
             sscanf(p, "<text x=\"%lf\" y=\"%lf\" font-size=\"%lf\"", x, y, size);
     }
 }
@@ -100,7 +100,7 @@ static void sound(const char *svg, const char *what)
         if (!end || memchr(name, '<', (size_t)(end - name))) {
             good = false;
         } else if (p[1] == '/') {
-            good = depth > 0 && lens[depth - 1] == len && !memcmp(open[depth - 1], name, len);
+            good = depth > 0 && lens[depth - 1] == len && memcmp(open[depth - 1], name, len) == 0;
             depth -= good;
         } else if (end[-1] != '/') {
             good = depth < 32;
@@ -112,8 +112,8 @@ static void sound(const char *svg, const char *what)
         p = end;
     }
     for (const char *p = svg; (p = strchr(p, '&')) != NULL; p++)
-        good = good && (!strncmp(p, "&amp;", 5) || !strncmp(p, "&lt;", 4) ||
-                        !strncmp(p, "&gt;", 4) || !strncmp(p, "&quot;", 6));
+        good = good && (strncmp(p, "&amp;", 5) == 0 || strncmp(p, "&lt;", 4) == 0 ||
+                        strncmp(p, "&gt;", 4) == 0 || strncmp(p, "&quot;", 6) == 0);
     for (const char *p = svg; (p = strstr(p, "<text x=")) != NULL; p++)
         inside = inside && sscanf(p, "<text x=\"%lf\" y=\"%lf\"", &x, &y) == 2 && x >= 0 &&
                  x <= w && y >= 10 && y <= h - 2;
@@ -305,7 +305,7 @@ static void colors(void)
     is_int(n, 17, "a colour per head");
     for (int i = 0; i < 16; i++)
         for (int k = 0; k < i; k++)
-            same += !strcmp(seen[i], seen[k]);
+            same += strcmp(seen[i], seen[k]) == 0;
     is_int(same, 0, "sixteen heads, sixteen colours");
     is_str(seen[16], seen[0], "then they begin again");
     p = strstr(svg, "<rect x=\"20\"");
@@ -320,7 +320,8 @@ static void colors(void)
     svg = draws(tf_attention_lines, &one);
     rows = group(svg, "rows");
     p = strstr(rows, "fill=\"#");
-    ok(p && !strncmp(p + 6, seen[2], 7), "a head alone has the colour that it has among others");
+    ok(p && strncmp(p + 6, seen[2], 7) == 0,
+       "a head alone has the colour that it has among others");
     free(rows);
     free(svg);
 }

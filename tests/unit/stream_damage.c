@@ -19,13 +19,13 @@ static struct tf_out shown; /* what the tools would print */
 static bool part_end(const struct sample *s, size_t n)
 {
     struct tf_err err;
-    return !strcmp(s->name, "parts") && n > 0 && read_all(s->p, n, TF_READ_RAW, NULL, &err) >= 0 &&
-           read_all(s->p, n, 0, NULL, &err) == 3;
+    return strcmp(s->name, "parts") == 0 && n > 0 &&
+           read_all(s->p, n, TF_READ_RAW, NULL, &err) >= 0 && read_all(s->p, n, 0, NULL, &err) == 3;
 }
 
 static bool is_model(const struct sample *s)
 {
-    return !strcmp(s->name, "model") || strstr(s->name, "checkpoint");
+    return strcmp(s->name, "model") == 0 || strstr(s->name, "checkpoint");
 }
 
 typedef int show_fn(struct tf_in *, struct tf_out *, const struct tf_inspect *, struct tf_err *);
@@ -243,7 +243,7 @@ int main(void)
             cut_json(&samples[i]);
     }
     const char *all = getenv("TF_DAMAGE");
-    size_t stride = all && !strcmp(all, "all") ? 1 : LONG_STRIDE;
+    size_t stride = all && strcmp(all, "all") == 0 ? 1 : LONG_STRIDE;
     struct sample large[] = {long_sample(), long_checkpoint()};
     for (int i = 0; i < 2; i++) {
         cut(&large[i], stride);

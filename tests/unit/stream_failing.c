@@ -104,9 +104,9 @@ static bool read_show(show_fn *fn, const struct sample *s, size_t n)
 static void reads(const struct sample *s)
 {
     long silent = 0, silent_show[N_SHOWS] = {0};
-    bool model = !strcmp(s->name, "model") || !strcmp(s->name, "checkpoint");
+    bool model = strcmp(s->name, "model") == 0 || strcmp(s->name, "checkpoint") == 0;
     /* A stream with an error record is not read beyond it. */
-    size_t end = !strcmp(s->name, "error") ? s->n - 1 : s->n;
+    size_t end = strcmp(s->name, "error") == 0 ? s->n - 1 : s->n;
     for (size_t n = 0; n <= end; n += STRIDE) {
         silent += !read_stream(s, n, TF_READ_RAW | TF_READ_TENSORS);
         silent += model ? !read_model(s, n, 0) + !read_model(s, n, TF_MODEL_WEIGHTS)

@@ -422,7 +422,7 @@ static void judge(const struct hostile *h, long got, const char *msg, const char
 {
     char begin[64];
     const char *tail =
-        strncmp(h->bytes, LABEL, strlen(LABEL)) ? h->bytes : h->bytes + strlen(LABEL);
+        strncmp(h->bytes, LABEL, strlen(LABEL)) != 0 ? h->bytes : h->bytes + strlen(LABEL);
     snprintf(begin, sizeof begin, "%.56s", tail);
     if (!h->why)
         ok(got >= 0, "%s: %s: accepted %s", how, begin, msg);
@@ -480,7 +480,7 @@ int main(void)
         t = cpu() - t;
         slowest = t > slowest ? t : slowest;
         /* From a pipe, a large length is refused before memory is allocated. */
-        if (models[i].why && !strcmp(models[i].why, "truncated") &&
+        if (models[i].why && strcmp(models[i].why, "truncated") == 0 &&
             strstr(err.msg, "of --max-tensor"))
             ok(got < 0, "model from a pipe: a large claim is refused");
         else

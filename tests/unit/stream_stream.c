@@ -17,7 +17,7 @@ static struct sample samples[N_SAMPLES];
 static const struct sample *sample(const char *name)
 {
     for (int i = 0; i < N_SAMPLES; i++)
-        if (!strcmp(samples[i].name, name))
+        if (strcmp(samples[i].name, name) == 0)
             return &samples[i];
     TF_BUG("no sample %s", name);
 }
@@ -45,7 +45,7 @@ static void test_tokens(void)
     is_int(h->special.pad, 0, "pad");
     uint8_t sha[32];
     tf_sha256_of(sha, sample_vocab, SAMPLE_VOCAB_N);
-    ok(h->has_vocab && !memcmp(h->vocab, sha, 32), "vocabulary hash");
+    ok(h->has_vocab && memcmp(h->vocab, sha, 32) == 0, "vocabulary hash");
     ok(!h->has_model, "no model");
     is_int(h->made.n, 1, "one stage");
     is_str(tf_value_get(&h->made.items[0], "prog")->text, "tf-example", "its program");
@@ -70,7 +70,7 @@ static void test_tokens(void)
     memory_in_done(&in);
     r = open_sample(&in, "tokens-wide", 0);
     ok(tf_reader_next(r, &rec, &err) == 1 && rec.n == 3 &&
-           !memcmp(rec.ids, ids_wide, sizeof ids_wide),
+           memcmp(rec.ids, ids_wide, sizeof ids_wide) == 0,
        "wide ids");
     tf_reader_free(r);
     memory_in_done(&in);
@@ -85,7 +85,8 @@ static void test_others(void)
     ok(tf_reader_next(r, &rec, &err) == 1 && rec.type == TF_REC_PAIR && rec.n == 5 &&
            rec.n_tgt == 2,
        "pair");
-    ok(!memcmp(rec.ids, ids_a, sizeof ids_a) && !memcmp(rec.tgt, ids_b, sizeof ids_b), "its ids");
+    ok(memcmp(rec.ids, ids_a, sizeof ids_a) == 0 && memcmp(rec.tgt, ids_b, sizeof ids_b) == 0,
+       "its ids");
     ok(tf_reader_next(r, &rec, &err) == 1 && rec.n == 2 && rec.n_tgt == 0,
        "pair with an empty side");
     tf_reader_free(r);
@@ -137,13 +138,13 @@ static void test_others(void)
     const struct tf_attn *t = &rec.attn;
     is_str(t->kind, "decoder", "its kind");
     ok(t->layer == 1 && t->n_heads == 1 && t->heads[0] == 1, "layer and head");
-    ok(t->n_rows == 2 && t->n_cols == 2 && !strcmp(t->rows[1], "</s>") && !strcmp(t->cols[0], "") &&
-           !strcmp(t->cols[1], "\u2581ein"),
+    ok(t->n_rows == 2 && t->n_cols == 2 && strcmp(t->rows[1], "</s>") == 0 &&
+           strcmp(t->cols[0], "") == 0 && strcmp(t->cols[1], "\u2581ein") == 0,
        "queries and keys");
     ok(t->weights[0] == 1.0f && t->weights[1] == 0.0f && t->weights[2] == 0.25f,
        "the column runs fastest");
     ok(tf_reader_next(r, &rec, &err) == 1 && rec.idx == 0 && t->layer == 6 && t->n_heads == 2 &&
-           t->heads[1] == 16 && t->n_cols == 3 && !strcmp(t->cols[1], "\u00e9"),
+           t->heads[1] == 16 && t->n_cols == 3 && strcmp(t->cols[1], "\u00e9") == 0,
        "another layer of the sentence");
     ok(t->weights[3] == 0.1f && t->weights[6] == 1.0f && t->weights[11] == 0.125f,
        "the head runs slowest");
@@ -415,16 +416,16 @@ static void test_header(void)
     ok(tf_value_get(stage, "in") == NULL, "no inputs");
     is_int(set->n, 6, "options that shape the output and have a value");
     const struct tf_value *v = tf_value_get(set, "list");
-    ok(v && v->kind == TF_ARRAY && v->n == 2 && !strcmp(v->items[1].text, "y"), "a list");
-    ok((v = tf_value_get(set, "choice")) && !strcmp(v->text, "b"), "a choice by its word");
+    ok(v && v->kind == TF_ARRAY && v->n == 2 && strcmp(v->items[1].text, "y") == 0, "a list");
+    ok((v = tf_value_get(set, "choice")) && strcmp(v->text, "b") == 0, "a choice by its word");
     ok((v = tf_value_get(set, "flag")) && v->kind == TF_BOOL && v->boolean, "a flag");
     ok((v = tf_value_get(set, "whole")) && v->integer == -3, "an integer");
     ok((v = tf_value_get(set, "real")) && v->kind == TF_REAL && v->real == 0.5, "a real");
-    ok((v = tf_value_get(set, "text")) && !strcmp(v->text, "t"), "a text");
+    ok((v = tf_value_get(set, "text")) && strcmp(v->text, "t") == 0, "a text");
     ok((v = tf_value_get(&got.extra, "newer")) && v->integer == 5,
        "a key of a newer version is carried on");
     tf_header_encode(&again, &got);
-    ok(again.len == b.len && !memcmp(again.p, b.p, b.len), "encoded again: the same bytes");
+    ok(again.len == b.len && memcmp(again.p, b.p, b.len) == 0, "encoded again: the same bytes");
     for (size_t n = 0; n < b.len; n++)
         if (tf_header_decode(&got, &a, b.p, n, &err) == 0)
             break;
@@ -661,11 +662,11 @@ static void test_attention(void)
     must(tf_reader_new(&r, &in, (const char *const[]){"attention", NULL}, 0, &err), &err);
     for (size_t i = 0; i < sizeof encodings / sizeof *encodings; i++) {
         ok(tf_reader_next(r, &rec, &err) == 1 && rec.type == TF_REC_ATTN && rec.idx == 7 &&
-               !strcmp(t->kind, "encoder") && t->layer == 2,
+               strcmp(t->kind, "encoder") == 0 && t->layer == 2,
            "%s: kind and layer %s", encodings[i].what, err.msg);
         ok(t->n_heads == 2 && t->heads[0] == 1 && t->heads[1] == 3, "%s: heads", encodings[i].what);
-        ok(t->n_rows == 2 && !strcmp(t->rows[0], "a") && !strcmp(t->rows[1], "") &&
-               t->n_cols == 1 && !strcmp(t->cols[0], "\u00e9"),
+        ok(t->n_rows == 2 && strcmp(t->rows[0], "a") == 0 && strcmp(t->rows[1], "") == 0 &&
+               t->n_cols == 1 && strcmp(t->cols[0], "\u00e9") == 0,
            "%s: texts", encodings[i].what);
         ok(t->weights[0] == 1.0f && t->weights[1] == 0.5f && t->weights[2] == 0.0f &&
                t->weights[3] == 0.25f,
@@ -673,7 +674,7 @@ static void test_attention(void)
     }
     ok(tf_reader_next(r, &rec, &err) == 1 && rec.idx == UINT64_MAX && t->layer == UINT64_MAX &&
            t->n_heads == 1 && t->heads[0] == 5 && t->n_rows == 0 && t->n_cols == 1 &&
-           !strcmp(t->cols[0], "x"),
+           strcmp(t->cols[0], "x") == 0,
        "no rows, but a head and a column %s", err.msg);
     is_int(tf_reader_next(r, &rec, &err), 0, "end %s", err.msg);
     tf_reader_free(r);

@@ -324,8 +324,8 @@ static void refuse(void)
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         header(&b, refused[i].kind);
         tf_buf_printf(&b, "%s\n", refused[i].line);
-        bool good = from_json(b.p, b.len, &err) == -1 && !strncmp(err.msg, "mem: line 2: ", 13) &&
-                    strstr(err.msg, refused[i].why);
+        bool good = from_json(b.p, b.len, &err) == -1 &&
+                    strncmp(err.msg, "mem: line 2: ", 13) == 0 && strstr(err.msg, refused[i].why);
         ok(good, "%s: %s", refused[i].line, refused[i].why);
         if (!good)
             printf("# %s\n", err.msg);

@@ -53,7 +53,7 @@ static struct tf_out jsonl_of(const struct sample *s)
     struct tf_in in = memory_in(s->p, s->n);
     struct tf_out out = memory_out(1 << 20);
     const struct tf_inspect how = {.max_bytes = 0};
-    is_int(tf_inspect_json(&in, &out, &how, &err), strcmp(s->name, "error") ? 0 : -1,
+    is_int(tf_inspect_json(&in, &out, &how, &err), strcmp(s->name, "error") != 0 ? 0 : -1,
            "%s: to JSON Lines %s", s->name, err.msg);
     memory_in_done(&in);
     return out;
@@ -72,7 +72,7 @@ static void from_jsonl(const struct sample *s)
     must(tf_in_open(&in, path, &err), &err);
     must(tf_out_open(&out, made, 0, &err), &err);
     is_int(tf_inspect_from_json(&in, &out, &(struct tf_inspect){0}, &err),
-           strcmp(s->name, "error") ? 0 : -1, "from %s %s", path, err.msg);
+           strcmp(s->name, "error") != 0 ? 0 : -1, "from %s %s", path, err.msg);
     must(tf_out_commit(&out, &err), &err);
     tf_in_close(&in);
     must(tf_read_file(&is, &n, made, 1 << 20, &err), &err);

@@ -100,7 +100,7 @@ static bool leaves_are(const struct tf_buf *text, const char *words)
         good = good && (i == 0 || tree.v[i].label.n > 0);
         good = good && !(i > 0 && tree.v[i].kind == TF_TREE_OPEN && tree.v[i].mate == i + 1);
     }
-    good = good && !strcmp(got.p ? got.p : "", words);
+    good = good && strcmp(got.p ? got.p : "", words) == 0;
     tf_buf_release(&got);
     return good;
 }
@@ -132,10 +132,10 @@ static bool comes_back(enum tf_brackets style, const struct tf_buf *text, const 
     bool same;
     if (style == TF_BRACKETS_WORDS) {
         same = tf_linearize(&tree, style, "TOP", &words, &again, &err) == 0 &&
-               again.len == s->len && (s->len == 0 || !memcmp(again.p, s->p, s->len));
+               again.len == s->len && (s->len == 0 || memcmp(again.p, s->p, s->len) == 0);
     } else {
         tf_tree_write(&again, &tree);
-        same = !strcmp(again.p, text->p);
+        same = strcmp(again.p, text->p) == 0;
     }
     tf_buf_release(&again);
     tf_buf_release(&words);

@@ -71,7 +71,7 @@ static void deep(size_t depth)
     ok(tf_tree_parse(&tree, text.p, text.len, &err) == 0, "%zu levels", depth);
     must(tf_tree_clean(&tree, "TOP", &err), &err);
     tf_tree_write(&out, &tree);
-    ok(out.len == text.len && !memcmp(out.p, text.p, text.len), "the same when written");
+    ok(out.len == text.len && memcmp(out.p, text.p, text.len) == 0, "the same when written");
     is_int(tree.v[0].mate, tree.n - 1, "mates");
     tf_buf_release(&text);
     tf_buf_release(&out);

@@ -92,13 +92,13 @@ static int read_cursor(struct tf_batch_cursor *c, const struct tf_value *v, stru
     if (v == NULL || v->kind != TF_MAP)
         return tf_fail(err, "missing");
     /* The stream decides these, up to the largest position that can be recorded. */
-    if (need(v, "part", INT64_MAX, &c->part, err) ||
-        need(v, "ordinal", INT64_MAX, &c->ordinal, err) ||
-        need(v, "epoch", INT64_MAX, &c->epoch, err) ||
-        need(v, "record", INT64_MAX, &c->record, err))
+    if (need(v, "part", INT64_MAX, &c->part, err) != 0 ||
+        need(v, "ordinal", INT64_MAX, &c->ordinal, err) != 0 ||
+        need(v, "epoch", INT64_MAX, &c->epoch, err) != 0 ||
+        need(v, "record", INT64_MAX, &c->record, err) != 0)
         return -1;
     c->has_group = tf_value_get(v, "group") != NULL;
-    if (c->has_group && need(v, "group", INT64_MAX, &c->group, err))
+    if (c->has_group && need(v, "group", INT64_MAX, &c->group, err) != 0)
         return -1;
     int rc = tf_value_sha_of(v, "corpus", c->corpus, err);
     c->has_corpus = rc == 0;
@@ -109,7 +109,8 @@ static int read_best(struct tf_run_state *s, const struct tf_value *v, struct tf
 {
     if (v == NULL || v->kind != TF_MAP)
         return tf_fail(err, "missing");
-    if (need(v, "valid_step", MOST, &s->valid_step, err) || need(v, "stale", MOST, &s->stale, err))
+    if (need(v, "valid_step", MOST, &s->valid_step, err) != 0 ||
+        need(v, "stale", MOST, &s->stale, err) != 0)
         return -1;
     int rc = tf_value_real_of(v, "value", -INFINITY, INFINITY, &s->best, err);
     if (rc < 0 || (rc == 0 && need(v, "step", MOST, &s->best_step, err) != 0))
@@ -128,10 +129,10 @@ int tf_state_read(struct tf_run_state *s, const struct tf_model_file *m, struct 
     *s = (struct tf_run_state){0};
     if (strcmp(m->header.kind, "checkpoint") != 0)
         return tf_fail(err, "a %s, not a checkpoint", m->header.kind);
-    if (need(&m->state, "step", MOST, &s->step, err) ||
-        need(&m->state, "micro", MOST, &s->micro, err) ||
-        need(&m->state, "src_tokens", MOST, &s->src_tokens, err) ||
-        need(&m->state, "tgt_tokens", MOST, &s->tgt_tokens, err))
+    if (need(&m->state, "step", MOST, &s->step, err) != 0 ||
+        need(&m->state, "micro", MOST, &s->micro, err) != 0 ||
+        need(&m->state, "src_tokens", MOST, &s->src_tokens, err) != 0 ||
+        need(&m->state, "tgt_tokens", MOST, &s->tgt_tokens, err) != 0)
         return tf_context(err, "state");
     if (read_cursor(&s->cursor, tf_value_get(&m->state, "cursor"), err) != 0)
         return tf_context(err, "state: cursor");
