@@ -50,6 +50,28 @@ static int copy_mapped(uint32_t *dst, size_t n, const struct tf_corpus_side *s, 
 
 /* ---- the streams ---- */
 
+/* Two streams of a model whose sources and targets have ids of their own: one hash, two sizes. */
+static bool own_ids(const struct tf_header *a, const struct tf_header *b)
+{
+    return a->has_vocab && b->has_vocab && memcmp(a->vocab, b->vocab, sizeof a->vocab) == 0 &&
+           a->size > 0 && b->size > 0 && a->size != b->size;
+}
+
+/* What the headers of the two sides say together. */
+static int join_sides(struct tf_corpus *c, const char *name, struct tf_err *err)
+{
+    const struct tf_header *source = &c->of_side[0].h, *target = &c->of_side[1].h;
+    const bool own = own_ids(source, target);
+    c->vocab = c->of_side[own];
+    if (own)
+        memcpy(c->vocab.h.lang, source->lang, sizeof source->lang);
+    else if (tf_one_vocab_add(&c->vocab, target, name, err) < 0)
+        return -1;
+    c->sizes[0] = own ? source->size : c->vocab.h.size;
+    c->sizes[1] = c->vocab.h.size;
+    return 0;
+}
+
 /* A part begins: its header is part of the corpus id and must agree with those before. */
 static int part_begin(struct tf_corpus *c, struct tf_corpus_side *s, struct tf_err *err)
 {
@@ -58,11 +80,20 @@ static int part_begin(struct tf_corpus *c, struct tf_corpus_side *s, struct tf_e
     s->parts++;
     tf_sha256_add(&s->sha, raw, n);
     struct tf_header h = *tf_reader_header(s->reader);
-    if (c->streams == 2 && s == &c->side[1]) { /* of one text, which is the target here */
+    if (c->streams == 1) {
+        const int rc = tf_one_vocab_add(&c->vocab, &h, s->in.name, err);
+        c->sizes[0] = c->sizes[1] = c->vocab.h.size;
+        return rc;
+    }
+    const bool target = s == &c->side[1];
+    if (target) { /* of one text, which is the target here */
         memcpy(h.target_lang, h.lang, sizeof h.lang);
         h.lang[0] = 0;
     }
-    return tf_one_vocab_add(&c->vocab, &h, s->in.name, err);
+    if (tf_same_vocab(&h, s->in.name, &c->vocab.h, c->vocab.name, err) < 0 ||
+        tf_one_vocab_add(&c->of_side[target], &h, s->in.name, err) < 0)
+        return -1;
+    return join_sides(c, s->in.name, err);
 }
 
 static void part_end(struct tf_corpus *c, struct tf_corpus_side *s, uint64_t count, bool has_crc,
@@ -130,8 +161,11 @@ static void side_close(struct tf_corpus_side *s)
 void tf_corpus_init(struct tf_corpus *c, int n, const struct tf_pair_filter *filter)
 {
     TF_ASSERT(n == 1 || n == 2);
-    *c =
-        (struct tf_corpus){.filter = *filter, .streams = n, .vocab = TF_NO_VOCAB, .all_crcs = true};
+    *c = (struct tf_corpus){.filter = *filter,
+                            .streams = n,
+                            .vocab = TF_NO_VOCAB,
+                            .of_side = {TF_NO_VOCAB, TF_NO_VOCAB},
+                            .all_crcs = true};
     for (int i = 0; i < n; i++)
         c->side[i].in.fd = -1;
 }
@@ -212,12 +246,13 @@ static int side_next(struct tf_corpus *c, struct tf_corpus_side *s, struct tf_re
 
 /* ---- pairs ---- */
 
-static bool in_vocabulary(const struct tf_corpus *c, const uint32_t *ids, size_t n)
+/* size 0: not known. */
+static bool in_vocabulary(int64_t size, const uint32_t *ids, size_t n)
 {
     uint32_t most = 0;
     for (size_t i = 0; i < n; i++)
         most = ids[i] > most ? ids[i] : most;
-    return n == 0 || c->vocab.h.size == 0 || most < c->vocab.h.size;
+    return n == 0 || size == 0 || most < size;
 }
 
 /* Why to drop a pair of these lengths; TF_DROP_REASONS: keep it. */
@@ -249,7 +284,7 @@ static void add_pair(struct tf_corpus *c, const struct tf_record *const rec[2])
     size_t n[2] = {rec[0]->n, c->streams == 1 ? rec[0]->n_tgt : rec[1]->n};
     enum tf_drop_reason why = TF_DROP_BAD;
     if (rec[0]->type != TF_REC_BAD && rec[1]->type != TF_REC_BAD &&
-        in_vocabulary(c, ids[0], n[0]) && in_vocabulary(c, ids[1], n[1]))
+        in_vocabulary(c->sizes[0], ids[0], n[0]) && in_vocabulary(c->sizes[1], ids[1], n[1]))
         why = drop_reason(&c->filter, n[0], n[1]);
     if (why < TF_DROP_REASONS) {
         c->dropped[why]++;

@@ -53,7 +53,8 @@ struct tf_corpus {
     struct tf_pair_filter filter;
     struct tf_corpus_side side[2];
     int streams; /* 2: token streams; 1: a pair stream */
-    struct tf_one_vocab vocab;
+    struct tf_one_vocab vocab, of_side[2]; /* of the pairs; of each of two streams */
+    int64_t sizes[2]; /* of the vocabularies of the sides; 0: not known */
     bool files; /* every input is a mapped file */
     bool ended; /* everything is read: the counts are final */
     bool has_id;
@@ -71,7 +72,8 @@ struct tf_corpus {
 };
 
 /* Open one pair stream or two token streams ("-" is stdin) and read their headers. Fails when the
- * sides have different vocabularies. Release it after a failure too. */
+ * sides have different vocabularies, but for the two of one model, whose ids are different things
+ * under one hash (source_vocab_size in formats/model.md). Release it after a failure too. */
 int tf_corpus_open(struct tf_corpus *c, const char *const *paths, int n,
                    const struct tf_pair_filter *filter, struct tf_err *err) TF_MUST_CHECK;
 void tf_corpus_release(struct tf_corpus *c);
