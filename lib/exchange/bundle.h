@@ -20,5 +20,9 @@ struct tf_bundle {
     size_t vocab_n, vocab_target_n;
 };
 void tf_bundle_release(struct tf_bundle *b);
+/* The tensor of that name, or NULL. */
+struct tf_tensor *tf_bundle_find(const struct tf_bundle *b, const char *name);
+/* Have two tensors the same type and bytes? */
+bool tf_tensors_equal(const struct tf_tensor *a, const struct tf_tensor *b);
 
 #endif

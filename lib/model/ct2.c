@@ -21,14 +21,6 @@ struct import {
     bool guessed; /* which table of positions it has */
 };
 
-static const struct tf_tensor *find(const struct import *m, const char *name)
-{
-    for (size_t i = 0; i < m->b->n; i++)
-        if (strcmp(m->b->tensors[i].name, name) == 0)
-            return &m->b->tensors[i];
-    return NULL;
-}
-
 /* ---- single numbers: the settings in model.bin ---- */
 
 static double number(const struct tf_tensor *t)
@@ -49,7 +41,7 @@ static double of_stacks(struct import *m, const char *name, double missing)
     double x[2] = {missing, missing};
     for (int i = 0; i < 2; i++) {
         snprintf(full[i], sizeof full[i], "%s/%s", i == 0 ? "encoder" : "decoder", name);
-        const struct tf_tensor *t = find(m, full[i]);
+        const struct tf_tensor *t = tf_bundle_find(m->b, full[i]);
         if (t != NULL && t->rank == 0)
             x[i] = number(t);
     }
@@ -108,14 +100,8 @@ static void check_numbers(struct import *m)
 
 static const struct tf_tensor *source_embedding(const struct import *m)
 {
-    const struct tf_tensor *t = find(m, "encoder/embeddings_0/weight");
-    return t != NULL ? t : find(m, "encoder/embeddings/weight");
-}
-
-static bool same(const struct tf_tensor *a, const struct tf_tensor *b)
-{
-    return a->data == b->data || (a->dtype == b->dtype && a->bytes == b->bytes &&
-                                  memcmp(a->data, b->data, a->bytes) == 0);
+    const struct tf_tensor *t = tf_bundle_find(m->b, "encoder/embeddings_0/weight");
+    return t != NULL ? t : tf_bundle_find(m->b, "encoder/embeddings/weight");
 }
 
 static int64_t layers(const struct import *m, const char *stack)
@@ -124,7 +110,7 @@ static int64_t layers(const struct import *m, const char *stack)
     int64_t n = 0;
     do
         snprintf(name, sizeof name, "%s/layer_%" PRId64 "/ffn/linear_0/weight", stack, n++);
-    while (n <= TF_MAX_LAYERS + 1 && find(m, name) != NULL);
+    while (n <= TF_MAX_LAYERS + 1 && tf_bundle_find(m->b, name) != NULL);
     return n - 1;
 }
 
@@ -133,29 +119,30 @@ static int read_shapes(struct import *m, struct tf_err *err)
 {
     struct tf_config *c = &m->c;
     const struct tf_tensor *source = source_embedding(m),
-                           *target = find(m, "decoder/embeddings/weight"),
-                           *project = find(m, "decoder/projection/weight"),
-                           *ff = find(m, "encoder/layer_0/ffn/linear_0/weight");
+                           *target = tf_bundle_find(m->b, "decoder/embeddings/weight"),
+                           *project = tf_bundle_find(m->b, "decoder/projection/weight"),
+                           *ff = tf_bundle_find(m->b, "encoder/layer_0/ffn/linear_0/weight");
     if (source == NULL || target == NULL || ff == NULL || source->rank != 2 ||
         target->rank != 2 || ff->rank != 2)
         return tf_fail(err, "no matrices of embeddings or of a first layer");
     c->vocab_size = (int64_t)target->dims[0];
     c->d_model = (int64_t)target->dims[1];
     c->d_ff = (int64_t)ff->dims[0];
-    const bool tied = project == NULL || same(target, project);
-    c->tie = !tied ? TF_TIE_NONE : same(source, target) ? TF_TIE_ALL : TF_TIE_DECODER;
+    const bool tied = project == NULL || tf_tensors_equal(target, project);
+    c->tie = !tied ? TF_TIE_NONE : tf_tensors_equal(source, target) ? TF_TIE_ALL : TF_TIE_DECODER;
     c->encoder_layers = layers(m, "encoder");
     c->decoder_layers = layers(m, "decoder");
-    c->output_bias = find(m, "decoder/projection/bias") != NULL;
-    c->attention_bias = find(m, "encoder/layer_0/self_attention/linear_0/bias") != NULL;
-    c->final_norm = find(m, "decoder/layer_norm/gamma") != NULL;
+    c->output_bias = tf_bundle_find(m->b, "decoder/projection/bias") != NULL;
+    c->attention_bias =
+        tf_bundle_find(m->b, "encoder/layer_0/self_attention/linear_0/bias") != NULL;
+    c->final_norm = tf_bundle_find(m->b, "decoder/layer_norm/gamma") != NULL;
     return 0;
 }
 
 static int read_numbers(struct import *m, struct tf_err *err)
 {
     struct tf_config *c = &m->c;
-    const struct tf_tensor *zero = find(m, "decoder/start_from_zero_embedding");
+    const struct tf_tensor *zero = tf_bundle_find(m->b, "decoder/start_from_zero_embedding");
     const double heads = of_stacks(m, "num_heads", UNKNOWN_HEADS),
                  activation = of_stacks(m, "activation", 0),
                  scale = of_stacks(m, "scale_embeddings", 1), root = sqrt((double)c->d_model);
@@ -181,8 +168,8 @@ static int read_numbers(struct import *m, struct tf_err *err)
 
 static int read_positions(struct import *m, enum tf_stored_positions positions, struct tf_err *err)
 {
-    const struct tf_tensor *encoder = find(m, "encoder/" POSITIONS),
-                           *decoder = find(m, "decoder/" POSITIONS);
+    const struct tf_tensor *encoder = tf_bundle_find(m->b, "encoder/" POSITIONS),
+                           *decoder = tf_bundle_find(m->b, "decoder/" POSITIONS);
     if (encoder == NULL && decoder == NULL) {
         m->c.position_offset = 1;
         return 0;
@@ -337,7 +324,6 @@ static void drop_settings(struct tf_bundle *b)
 static int read_json(struct import *m, const char *json, size_t n, struct tf_err *err)
 {
     m->json = tf_value_null();
-    m->c.norm_eps = 1e-5;
     if (n == 0)
         return 0;
     int rc = tf_value_from_json_text(&m->json, &m->b->arena, json, n, TF_JSON_PLAIN, "value", err);
@@ -355,12 +341,7 @@ int tf_ct2_import(struct tf_bundle *b, struct tf_config *c, int64_t *unk, const 
                   size_t n, struct tf_piece_list lists[2], enum tf_stored_positions positions,
                   bool *guessed, struct tf_err *err)
 {
-    struct import m = {.b = b,
-                       .c = {.dialect = TF_AS_T2T,
-                             .positions = TF_POS_SIN,
-                             .dropout = 0.1, /* for training from it */
-                             .label_smoothing = 0.1,
-                             .initializer = TF_INITIALIZER_SCALED}};
+    struct import m = {.b = b, .c = tf_names_config()};
     int rc = read_json(&m, json, n, err) != 0 || read_shapes(&m, err) != 0 ||
                      read_numbers(&m, err) != 0
                  ? -1
@@ -370,11 +351,8 @@ int tf_ct2_import(struct tf_bundle *b, struct tf_config *c, int64_t *unk, const 
         read_tokens(&m, lists, unk, err) != 0 || tf_config_check(&m.c, err) != 0)
         return -1;
     drop_settings(b);
-    struct tf_params p;
     const struct tf_names f = names_of(&m.c);
-    tf_params_init(&p, &m.c);
-    rc = tf_names_import(&f, b, &m.c, &p, err);
-    tf_params_release(&p);
+    rc = tf_names_import(&f, b, &m.c, err);
     *c = m.c;
     *guessed = m.guessed;
     return rc;

@@ -19,14 +19,6 @@ struct import {
     struct tf_buf refused;
 };
 
-static const struct tf_tensor *find(const struct import *m, const char *name)
-{
-    for (size_t i = 0; i < m->b->n; i++)
-        if (strcmp(m->b->tensors[i].name, name) == 0)
-            return &m->b->tensors[i];
-    return NULL;
-}
-
 /* ---- arguments ---- */
 
 /* Of old checkpoints, or of newer ones, where they are those of the model. */
@@ -83,24 +75,18 @@ static int64_t both(struct import *m, const char *what)
     return x;
 }
 
-static bool same(const struct tf_tensor *a, const struct tf_tensor *b)
-{
-    return a->data == b->data || (a->dtype == b->dtype && a->bytes == b->bytes &&
-                                  memcmp(a->data, b->data, a->bytes) == 0);
-}
-
 static int read_tying(struct import *m, struct tf_err *err)
 {
     struct tf_config *c = &m->c;
-    const struct tf_tensor *source = find(m, "encoder.embed_tokens.weight"),
-                           *target = find(m, "decoder.embed_tokens.weight"),
-                           *project = find(m, "decoder.output_projection.weight");
+    const struct tf_tensor *source = tf_bundle_find(m->b, "encoder.embed_tokens.weight"),
+                           *target = tf_bundle_find(m->b, "decoder.embed_tokens.weight"),
+                           *project = tf_bundle_find(m->b, "decoder.output_projection.weight");
     if (project == NULL)
-        project = find(m, "decoder.embed_out");
+        project = tf_bundle_find(m->b, "decoder.embed_out");
     if (source == NULL || target == NULL || source->rank != 2 || target->rank != 2)
         return tf_fail(err, "no matrices of embeddings");
-    const bool tied = project == NULL || same(target, project);
-    c->tie = !tied ? TF_TIE_NONE : same(source, target) ? TF_TIE_ALL : TF_TIE_DECODER;
+    const bool tied = project == NULL || tf_tensors_equal(target, project);
+    c->tie = !tied ? TF_TIE_NONE : tf_tensors_equal(source, target) ? TF_TIE_ALL : TF_TIE_DECODER;
     c->vocab_size = (int64_t)target->dims[0];
     c->source_vocab_size = c->tie == TF_TIE_ALL ? 0 : (int64_t)source->dims[0];
     return 0;
@@ -116,7 +102,7 @@ static int read_settings(struct import *m, struct tf_err *err)
     c->pre_norm = both(m, "normalize_before") != 0;
     c->encoder_layers = tf_torch_int(m->args, "encoder_layers", 0);
     c->decoder_layers = tf_torch_int(m->args, "decoder_layers", 0);
-    c->final_norm = find(m, "decoder.layer_norm.weight") != NULL;
+    c->final_norm = tf_bundle_find(m->b, "decoder.layer_norm.weight") != NULL;
     if (m->refused.len > 0)
         return tf_fail(err, "settings that are not supported: %.*s", (int)m->refused.len,
                        m->refused.p);
@@ -221,21 +207,10 @@ static const char *language(struct import *m, const struct tf_torch *t, const ch
 int tf_fairseq_import(struct tf_bundle *b, struct tf_config *c, struct tf_fairseq_langs *langs,
                       const struct tf_torch *t, struct tf_err *err)
 {
-    struct import m = {.b = b,
-                       .args = arguments(t),
-                       .c = {.dialect = TF_AS_T2T,
-                             .positions = TF_POS_SIN,
-                             .position_offset = 2,
-                             .start = TF_START_BOS,
-                             .bos = EOS,
-                             .eos = EOS,
-                             .pad = PAD,
-                             .norm_eps = 1e-5,
-                             .attention_bias = true,
-                             .source_eos = true,
-                             .dropout = 0.1, /* for training from it */
-                             .label_smoothing = 0.1,
-                             .initializer = TF_INITIALIZER_SCALED}};
+    struct import m = {.b = b, .args = arguments(t), .c = tf_names_config()};
+    m.c.position_offset = 2;
+    m.c.bos = m.c.eos = EOS;
+    m.c.pad = PAD;
     int rc = tf_torch_tensors(b, tf_torch_dict(t->root, "model"), err);
     if (rc == 0)
         rc = read_settings(&m, err);
@@ -245,15 +220,12 @@ int tf_fairseq_import(struct tf_bundle *b, struct tf_config *c, struct tf_fairse
     split_fused(&m);
     *langs = (struct tf_fairseq_langs){language(&m, t, "source_lang"),
                                        language(&m, t, "target_lang")};
-    struct tf_params p;
     const struct tf_names f = {.of_layers = of_layers,
                                .of_model = m.c.tie == TF_TIE_NONE ? of_untied : of_model,
                                .of_layer = name_of_layer,
                                .transposed = true,
                                .is_extra = is_extra};
-    tf_params_init(&p, &m.c);
-    rc = tf_names_import(&f, b, &m.c, &p, err);
-    tf_params_release(&p);
+    rc = tf_names_import(&f, b, &m.c, err);
     *c = m.c;
     return rc;
 }

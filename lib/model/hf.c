@@ -144,14 +144,6 @@ static int read_settings(struct import *m, struct tf_err *err)
 
 /* ---- the padding id ---- */
 
-static struct tf_tensor *find(const struct import *m, const char *name)
-{
-    for (size_t i = 0; i < m->b->n; i++)
-        if (strcmp(m->b->tensors[i].name, name) == 0)
-            return &m->b->tensors[i];
-    return NULL;
-}
-
 static const char *const of_vocab[] = {"model.shared.weight", "model.encoder.embed_tokens.weight",
                                        "model.decoder.embed_tokens.weight", "lm_head.weight",
                                        "final_logits_bias"};
@@ -161,7 +153,7 @@ enum { OF_VOCAB = sizeof of_vocab / sizeof *of_vocab };
 static bool pad_is_zero(const struct import *m)
 {
     for (int i = 0; i < OF_VOCAB - 1; i++) {
-        const struct tf_tensor *t = find(m, of_vocab[i]);
+        const struct tf_tensor *t = tf_bundle_find(m->b, of_vocab[i]);
         if (t == NULL || t->rank != 2 || t->dims[0] != (uint64_t)m->c.vocab_size)
             continue;
         const size_t row = t->bytes / t->dims[0];
@@ -177,7 +169,7 @@ static bool pad_is_zero(const struct import *m)
 static void drop_pad(struct import *m)
 {
     for (int i = 0; i < OF_VOCAB; i++) {
-        struct tf_tensor *t = find(m, of_vocab[i]);
+        struct tf_tensor *t = tf_bundle_find(m->b, of_vocab[i]);
         const int dim = i == OF_VOCAB - 1;
         if (t == NULL || t->rank != 2 || t->dims[dim] != (uint64_t)m->c.vocab_size ||
             (dim == 1 && t->dims[0] != 1))
@@ -217,8 +209,8 @@ static void choose_start(struct import *m)
 static int read_eps_and_positions(struct import *m, enum tf_stored_positions positions,
                                   struct tf_err *err)
 {
-    const struct tf_tensor *encoder = find(m, POSITIONS("encoder")),
-                           *decoder = find(m, POSITIONS("decoder"));
+    const struct tf_tensor *encoder = tf_bundle_find(m->b, POSITIONS("encoder")),
+                           *decoder = tf_bundle_find(m->b, POSITIONS("decoder"));
     if (encoder != NULL || decoder != NULL) {
         if (tf_positions_recognise(&m->c, encoder, decoder, positions, &m->guessed, err) != 0)
             return -1;
@@ -233,7 +225,7 @@ static int read_eps_and_positions(struct import *m, enum tf_stored_positions pos
 
 static bool has_output_bias(const struct import *m)
 {
-    const struct tf_tensor *t = find(m, "final_logits_bias");
+    const struct tf_tensor *t = tf_bundle_find(m->b, "final_logits_bias");
     for (size_t i = 0; t != NULL && i < t->bytes; i++)
         if (((const char *)t->data)[i] != 0)
             return true;
@@ -318,15 +310,7 @@ static struct tf_names names_of(bool tied)
 int tf_hf_import(struct tf_bundle *b, struct tf_config *c, const char *json, size_t n,
                  enum tf_stored_positions positions, bool *guessed, struct tf_err *err)
 {
-    struct import m = {.b = b,
-                       .c = {.dialect = TF_AS_T2T,
-                             .positions = TF_POS_SIN,
-                             .norm_eps = 1e-5,
-                             .attention_bias = true,
-                             .source_eos = true,
-                             .dropout = 0.1, /* for training from it */
-                             .label_smoothing = 0.1,
-                             .initializer = TF_INITIALIZER_SCALED}};
+    struct import m = {.b = b, .c = tf_names_config()};
     int rc = tf_value_from_json_text(&m.json, &b->arena, json, n, TF_JSON_PLAIN, "value", err);
     if (rc == 0 && m.json.kind != TF_MAP)
         rc = tf_fail(err, "not a JSON object");
@@ -345,11 +329,8 @@ int tf_hf_import(struct tf_bundle *b, struct tf_config *c, const char *json, siz
     }
     if (tf_config_check(&m.c, err) != 0)
         return -1;
-    struct tf_params p;
     const struct tf_names f = names_of(m.tied);
-    tf_params_init(&p, &m.c);
-    rc = tf_names_import(&f, b, &m.c, &p, err);
-    tf_params_release(&p);
+    rc = tf_names_import(&f, b, &m.c, err);
     *c = m.c;
     *guessed = m.guessed;
     return rc;

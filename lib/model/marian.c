@@ -19,18 +19,10 @@ struct import {
     struct tf_config c;
 };
 
-static const struct tf_tensor *find(const struct import *m, const char *name)
-{
-    for (size_t i = 0; i < m->b->n; i++)
-        if (strcmp(m->b->tensors[i].name, name) == 0)
-            return &m->b->tensors[i];
-    return NULL;
-}
-
 bool tf_marian_is(const struct tf_bundle *b)
 {
     const struct import m = {.b = (struct tf_bundle *)b};
-    return find(&m, SETTINGS) != NULL;
+    return tf_bundle_find(m.b, SETTINGS) != NULL;
 }
 
 /* ---- settings ---- */
@@ -133,9 +125,11 @@ static bool is_true(const struct import *m, const char *key)
 /* The tensors say which matrices are one. */
 static enum tf_tie tie_of(const struct import *m)
 {
-    const bool project = find(m, "decoder_ff_logit_out_Wt") != NULL ||
-                         find(m, "decoder_ff_logit_out_W") != NULL;
-    return project ? TF_TIE_NONE : find(m, "Wemb") != NULL ? TF_TIE_ALL : TF_TIE_DECODER;
+    const bool project = tf_bundle_find(m->b, "decoder_ff_logit_out_Wt") != NULL ||
+                         tf_bundle_find(m->b, "decoder_ff_logit_out_W") != NULL;
+    if (project)
+        return TF_TIE_NONE;
+    return tf_bundle_find(m->b, "Wemb") != NULL ? TF_TIE_ALL : TF_TIE_DECODER;
 }
 
 /* separate: sources and targets have vocabularies of their own. */
@@ -294,30 +288,19 @@ int tf_marian_import(struct tf_bundle *b, struct tf_config *c, int64_t *unk,
                      const struct tf_marian_vocab vocab[2], bool separate, struct tf_err *err)
 {
     struct import m = {.b = b};
-    const struct tf_tensor *settings = find(&m, SETTINGS);
+    const struct tf_tensor *settings = tf_bundle_find(m.b, SETTINGS);
     if (settings->bytes > MAX_SETTINGS)
         return tf_fail(err, SETTINGS ": %zu bytes: at most %d", settings->bytes, MAX_SETTINGS);
-    m.c = (struct tf_config){
-        .dialect = TF_AS_T2T,
-        .positions = TF_POS_SIN,
-        .start = TF_START_ZERO,
-        .attention_bias = true,
-        .source_eos = true,
-        .norm_eps = 1e-6,
-        .dropout = 0.1, /* for training from it: a model of Marian has lost its own */
-        .label_smoothing = 0.1,
-        .initializer = TF_INITIALIZER_SCALED,
-    };
+    m.c = tf_names_config();
+    m.c.start = TF_START_ZERO;
+    m.c.norm_eps = 1e-6;
     if (tf_yaml_read(&m.yaml, &b->arena, settings->data, settings->bytes, err) != 0)
         return tf_context(err, SETTINGS);
     if (read_settings(&m, separate, err) != 0 || read_vocab(&m, unk, vocab, err) != 0 ||
         tf_config_check(&m.c, err) != 0)
         return -1;
-    struct tf_params p;
-    tf_params_init(&p, &m.c);
     const struct tf_names f = names_of(&m);
-    const int rc = tf_names_import(&f, b, &m.c, &p, err);
-    tf_params_release(&p);
+    const int rc = tf_names_import(&f, b, &m.c, err);
     if (rc == 0)
         *c = m.c;
     return rc;

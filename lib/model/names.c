@@ -88,6 +88,19 @@ static int name_parts(const struct tf_names *f, const struct tf_config *c, struc
 
 /* ---- reading ---- */
 
+struct tf_config tf_names_config(void)
+{
+    return (struct tf_config){.dialect = TF_AS_T2T,
+                              .positions = TF_POS_SIN,
+                              .start = TF_START_BOS,
+                              .attention_bias = true,
+                              .source_eos = true,
+                              .norm_eps = 1e-5,
+                              .dropout = 0.1,
+                              .label_smoothing = 0.1,
+                              .initializer = TF_INITIALIZER_SCALED};
+}
+
 static const struct tf_tensor *take(struct import *m, const char *name)
 {
     for (size_t i = 0; i < m->b->n; i++)
@@ -257,19 +270,29 @@ static int check_left_over(const struct import *m, struct tf_err *err)
     return 0;
 }
 
-int tf_names_import(const struct tf_names *f, struct tf_bundle *b, const struct tf_config *c,
-                    const struct tf_params *p, struct tf_err *err)
+static int import_all(struct import *m, const struct tf_params *p, struct tf_err *err)
 {
-    struct import m = {f, c, b, tf_arena_zalloc(&b->arena, b->n + 1)};
+    struct tf_bundle *b = m->b;
     struct tf_tensor *out = tf_arena_zalloc(&b->arena, (p->n + 1) * sizeof *out);
     for (size_t i = 0; i < p->n; i++)
-        if (import_tensor(&m, &out[i], &p->v[i], err) != 0)
+        if (import_tensor(m, &out[i], &p->v[i], err) != 0)
             return -1;
-    if (check_left_over(&m, err) != 0)
+    if (check_left_over(m, err) != 0)
         return -1;
     b->tensors = out;
     b->n = p->n;
     return 0;
+}
+
+int tf_names_import(const struct tf_names *f, struct tf_bundle *b, const struct tf_config *c,
+                    struct tf_err *err)
+{
+    struct import m = {f, c, b, tf_arena_zalloc(&b->arena, b->n + 1)};
+    struct tf_params p;
+    tf_params_init(&p, c);
+    const int rc = import_all(&m, &p, err);
+    tf_params_release(&p);
+    return rc;
 }
 
 /* ---- writing ---- */

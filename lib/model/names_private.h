@@ -32,12 +32,17 @@ struct tf_names {
     bool (*is_extra)(const char *name);
 };
 
-/* Replace the tensors of *b by the parameters *p of the configuration, under our names, in our
+/* What models of other programs have unless their files differ: t2t's sinusoids, biases in
+ * attention, a source that ends with eos, a start with bos, epsilon 1e-5. Their files have lost how
+ * they were trained: training from them begins with dropout and label smoothing of 0.1. */
+struct tf_config tf_names_config(void);
+
+/* Replace the tensors of *b by the parameters of the configuration, under our names, in our
  * layout; data that can be used as they are stay where they are, others are in the arena. Tensors
  * are f32, f16 or bf16, a vector [N] or [1, N]. Errors: a tensor that is missing, of another shape
  * or left over; copies of a matrix that differ. */
 int tf_names_import(const struct tf_names *f, struct tf_bundle *b, const struct tf_config *c,
-                    const struct tf_params *p, struct tf_err *err) TF_MUST_CHECK;
+                    struct tf_err *err) TF_MUST_CHECK;
 /* The reverse: *b, which is empty, gets their tensors of the parameters ours[i] of p->v[i]; of
  * copies the first alone. Data are copied, to the arena, only where a part of them or transposed
  * ones are needed. room: further tensors that the caller will add. The format must have all

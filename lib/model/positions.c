@@ -35,12 +35,6 @@ static bool recognise(struct tf_config *c, const float *x, size_t rows)
     return false;
 }
 
-static bool same(const struct tf_tensor *a, const struct tf_tensor *b)
-{
-    return a->data == b->data || (a->dtype == b->dtype && a->bytes == b->bytes &&
-                                  memcmp(a->data, b->data, a->bytes) == 0);
-}
-
 int tf_positions_recognise(struct tf_config *c, const struct tf_tensor *encoder,
                            const struct tf_tensor *decoder, enum tf_stored_positions positions,
                            bool *guessed, struct tf_err *err)
@@ -54,7 +48,7 @@ int tf_positions_recognise(struct tf_config *c, const struct tf_tensor *encoder,
         return -1;
     const int rc = tf_tensor_floats(x, decoder, err);
     const size_t rows = decoder->dims[0] < CHECKED_ROWS ? decoder->dims[0] : CHECKED_ROWS;
-    if (rc == 0 && (!same(encoder, decoder) || !recognise(c, x, rows))) {
+    if (rc == 0 && (!tf_tensors_equal(encoder, decoder) || !recognise(c, x, rows))) {
         c->positions = TF_POS_LEARNED;
         c->max_positions = (int64_t)decoder->dims[0];
     }

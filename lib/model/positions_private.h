@@ -3,7 +3,7 @@
 #define TF_MODEL_POSITIONS_PRIVATE_H
 
 #include "model/config.h"
-#include "stream/model.h"
+#include "exchange/bundle.h"
 
 /* Which function a model computes that came from Marian by way of transformers or CTranslate2. They
  * add another table of positions than Marian, with which these models were trained, and another

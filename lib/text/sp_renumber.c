@@ -2,6 +2,7 @@
 #include "text/sp_renumber.h"
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "text/piece_list.h"
 #include "text/sp_check.h"
 #include "text/sp_proto_private.h"
 
@@ -139,10 +140,7 @@ static void put_known(struct tf_buf *out, struct tf_buf *work, const struct list
 
 static int64_t id_of(const char *const *texts, size_t n, const char *text)
 {
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(texts[i], text) == 0)
-            return (int64_t)i;
-    return -1;
+    return tf_piece_list_id(&(struct tf_piece_list){texts, n}, text);
 }
 
 /* trainer_spec with the ids and the number of the new pieces; without one, of words. */

@@ -105,7 +105,7 @@ static void list_sets(struct tf_err *err)
                       : s->runs() ? "runs"
                                    : "not on this processor");
     const bool openblas = tf_openblas_load(&why) == 0;
-    tf_fail(err, "cpu: %.*s openblas: %s", (int)text.len, text.p,
+    tf_fail(err, "cpu: %.*sopenblas: %s", (int)text.len, text.p,
             openblas ? "runs, with the best for what is no product of matrices" : why.msg);
     tf_buf_release(&text);
 }
