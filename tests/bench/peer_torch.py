@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""peer_torch.py ceiling|eager|compile... [options] - the same training step in PyTorch, as its
-users would write it: nn.Transformer with scaled_dot_product_attention, label smoothing, fused Adam;
-on a GPU bf16 by autocast, on the CPU fp32. For each mode a line of JSON, the last of the output.
+"""peer_torch.py ceiling|eager|compile|generate... [options] - the same training step in PyTorch, as
+its users would write it: nn.Transformer with scaled_dot_product_attention, label smoothing, fused
+Adam; on a GPU bf16 by autocast, on the CPU fp32. For each mode a line of JSON, the last of the
+output.
 
 ceiling: a large product and a large copy. eager, compile: as it comes, and with torch.compile.
+generate: decoding instead, in fp16, by the MarianMT model of transformers with the same sizes;
+--sentences of --length, beam 4 and greedy, each by the fastest of some batch sizes.
 --lengths: sentences of these, sorted into batches of at most --tokens on each side and padded
 within each. --length: all of this one, so that there is nothing to pad and one shape to compile:
 its best case."""
@@ -134,15 +137,40 @@ def train(o):
     return {"tok_s": tokens / (time.monotonic() - start), "about": f"PyTorch {torch.__version__}"}
 
 
+def generate(o):
+    import transformers
+    torch.manual_seed(1)
+    config = transformers.MarianConfig(vocab_size=o.vocab, d_model=o.d, encoder_layers=o.layers,
+                                       decoder_layers=o.layers, encoder_attention_heads=o.heads,
+                                       decoder_attention_heads=o.heads, encoder_ffn_dim=o.f,
+                                       decoder_ffn_dim=o.f, pad_token_id=0, eos_token_id=3,
+                                       decoder_start_token_id=0, forced_eos_token_id=None)
+    model = transformers.MarianMTModel(config).half().eval().to(o.device)
+    ids = torch.randint(4, o.vocab, (o.sentences, o.length), device=o.device)
+    rates = {}
+    for beam in (4, 1):
+        for batch in (128, 512, 3003):
+            start = None
+            for part in [ids[:batch], *ids.split(batch)]:  # the first only warms up
+                out = model.generate(part, attention_mask=torch.ones_like(part), num_beams=beam,
+                                     min_new_tokens=o.length, max_new_tokens=o.length)
+                assert out.shape[1] == o.length + 1
+                out.tolist()
+                start = start or time.monotonic()
+            rates[beam] = max(rates.get(beam, 0), ids.numel() / (time.monotonic() - start))
+    return {"beams": rates, "about": f"transformers {transformers.__version__}"}
+
+
 def main():
     p = argparse.ArgumentParser()
-    p.add_argument("modes", nargs="+", choices=("ceiling", "eager", "compile"))
+    p.add_argument("modes", nargs="+", choices=("ceiling", "eager", "compile", "generate"))
     p.add_argument("--small", action="store_true")
     p.add_argument("--lengths", help="a file of pairs of lengths as JSON")
     p.add_argument("--length", type=int)
     p.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
     p.add_argument("--threads", type=int, default=1, help="of the CPU")
     p.add_argument("--batches", type=int, default=24, help="different ones")
+    p.add_argument("--sentences", type=int, default=3003)
     for name in ("vocab", "tokens", "d", "f", "layers", "heads"):
         p.add_argument("--" + name, type=int)
     o = p.parse_args()
@@ -152,7 +180,7 @@ def main():
     for o.mode in o.modes:
         try:
             start = time.monotonic()
-            found = ceiling(o) if o.mode == "ceiling" else train(o)
+            found = {"ceiling": ceiling, "generate": generate}.get(o.mode, train)(o)
             took = time.monotonic() - start
             print(json.dumps({"mode": o.mode, "took": round(took, 1), **found}), flush=True)
         except Exception as e:  # the other modes are worth having

@@ -502,6 +502,19 @@ plain_only() {
         cmp - one.tfs >&2
 }
 
+@test "a recurrent model: the CPU's text, and a warning" {
+    tf-train -q --device cpu "${small[@]}" --decoder-self ssru --output-bias --steps 2 -o recurrent \
+        "$B"
+    tf-avgckpt -n 1 recurrent -o recurrent.tfm
+    few >few.tfs
+    tf-decode --device cpu -m recurrent.tfm few.tfs >cpu.tfs
+    for p in fp32 fp16; do
+        t 0 tf-decode --device cuda --precision $p -m recurrent.tfm few.tfs -o cuda.tfs
+        expect_contains "$stderr" "compare with --device cpu"
+        same <(tf-tokenize -d -m recurrent.tfm cpu.tfs) <(tf-tokenize -d -m recurrent.tfm cuda.tfs)
+    done
+}
+
 @test "a GPU without free memory is not taken for the CPU" {
     [ -n "${EMULATED:-}" ] || skip "only in the emulation"
     few >few.tfs
@@ -809,6 +822,9 @@ plain_only() {
     # Small batches whose updates are replayed.
     t 0 "${bench[@]}" --keep small graphs
     grep -q '^tf-train tiny, without both ' small/log.txt
+    # Translations as on the CPU, of three kinds of models.
+    t 0 "${bench[@]}" --keep small translate
+    [ "$(grep -c '^translations, ' small/log.txt)" -eq 9 ]
     [ "$(find small | wc -l)" -eq 3 ]
     t 1 env TF_EMULATE_FAULT="linear" "${bench[@]}" --without '' smoke
     grep -q 'no part of TF_CUDA_WITHOUT is to blame' kept/log.txt

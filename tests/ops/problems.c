@@ -492,19 +492,29 @@ static void run_attention(struct run *r, const struct problem *p)
         check_gap(r, a.dv_, k_per, a.ldv, hv);
 }
 
+/* Elements between rows of q and o, and of k and v: with 0 and 8, kernels can load vectors. */
+static size_t query_gap(const struct problem *p)
+{
+    return p->layout % 2 == 0 ? 0 : 3;
+}
+static size_t cache_gap(const struct problem *p)
+{
+    return p->layout < 2 ? 8 : 5;
+}
+
 static void make_cached_attention(struct problem *p, struct tf_rng *g, bool small)
 {
     make_batch(p, g, small);
     p->H = PICK(g, 1, 2, 3, 8, 16, 32);
-    p->dk = PICK(g, 1, 3, 8, 16, 17, 64);
+    p->dk = PICK(g, 1, 3, 8, 16, 17, 32, 64, 128);
     p->dv = chance(g, 0.5) ? p->dk : PICK(g, 1, 5, 16, 33, 64);
-    p->layout = (int)tf_rng_below(g, 2);
+    p->layout = chance(g, 0.5) ? 0 : (int)tf_rng_below(g, 4);
     size_t H = (size_t)p->H, longest = (size_t)PICK(g, 1, 2, 7, 16, 17, 60), cache = longest + 40;
     p->ld = longest + 2;
     bool table = chance(g, 0.5);
     add_normal(p, g, "q", A_, PER_Q, H * (size_t)p->dk, 1.5);
-    add_normal(p, g, "k", A_, WHOLE, cache * (H * (size_t)p->dk + 5), 1.5);
-    add_normal(p, g, "v", A_, WHOLE, cache * (H * (size_t)p->dv + 5), 1);
+    add_normal(p, g, "k", A_, WHOLE, cache * (H * (size_t)p->dk + cache_gap(p)), 1.5);
+    add_normal(p, g, "v", A_, WHOLE, cache * (H * (size_t)p->dv + cache_gap(p)), 1);
     double *n = add_input(p, "n_keys", U_, PER_Q, 1),
            *first = add_input(p, table ? "table" : "first", U_, PER_Q, table ? p->ld : 1);
     for (size_t r = 0; r < p->n; r++) {
@@ -513,6 +523,8 @@ static void make_cached_attention(struct problem *p, struct tf_rng *g, bool smal
             first[r * p->ld + j] = j < n[r] ? (double)tf_rng_below(g, cache) : 0xfffffff0;
         if (!table)
             first[r] = (double)tf_rng_below(g, 40);
+        if (!table && r > 0 && chance(g, 0.6)) /* as hypotheses of a sentence */
+            first[r] = first[r - 1], n[r] = n[r - 1];
     }
     p->window = chance(g, 0.3) ? PICK(g, 1, 2, 5, 40) : 0;
     label(p, "H %d dk %d dv %d table %d up to %zu keys, window %d", p->H, p->dk, p->dv, table,
@@ -522,13 +534,13 @@ static void make_cached_attention(struct problem *p, struct tf_rng *g, bool smal
 static void run_cached_attention(struct run *r, const struct problem *p)
 {
     size_t H = (size_t)p->H, hk = H * (size_t)p->dk, hv = H * (size_t)p->dv,
-           pad = p->layout ? 3 : 0;
+           pad = query_gap(p);
     struct tf_cached_attention a = {.heads = p->H,
                                     .dk = p->dk,
                                     .dv = p->dv,
                                     .ldq = hk + pad,
-                                    .ldk = hk + 5,
-                                    .ldv = hv + 5,
+                                    .ldk = hk + cache_gap(p),
+                                    .ldv = hv + cache_gap(p),
                                     .ldo = hv + pad,
                                     .table_ld = p->ld,
                                     .window = p->window};
