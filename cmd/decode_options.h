@@ -38,7 +38,7 @@ enum { SEARCH = 1, SAMPLE = 2 };
              .help = "allow the unknown token in outputs"), \
     OPT_GROUP("Sampling"), \
     OPT_FLAG(0, "sample", &(o).sample, .flags = TF_OPT_SEMANTIC, .selects = SAMPLE, \
-             .help = "draw each token from the model's distribution; --nbest N draws N outputs"), \
+             .help = "draw each token from the model's distribution"), \
     OPT_INT(0, "seed", &(o).seed, .arg = "N", .def = "1", .lo = 0, .hi = TF_SEED_MAX, \
             .flags = TF_OPT_SEMANTIC, .modes = SAMPLE, \
             .help = "random seed; the draws of a line depend only on the seed and the line " \

@@ -6,13 +6,15 @@
 #include <sys/stat.h>
 
 static const char *output;
-static int64_t last;
+static int64_t last, at_most;
 static bool ema;
 
 static struct tf_opt opts[] = {
     OPT_INT('n', "last", &last, .arg = "N", .lo = 1, .hi = 10000,
             .help = "average the last N checkpoints of the directory (default: the number that the "
                     "run's preset averages, 5 for base, 20 for big)"),
+    OPT_INT(0, "at-most", &at_most, .arg = "N", .lo = 1, .hi = 10000,
+            .help = "the last N checkpoints, or as many as there are"),
     OPT_FLAG(0, "ema", &ema, .flags = TF_OPT_SEMANTIC,
              .help = "average the moving averages (tf-train --ema) instead of the weights"),
     COMMON_OUTPUT(&output),
@@ -48,11 +50,14 @@ static int run(const struct tf_args *args, struct tf_err *err)
     }
     if (dirs > 0 && args->n > 1)
         return tf_fail_status(err, TF_USAGE, "give either one directory or files");
-    if (dirs == 0 && tf_opt_given(opts, "last"))
-        return tf_fail_status(err, TF_USAGE, "--last is only for a directory");
+    if (dirs == 0 && (last > 0 || at_most > 0))
+        return tf_fail_status(err, TF_USAGE, "--last and --at-most are only for a directory");
+    if (last > 0 && at_most > 0)
+        return tf_fail_status(err, TF_USAGE, "give either --last or --at-most");
     if (dirs == 0)
         return tf_average(output, args->v, (size_t)args->n, ema, tool.name, opts, err);
-    return tf_average_run(output, args->v[0], (uint64_t)last, ema, tool.name, opts, err);
+    return tf_average_run(output, args->v[0], (uint64_t)last, (uint64_t)at_most, ema, tool.name,
+                          opts, err);
 }
 
 int main(int argc, char **argv)

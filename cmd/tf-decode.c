@@ -27,7 +27,8 @@ static struct tf_opt opts[] = {
     OPT_GROUP("Output"),
     OPT_INT('n', "nbest", &o.nbest, .arg = "N", .lo = 1, .hi = TF_SEARCH_MAX_BEAM,
             .flags = TF_OPT_SEMANTIC,
-            .help = "write an n-best stream: the N best outputs with scores, N at most --beam"),
+            .help = "write an n-best stream: the N best outputs with scores, N at most --beam; "
+                    "with --sample N draws"),
     OPT_FLAG(0, "token-scores", &o.token_scores, .flags = TF_OPT_SEMANTIC,
              .help = "write an n-best stream with the log-probability of every token"),
     DECODE_DEVICE(o, precision, decoding),
@@ -58,8 +59,8 @@ static int run(const struct tf_args *args, struct tf_err *err)
     if (o.run.models.n == 0)
         return tf_fail_status(err, TF_USAGE, "-m FILE is required");
     if (args->mode == SEARCH && o.nbest > o.beam)
-        return tf_fail_status(err, TF_USAGE, "--nbest %lld: larger than --beam %lld",
-                              (long long)o.nbest, (long long)o.beam);
+        return tf_fail_status(err, TF_USAGE, "--nbest %lld: larger than --beam %lld (use -k %lld)",
+                              (long long)o.nbest, (long long)o.beam, (long long)o.nbest);
     if (tf_opt_given(opts, "normalize"))
         o.alpha = 0;
     o.nbest_out = o.nbest > 0 || o.token_scores;

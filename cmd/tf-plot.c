@@ -157,7 +157,8 @@ static int draw_heat(struct tf_buf *svg, const struct tf_args *files, struct tf_
 static int draw_attention(struct tf_buf *svg, const struct tf_args *files, struct tf_err *err)
 {
     if (files->n != 1)
-        return tf_fail_status(err, TF_USAGE, "attention takes one stream, not %d", files->n);
+        return tf_fail_status(err, TF_USAGE, "attention takes one stream (- is stdin), not %d",
+                              files->n);
     bool given = tf_opt_given(opts, "show");
     if (given && show != SHOW_LINES && show != SHOW_HEAT)
         return tf_fail_status(err, TF_USAGE, "attention: --show lines or heat, not %s",

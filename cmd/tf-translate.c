@@ -40,7 +40,7 @@ static const struct tf_tool tool = {
     .synopsis = "-m MODEL [options] [TEXT] >TEXT",
     .summary = "translate lines of text with a model that contains its vocabulary",
     .opts = opts,
-    .max_args = 1,
+    .max_args = 2, /* a forgotten -m is more likely than a second text */
     .default_mode = "search",
     .stdin_modes = SEARCH | SAMPLE,
     .widen = widen,
@@ -61,7 +61,7 @@ static int check_model(const char *path, struct tf_err *err)
 {
     struct tf_model_file m;
     struct stat st;
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
         return tf_fail_status(err, TF_USAGE, "%s: not a regular file: three tools read the model",
                               path);
     if (tf_model_read(&m, path, TF_MODEL_HEAD, 0, err) != 0)
@@ -85,6 +85,8 @@ static int run(const struct tf_args *args, struct tf_err *err)
     const struct tf_strs *models = &o.run.models;
     if (models->n == 0)
         return tf_fail_status(err, TF_USAGE, "-m FILE is required");
+    if (args->n > 1)
+        return tf_fail_status(err, TF_USAGE, "unexpected operand '%s' (try --help)", args->v[1]);
     const int rc = tf_apart(check_models, models, err);
     if (rc != 0)
         return rc;

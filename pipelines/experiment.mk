@@ -253,7 +253,7 @@ last_step = $(lastword 0 $(sort $(patsubst $(RESULTS)/run/ckpt-%.tfm,%, \
     $(wildcard $(RESULTS)/run/ckpt-*.tfm))))
 
 $(RESULTS)/model.tfm: $(RESULTS)/trained
-	$(say)tf-avgckpt -n $(AVERAGE) -o $@ $(RESULTS)/run
+	$(say)tf-avgckpt --at-most $(AVERAGE) -o $@ $(RESULTS)/run
 
 # ---- translation and score ----
 $(RESULTS)/test.out: $(WORK)/test.$S $(RESULTS)/model.tfm $(RESULTS)/decoding.settings

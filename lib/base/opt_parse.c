@@ -199,6 +199,7 @@ static const char *similar(const struct tf_tool *tool, const char *s, size_t n)
 static const struct {
     const char *theirs, *ours;
 } synonyms[] = {{"beam-size", "beam"},
+                {"num-beams", "beam"},
                 {"lenpen", "alpha"},
                 {"length-penalty", "alpha"},
                 {"max-len-b", "max-extra"},
@@ -210,6 +211,7 @@ static const struct {
                 {"learning-rate", "lr"},
                 {"learning-rate", "lr-scale"},
                 {"max-update", "steps"},
+                {"max-updates", "steps"},
                 {"max-steps", "steps"},
                 {"warmup-updates", "warmup"},
                 {"warmup-steps", "warmup"},
@@ -223,6 +225,17 @@ static const struct {
                 {"vocab", "model"},
                 {"vocab", "vocab-size"}};
 
+/* What another tool decides. */
+static const struct {
+    const char *tool, *theirs, *where;
+} elsewhere[] = {{"tf-train", "batch-size", "tf-batch makes the batches: --tokens"},
+                 {"tf-train", "max-tokens", "tf-batch makes the batches: --tokens"},
+                 {"tf-train", "tokens", "tf-batch makes the batches: --tokens"},
+                 {"tf-train", "epochs", "tf-batch repeats the text: --epochs"},
+                 {"tf-train", "max-epoch", "tf-batch repeats the text: --epochs"},
+                 {"tf-decode", "max-tokens", "--batch is the number of sentences"},
+                 {"tf-translate", "nbest", "tf-howto(7) has a pipe for n-best lists"}};
+
 static bool has_option(const struct tf_tool *tool, const char *name)
 {
     for (const struct tf_opt *o = tool->opts; o->kind != TF_OPT_END; o++)
@@ -231,16 +244,31 @@ static bool has_option(const struct tf_tool *tool, const char *name)
     return false;
 }
 
+/* The same name, with underscores or dashes. */
+static bool alike(const char *s, size_t n, const char *name)
+{
+    if (strlen(name) != n)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if ((s[i] == '_' ? '-' : s[i]) != name[i])
+            return false;
+    return true;
+}
+
 /* Append those of the tool's options for which s is a synonym. */
 static void add_synonyms(struct tf_buf *b, const struct tf_tool *tool, const char *s, size_t n)
 {
     for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
-        if (same(s, n, synonyms[i].theirs) && has_option(tool, synonyms[i].ours))
+        if (alike(s, n, synonyms[i].theirs) && has_option(tool, synonyms[i].ours))
             tf_buf_printf(b, "%s--%s", b->len > 0 ? " or " : "", synonyms[i].ours);
 }
 
 static int unknown_option(const struct tf_tool *tool, const char *s, size_t n, struct tf_err *err)
 {
+    for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
+        if (strcmp(tool->name, elsewhere[i].tool) == 0 && alike(s, n, elsewhere[i].theirs))
+            return tf_fail_status(err, TF_USAGE, "unknown option --%.*s (%s)", (int)n, s,
+                                  elsewhere[i].where);
     const char *name = similar(tool, s, n);
     if (name != NULL)
         return tf_fail_status(err, TF_USAGE, "unknown option --%.*s (did you mean --%s?)", (int)n,

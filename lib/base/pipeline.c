@@ -17,6 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* In the environment of commands after the first: our process id. */
+#define PARENT "TF_PIPELINE"
+
 struct stage {
     const char *const *argv;
     pid_t pid; /* 0: not started, or ended */
@@ -41,6 +44,10 @@ _Noreturn static void become(const char *const *argv, pid_t parent, int in, int 
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) /* it died before that call */
         _exit(TF_FAILED);
+    char number[32];
+    snprintf(number, sizeof number, "%ld", (long)parent);
+    if (in >= 0)
+        setenv(PARENT, number, 1);
     if ((in < 0 || dup2(in, STDIN_FILENO) >= 0) && (out < 0 || dup2(out, STDOUT_FILENO) >= 0))
         execvp(tf_tool_path(path, argv[0]), (char *const *)argv);
     fprintf(stderr, "%s: %s: %s\n", tf_progname, argv[0], strerror(errno));
@@ -65,6 +72,13 @@ static int start(struct stage *s, int *in, bool last, struct tf_err *err)
         return 0;
     s->pid = 0;
     return tf_fail_errno(err, "%s", s->argv[0]);
+}
+
+void tf_pipeline_await_end(void)
+{
+    const char *parent = getenv(PARENT);
+    if (parent != NULL && strtol(parent, NULL, 10) == (long)getppid())
+        pause();
 }
 
 static void close_write(struct stage *s)

@@ -21,6 +21,11 @@ const char *tf_tool_path(char path[TF_TOOL_PATH], const char *name);
  * commands. -1 and err: a command could not be started, or a signal ended it. */
 int tf_pipeline(const char *const *const *argv, size_t n, struct tf_err *err) TF_MUST_CHECK;
 
+/* A command that has read that the one before it failed calls this before it says so. One that
+ * tf_pipeline started waits here for its end, since the other's message is the one that counts;
+ * elsewhere it returns at once. */
+void tf_pipeline_await_end(void);
+
 /* Run f in a process of its own, in a sandbox that may read those files: where this process must
  * not enter one, because what it starts would inherit it. Returns 0, or the exit status of a
  * failure, whose message is printed. -1 and err: no process could be started, or a signal ended

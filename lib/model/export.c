@@ -236,7 +236,7 @@ static int begin(struct export *x, const char *path, struct tf_err *err)
 {
     struct stat st;
     if (lstat(path, &st) == 0)
-        return tf_fail(err, "%s: is there already", path);
+        return tf_fail(err, "%s: is there already; name a new directory", path);
     const size_t n = strlen(path) + 32;
     char *temp = tf_arena_alloc(&x->m->arena, n);
     snprintf(temp, n, "%s.tmp-%ld", path, (long)getpid());

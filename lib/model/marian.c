@@ -314,9 +314,9 @@ static void check_expressible(struct tf_export *e)
     const bool t2t = c->position_table == TF_TABLE_T2T ||
                      (c->position_table == TF_TABLE_DIALECT && c->dialect == TF_AS_T2T);
     if (c->start != TF_START_ZERO)
-        tf_export_refuse(e, "start bos");
+        tf_export_refuse(e, "start bos (but tf-train --start zero)");
     if (c->positions != TF_POS_SIN || !t2t || c->position_offset != 0)
-        tf_export_refuse(e, "positions other than t2t's sinusoids");
+        tf_export_refuse(e, "positions other than t2t's sinusoids (tf-train --as t2t)");
     if (c->norm_eps != 1e-6)
         tf_export_refuse(e, "norm_eps other than 1e-6");
     if (!c->source_eos)

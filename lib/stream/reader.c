@@ -8,6 +8,7 @@
 #include "base/memory.h"
 
 #include "base/hash.h"
+#include "base/pipeline.h"
 #include "stream/decode_private.h"
 #include "stream/recognise.h"
 
@@ -345,6 +346,7 @@ static int pull(struct tf_reader *r, bool fill, struct tf_record *rec, struct tf
             return tf_context(err, "%s: error record at byte %llu", name, at);
         }
         rec->offset = at;
+        tf_pipeline_await_end();
         return tf_fail(err, "%s: upstream failed: %s", name, rec->fault.text);
     }
     if (!tf_kind_has(r->kind_bit, type)) {

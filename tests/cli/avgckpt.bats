@@ -117,6 +117,17 @@ PY
     t 0 tf-avgckpt run -o three.tfm
     expect_error "tf-avgckpt: run: only 3 of the usual 5 checkpoints; averaging these"
     tf-avgckpt -n 3 run -o want.tfm
+    t 0 tf-avgckpt --at-most 4 run -o four.tfm
+    expect_error "tf-avgckpt: run: only 3 of 4 checkpoints; averaging these"
+    [ "$(tf-info four.tfm | grep ^model)" = "$(tf-info want.tfm | grep ^model)" ]
+    t 0 tf-avgckpt --at-most 2 run -o two.tfm
+    [ -z "$stderr" ]
+    tf-avgckpt -n 2 run -o want.two.tfm
+    [ "$(tf-info two.tfm | grep ^model)" = "$(tf-info want.two.tfm | grep ^model)" ]
+    t 2 tf-avgckpt --at-most 2 -n 2 run
+    expect_error "tf-avgckpt: give either --last or --at-most"
+    t 2 tf-avgckpt --at-most 2 run/ckpt-00000030.tfm
+    expect_error "tf-avgckpt: --last and --at-most are only for a directory"
     [ "$(tf-info three.tfm | grep ^model)" = "$(tf-info want.tfm | grep ^model)" ]
     rm run/ckpt-000000{20,25}.tfm
     t 0 tf-avgckpt run -o one.tfm
@@ -223,7 +234,7 @@ PY
     t 2 tf-avgckpt - -
     t 2 tf-avgckpt run run
     t 2 tf-avgckpt -n 2 run/ckpt-00000005.tfm
-    expect_error "--last is only for a directory"
+    expect_error "--last and --at-most are only for a directory"
     sh_t 1 'tf-avgckpt -n 2 run >/dev/full'
     expect_error "No space left on device"
 }

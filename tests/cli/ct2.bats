@@ -172,7 +172,7 @@ b[i + 1] = 47; b[i + 6] = 188; del b[i + 10:i + 14]'
         rmdir small
     done
     t 1 tf-convert m.tfm --to marian -o x
-    expect_error "marian has no start bos, norm_eps other than 1e-6"
+    expect_error "marian has no start bos (but tf-train --start zero), norm_eps other than 1e-6"
     t 2 tf-convert m.tfm --to marian --dtype f16 -o x
     expect_error "--dtype f16: Marian's models are f32"
     tf-convert m.npz -o bare.tfm

@@ -70,7 +70,16 @@ tf-decode cpu-threads --threads
 tf-tokenize model-type --type
 tf-tokenize vocab --model or --vocab-size
 tf-decode vocab --model
+tf-decode num-beams --beam
+tf-decode beam_size --beam
+tf-train learning_rate --lr or --lr-scale
+tf-train max-updates --steps
 X
+    # What another tool decides.
+    t 2 tf-train --batch-size 64
+    expect_error "tf-train: unknown option --batch-size (tf-batch makes the batches: --tokens)"
+    t 2 tf-train --epochs=3
+    expect_error "tf-train: unknown option --epochs (tf-batch repeats the text: --epochs)"
     # An option of that name is meant, and a prefix of one too.
     t 2 tf-train --vocab
     expect_contains "$stderr" "--vocab"

@@ -107,6 +107,11 @@ END
     sh_t 0 "${command/FILE/test.en}"
     expect_output "$(cat w/test.out)"
     [ -s w/curve.svg ]
+    # Fewer updates than give as many checkpoints as are averaged: those that there are.
+    t 0 make -f "$TOP/pipelines/text.mk" PAIR=en-de TRAIN=train DEV=dev TEST=test WORK=w \
+        VOCAB_SIZE=100 STEPS=8 RESULTS=short
+    expect_contains "$stderr" "only 1 of 5 checkpoints; averaging this one"
+    grep -q '"score"' short/score.json
 }
 
 @test "fine-tuning on a second text needs the model and nothing else" {

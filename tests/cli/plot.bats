@@ -643,6 +643,7 @@ PY
     t 2 tf-plot --show lines positions
     expect_error "positions: --show heat, curves, both or products, not lines"
     t 2 tf-plot attention
+    expect_error "attention takes one stream (- is stdin), not 0"
     t 2 tf-plot attention a b
     t 2 tf-plot --show curves attention a
     expect_error "attention: --show lines or heat, not curves"

@@ -50,6 +50,15 @@ setup_file() {
     expect_error "tf-translate: bare.tfm: contains no vocabulary"
     t 2 tf-translate "$LINES_TXT"
     expect_error "tf-translate: -m FILE is required"
+    t 2 tf-translate "$MODEL" "$LINES_TXT"
+    expect_error "tf-translate: -m FILE is required"
+    t 2 tf-translate -m "$MODEL" "$LINES_TXT" more
+    expect_error "tf-translate: unexpected operand 'more'"
+    t 2 tf-translate -m "$MODEL" --nbest 3 "$LINES_TXT"
+    expect_error "tf-translate: unknown option --nbest (tf-howto(7) has a pipe for n-best lists)"
+    mkdir run
+    t 1 tf-translate -m run "$LINES_TXT"
+    expect_error "run: is a directory (use a .tfm file in it, or tf-avgckpt run)"
     t 2 tf-translate -m "$MODEL" --beam 0 "$LINES_TXT"
     expect_error "tf-translate: --beam 0: too small, minimum 1"
     sh_t 2 'tf-translate -m <(cat "$MODEL") "$LINES_TXT"'
@@ -145,4 +154,17 @@ os.write(fd, b"\x03") # Ctrl-C
 status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 assert status in (-2, 130), status
 PY
+}
+
+@test "no tool complains about the failure of the one before it" {
+    for _ in 1 2 3; do
+        sh_t 1 'yes "a text that is no UTF-8" | head -n 3000 | iconv -t utf-16 |
+            tf-translate -m "$MODEL"'
+        [ "$stderr" = "tf-tokenize: stdin: UTF-16, not UTF-8 text (use iconv -f UTF-16 -t UTF-8)" ]
+        [ -z "$output" ]
+    done
+    # Elsewhere the variable says nothing.
+    sh_t 1 'printf "\376\377" | tf-tokenize -m "$MODEL" 2>/dev/null |
+        TF_PIPELINE=1 tf-decode -m "$MODEL"'
+    expect_contains "$stderr" "upstream failed"
 }

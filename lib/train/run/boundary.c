@@ -69,7 +69,10 @@ static bool add_validation(struct tf_run *r, const struct tf_validation *v)
     const double value = by == TF_BEST_COMMAND ? v->metric
                          : by == TF_BEST_ACC   ? tf_sums_acc(&v->sums)
                                                : tf_sums_ppl(&v->sums);
-    return tf_state_add_validation(&r->state, value, by != TF_BEST_PPL);
+    const bool best = tf_state_add_validation(&r->state, value, by != TF_BEST_PPL);
+    const double more = by == TF_BEST_PPL ? value - r->state.best : r->state.best - value;
+    r->much_worse = r->state.has_best && more > 0.05 * fabs(r->state.best);
+    return best;
 }
 
 /* TF_RUN_NO_BATCH when a signal interrupted it. */
@@ -113,7 +116,8 @@ int tf_run_complete(struct tf_run *r, const char *reason, struct tf_err *err)
 {
     int rc = finish(r, reason, err);
     if (rc == TF_RUN_ENDED)
-        tf_run_report_complete(r->o, &r->state, tf_saver_last(r->saved.saver));
+        tf_run_report_complete(r->o, &r->state, tf_saver_last(r->saved.saver),
+                               r->much_worse);
     return rc;
 }
 

@@ -305,12 +305,13 @@ static void advise_size(const struct tf_run_state *s)
 }
 
 void tf_run_report_complete(const struct tf_settings *o, const struct tf_run_state *s,
-                            const char *last)
+                            const char *last, bool much_worse)
 {
     struct tf_buf b = {0};
     if (o->quiet || last == NULL)
         return;
-    advise_size(s);
+    if (much_worse)
+        advise_size(s);
     tf_buf_printf(&b, "finished at step %llu; ", (unsigned long long)s->step);
     if (s->has_best) {
         tf_buf_printf(&b, "best: %s/" TF_RUN_BEST " of step %llu, ", o->dir,

@@ -42,6 +42,7 @@ struct tf_run {
     struct tf_run_report report;
     struct tf_collapse collapse; /* with --valid */
     bool collapsed;              /* at the last validation: a warning was given */
+    bool much_worse;             /* the last validation: by a twentieth than the best */
 };
 
 /* Ends of a run and of attempts at an update, besides 0 (continue) and -1 (*err). */

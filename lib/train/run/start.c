@@ -43,7 +43,7 @@ static int start_finished(struct tf_run *r, struct tf_resume *from, struct tf_er
     if (tf_resume_repair_best(from, &r->dir, err) != 0)
         return -1;
     report_finished(o, &from->state);
-    tf_run_report_complete(o, &from->state, from->path);
+    tf_run_report_complete(o, &from->state, from->path, false);
     return TF_RUN_ENDED;
 }
 

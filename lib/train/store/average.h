@@ -14,10 +14,11 @@
 int tf_average(const char *output, const char *const *paths, size_t n, bool ema, const char *prog,
                const struct tf_opt *opts, struct tf_err *err) TF_MUST_CHECK;
 /* The same with the last `last` regular checkpoints of a run's directory, by the steps in their
- * headers, oldest first; last 0: as many as the run's preset averages. Fewer are an error, and so
- * is an output with the name of one of the run's own files. */
-int tf_average_run(const char *output, const char *dir, uint64_t last, bool ema, const char *prog,
-                   const struct tf_opt *opts, struct tf_err *err) TF_MUST_CHECK;
+ * headers, oldest first; last 0: at_most, or if that is 0 as many as the run's preset averages,
+ * or with a note all that there are. Fewer than `last` are an error, and so is an output with the
+ * name of one of the run's own files. */
+int tf_average_run(const char *output, const char *dir, uint64_t last, uint64_t at_most, bool ema,
+                   const char *prog, const struct tf_opt *opts, struct tf_err *err) TF_MUST_CHECK;
 
 /* Append the tf-avgckpt command that makes a model of the last n regular checkpoints in the
  * directory of a run; n 0: of its best.tfm or resume.tfm. Its output is a new file. False, and
