@@ -1,4 +1,5 @@
-/* temp.c - a list of the temporary files that exist, for exit and signal handlers. */
+/* temp.c - a list of the temporary files and directories that exist, for exit and signal
+ * handlers. */
 #include "base/temp_private.h"
 #include "base/buf.h"
 #include "base/fd.h"
@@ -11,12 +12,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct temp {
     struct temp *next;
     pid_t owner; /* a forked child does not remove its parent's files */
     int dir;     /* the directory that the name is relative to */
+    const char *const *names; /* of the files in a directory, or NULL for a file */
+    size_t n;
     char name[];
 };
 static struct temp *temps;
@@ -51,13 +55,25 @@ static void unlock_temps(sigset_t old)
     pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
-/* At exit, any thread may call it (out of memory). */
+/* The files in a directory first, which it does not outlive. Safe in a signal handler. */
+static int remove_one(const struct temp *t)
+{
+    const int fd = t->names == NULL ? -1 : open(t->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (size_t i = 0; fd >= 0 && i < t->n; i++)
+        unlinkat(fd, t->names[i], 0);
+    if (fd >= 0)
+        close(fd);
+    return unlinkat(t->dir, t->name, t->names == NULL ? 0 : AT_REMOVEDIR);
+}
+
+/* At exit, any thread may call it (out of memory). What came last, as the files of a directory, is
+ * removed first. */
 void tf_temp_remove_all(void)
 {
     sigset_t old = lock_temps();
     for (struct temp *t = temps; t != NULL; t = t->next)
         if (t->owner == getpid())
-            unlinkat(t->dir, t->name, 0);
+            remove_one(t);
     unlock_temps(old);
 }
 
@@ -81,7 +97,7 @@ static void catch_deadly_signals(void)
     }
 }
 
-static void add_temp(int dir, const char *name)
+static void add_temp(int dir, const char *name, const char *const *names, size_t n_names)
 {
     static bool registered;
     size_t n = strlen(name) + 1;
@@ -90,6 +106,8 @@ static void add_temp(int dir, const char *name)
         return;
     t->owner = getpid();
     t->dir = dir;
+    t->names = names;
+    t->n = n_names;
     memcpy(t->name, name, n);
     sigset_t old = lock_temps();
     t->next = temps;
@@ -113,7 +131,9 @@ static void delete_temp(int dir, const char *name)
     unlock_temps(old);
 }
 
-int tf_temp_create(char **temp, int dir, const char *path, mode_t mode)
+/* A file with the mode, or with names a directory. */
+static int create(char **temp, int dir, const char *path, mode_t mode, const char *const *names,
+                  size_t n_names)
 {
     const char *slash = strrchr(path, '/');
     int n = slash != NULL ? (int)(slash - path) + 1 : 0, fd = -1;
@@ -128,13 +148,15 @@ int tf_temp_create(char **temp, int dir, const char *path, mode_t mode)
         tf_buf_printf(&name, "%.*s.tf-%.200s.tmp.%ld", n, path, path + n, (long)getpid());
         if (i > 0)
             tf_buf_printf(&name, ".%d", i);
-        fd = tf_fd_open_at(dir, name.p, O_WRONLY | O_CREAT | O_EXCL, mode);
+        fd = names == NULL ? tf_fd_open_at(dir, name.p, O_WRONLY | O_CREAT | O_EXCL, mode)
+             : mkdirat(dir, name.p, mode) == 0 ? tf_fd_open_at(dir, name.p, O_DIRECTORY, 0)
+                                               : -1;
         if (fd >= 0 || errno != EEXIST)
             break;
     }
     int sys = errno;
     if (fd >= 0)
-        add_temp(dir, name.p);
+        add_temp(dir, name.p, names, n_names);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (fd >= 0)
         *temp = name.p;
@@ -142,6 +164,16 @@ int tf_temp_create(char **temp, int dir, const char *path, mode_t mode)
         tf_buf_release(&name);
     errno = sys;
     return fd;
+}
+
+int tf_temp_create(char **temp, int dir, const char *path, mode_t mode)
+{
+    return create(temp, dir, path, mode, NULL, 0);
+}
+
+int tf_temp_create_dir(char **temp, const char *path, const char *const *names, size_t n)
+{
+    return create(temp, AT_FDCWD, path, 0777, names, n);
 }
 
 int tf_temp_rename(char *temp, int dir, const char *path)
@@ -158,5 +190,18 @@ void tf_temp_remove(char *temp, int dir)
     /* At exit the descriptor of another directory may be closed, or be another's. */
     if (unlinkat(dir, temp, 0) == 0 || errno == ENOENT || dir != AT_FDCWD)
         delete_temp(dir, temp);
+    free(temp);
+}
+
+void tf_temp_remove_dir(char *temp)
+{
+    sigset_t old = lock_temps();
+    struct temp *t = temps;
+    while (t != NULL && strcmp(t->name, temp) != 0)
+        t = t->next;
+    if (t != NULL)
+        (void)remove_one(t);
+    unlock_temps(old);
+    delete_temp(AT_FDCWD, temp);
     free(temp);
 }

@@ -3,6 +3,7 @@
 #include "model/foreign_private.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/output_dir.h"
 #include "exchange/ct2_bin.h"
 #include "exchange/npz.h"
 #include "exchange/safetensors.h"
@@ -11,19 +12,15 @@
 #include "model/marian_private.h"
 #include "text/sp_check.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 struct export {
     struct tf_export e;
     struct tf_conversion *m;
     enum tf_format to;
     const char *format; /* its name */
-    const char *temp; /* the directory under the name that it has until it is complete */
-    int dir;
+    struct tf_out_dir dir;
 };
 
 /* ---- what is common to the formats ---- */
@@ -114,7 +111,7 @@ static int make(struct export *x, struct tf_err *err)
 /* Open a file of the directory. */
 static int open_file(struct export *x, struct tf_out *out, const char *name, struct tf_err *err)
 {
-    return tf_out_open_at(out, x->dir, name, name, err);
+    return tf_out_open_at(out, x->dir.fd, name, name, err);
 }
 
 static int write_bytes(struct export *x, const char *name, const void *p, size_t n,
@@ -232,44 +229,6 @@ static const char *const names[] = {
     "target.spm", "vocab.json", "tokenizer_config.json", "config.json", "model.bin",
     "shared_vocabulary.json", "source_vocabulary.json", "target_vocabulary.json"};
 
-static int begin(struct export *x, const char *path, struct tf_err *err)
-{
-    struct stat st;
-    if (lstat(path, &st) == 0)
-        return tf_fail(err, "%s: is there already; name a new directory", path);
-    const size_t n = strlen(path) + 32;
-    char *temp = tf_arena_alloc(&x->m->arena, n);
-    snprintf(temp, n, "%s.tmp-%ld", path, (long)getpid());
-    if (mkdir(temp, 0777) != 0)
-        return tf_fail_errno(err, "%s", temp);
-    x->temp = temp;
-    x->dir = open(temp, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return x->dir >= 0 ? 0 : tf_fail_errno(err, "%s", temp);
-}
-
-/* Give the complete directory its name, unless something has that by now. */
-static int commit(struct export *x, const char *path, struct tf_err *err)
-{
-    if (fsync(x->dir) != 0 || rename(x->temp, path) != 0)
-        return tf_fail_errno(err, "%s", path);
-    x->temp = NULL;
-    return 0;
-}
-
-static void end(struct export *x)
-{
-    for (size_t i = 0; x->temp != NULL && x->dir >= 0 && i < sizeof names / sizeof *names; i++)
-        (void)unlinkat(x->dir, names[i], 0);
-    if (x->temp != NULL)
-        (void)unlinkat(AT_FDCWD, x->temp, AT_REMOVEDIR);
-    if (x->dir >= 0)
-        close(x->dir);
-    tf_params_release(&x->e.params);
-    tf_bundle_release(&x->e.theirs);
-    tf_buf_release(&x->e.settings);
-    tf_buf_release(&x->e.refused);
-}
-
 int tf_export(struct tf_conversion *m, const char *output, enum tf_format to, const char *format,
               struct tf_err *err)
 {
@@ -277,16 +236,21 @@ int tf_export(struct tf_conversion *m, const char *output, enum tf_format to, co
     while (n > 1 && output[n - 1] == '/')
         n--;
     const char *path = tf_arena_strndup(&m->arena, output, n);
-    struct export x = {.m = m, .to = to, .format = format, .dir = -1};
+    struct export x = {.m = m, .to = to, .format = format, .dir = {.fd = -1}};
     int rc = make(&x, err);
     if (rc == 0)
-        rc = begin(&x, path, err);
+        rc = tf_out_dir_open(&x.dir, path, names, sizeof names / sizeof *names, err);
     if (rc == 0)
         rc = to == TF_FORMAT_MARIAN ? write_marian(&x, err)
              : to == TF_FORMAT_HF   ? write_hf(&x, err)
                                     : write_ct2(&x, err);
     if (rc == 0)
-        rc = commit(&x, path, err);
-    end(&x);
+        rc = tf_out_dir_commit(&x.dir, path, err);
+    else
+        tf_out_dir_abort(&x.dir);
+    tf_params_release(&x.e.params);
+    tf_bundle_release(&x.e.theirs);
+    tf_buf_release(&x.e.settings);
+    tf_buf_release(&x.e.refused);
     return rc;
 }

@@ -1,0 +1,39 @@
+/* output_dir.c - see output_dir.h. */
+#include "base/output_dir.h"
+#include "base/temp_private.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int tf_out_dir_open(struct tf_out_dir *d, const char *path, const char *const *names, size_t n,
+                    struct tf_err *err)
+{
+    struct stat st;
+    *d = (struct tf_out_dir){.fd = -1};
+    if (lstat(path, &st) == 0)
+        return tf_fail(err, "%s: is there already; name a new directory", path);
+    d->fd = tf_temp_create_dir(&d->temp, path, names, n);
+    return d->fd >= 0 ? 0 : tf_fail_errno(err, "%s", path);
+}
+
+int tf_out_dir_commit(struct tf_out_dir *d, const char *path, struct tf_err *err)
+{
+    if (fsync(d->fd) != 0 || tf_temp_rename(d->temp, AT_FDCWD, path) != 0) {
+        (void)tf_fail_errno(err, "%s", path);
+        tf_out_dir_abort(d);
+        return -1;
+    }
+    close(d->fd);
+    *d = (struct tf_out_dir){.fd = -1};
+    return 0;
+}
+
+void tf_out_dir_abort(struct tf_out_dir *d)
+{
+    if (d->temp != NULL)
+        tf_temp_remove_dir(d->temp);
+    if (d->fd >= 0)
+        close(d->fd);
+    *d = (struct tf_out_dir){.fd = -1};
+}
