@@ -116,7 +116,6 @@ void tf_opt_reassign(struct tf_opt *opts)
     for (struct tf_opt *o = opts; o->kind != TF_OPT_END; o++) {
         if (o->kind == TF_OPT_LIST)
             continue;
-        set_default(o);
         if (o->given != NULL && tf_opt_set(o, o->name, o->given, &err) != 0)
             TF_BUG("%s", err.msg);
     }

@@ -144,8 +144,8 @@ int tf_opt_set(struct tf_opt *o, const char *shown, const char *text,
                struct tf_err *err) TF_MUST_CHECK;
 /* Set all variables to the defaults of the table, empty the lists, and forget what was given. */
 void tf_opt_set_defaults(struct tf_opt *opts);
-/* Set the variables again, first to the defaults of the table and then to what the user gave. For a
- * tool that overwrites them with a preset which an option has named. Lists stay as they are. */
+/* Set the variables again to what the user gave. For a tool that overwrites them with a preset that
+ * an option has named. Lists stay as they are. */
 void tf_opt_reassign(struct tf_opt *opts);
 
 /* The index of a word in a list that ends with NULL, or -1 and a reason that has the list. */

@@ -6,7 +6,8 @@ load ../cli/helper
 
 prepare() {
     # Variables of this make would pass to the makes that it runs.
-    unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES DEPS DESTDIR PREFIX BINDIR LIBDIR MANDIR DATADIR
+    unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES CUDA DEPS DESTDIR PREFIX BINDIR LIBDIR MANDIR \
+        DATADIR
     mkdir "$T/bin"
 }
 

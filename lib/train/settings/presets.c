@@ -106,6 +106,12 @@ const char *const tf_presets[] = {
 
 enum { MOST_CHANGES = 15 };
 
+#define PRESET(name, ...)                                                                  \
+    _Static_assert(sizeof(struct change[]){__VA_ARGS__} <= MOST_CHANGES * sizeof(struct change), \
+                   name ": more changes than a row has room for");
+PRESETS
+#undef PRESET
+
 /* In the order of tf_presets; each row ends with END. */
 static const struct change presets[][MOST_CHANGES + 1] = {
 #define PRESET(name, ...) {__VA_ARGS__},
