@@ -1,10 +1,12 @@
 /* shell.c - see shell.h. */
 #include "base/shell.h"
 #include "base/parse.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,6 +19,9 @@
 #include <unistd.h>
 
 enum { TICK_MS = 50, GRACE_TICKS = 100, MOST_FDS = 1024 };
+
+/* One write of a result must not be torn. */
+_Static_assert(sizeof(struct tf_shell_result) <= PIPE_BUF, "a result is written at once");
 
 /* ---- the last number ---- */
 
@@ -47,6 +52,19 @@ static void add_output(struct words *w, const char *p, size_t n)
             end_word(w);
         else if (w->n++ < sizeof w->word - 1)
             w->word[w->n - 1] = p[i];
+}
+
+/* ---- the lines before the last ---- */
+
+/* n bytes are in r->text, all of the output or its beginning. */
+static void end_text(struct tf_shell_result *r, size_t n)
+{
+    while (n > 0 && r->text[n - 1] == '\n')
+        n--;
+    while (n > 0 && r->text[n - 1] != '\n')
+        n--;
+    n -= n > 0;
+    r->text[tf_utf8_span(r->text, strnlen(r->text, n))] = 0;
 }
 
 /* ---- the other process ---- */
@@ -109,6 +127,7 @@ static void take_output(int fd, pid_t pid, struct tf_shell_result *r)
 {
     struct words w = {.r = r};
     char buf[4096];
+    size_t kept = 0;
     for (;;) { /* until the command and all that has its output have closed it */
         struct pollfd p[] = {{.fd = fd, .events = POLLIN}, {.fd = 3, .events = POLLIN}};
         if (poll(p, 2, -1) < 0)
@@ -118,9 +137,13 @@ static void take_output(int fd, pid_t pid, struct tf_shell_result *r)
         ssize_t n = read(fd, buf, sizeof buf);
         if (n == 0 || (n < 0 && errno != EINTR))
             break;
-        add_output(&w, buf, n > 0 ? (size_t)n : 0);
+        const size_t got = n > 0 ? (size_t)n : 0, room = sizeof r->text - 1 - kept;
+        add_output(&w, buf, got);
+        memcpy(r->text + kept, buf, got < room ? got : room);
+        kept += got < room ? got : room;
     }
     end_word(&w);
+    end_text(r, kept);
 }
 
 _Noreturn static void become(const char *command, int out)

@@ -17,11 +17,15 @@ struct tf_shell {
     struct tf_err err; /* why starting failed */
 };
 
+enum { TF_SHELL_TEXT = 3072 };
+
 struct tf_shell_result {
     bool exited;     /* it ended on its own, with this status: 0 .. 255 */
     int status;      /* else: the signal that ended it, or 0 when it could not be started */
     bool has_number; /* the last number among the words of its output */
     double number;
+    char text[TF_SHELL_TEXT]; /* the beginning of its output: the lines before the last one, if they
+                                 fit, else those that do; UTF-8 */
 };
 
 /* Start the process that will run `sh -c command` with variable=value in its environment, stdin

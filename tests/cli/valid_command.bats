@@ -64,6 +64,26 @@ same_tensors() {
     tf-cbor json seen.tfm | grep '"name":"p/' | cmp - want
 }
 
+@test "what the command prints before its last line is in the log" {
+    outputs() { jq -r 'select(.event == "valid") | .output' run/log.jsonl; }
+    train -q "${every[@]}" --steps 3 --valid-command 'printf "ein Satz\n\"zwei\" €\n\n27.5\n"' \
+        -o run b.tfs
+    [ "$(outputs)" = $'ein Satz\n"zwei" €' ]
+    [ "$(valid metric run)" = 27.5 ]
+    rm -r run
+    train -q "${every[@]}" --steps 3 --valid-command 'echo 5' -o run b.tfs
+    [ "$(outputs)" = null ]
+    rm -r run
+    # As much as fits, no half a character, nothing after what is no UTF-8.
+    train -q "${every[@]}" --steps 3 --valid-command 'yes "€€€" | head -n 2000; echo 6' -o run b.tfs
+    [ "$(outputs | sort -u)" = "€€€" ]
+    [ "$(outputs | wc -c)" -gt 2900 ]
+    [ "$(valid metric run)" = 6 ]
+    rm -r run
+    train -q "${every[@]}" --steps 3 --valid-command 'printf "a\nb\\377\nc\n7\n"' -o run b.tfs
+    [ "$(outputs)" = $'a\nb' ]
+}
+
 @test "the best by perplexity: the number is only logged" {
     train -q "${every[@]}" --best-by ppl --valid-command 'echo $((-TF_STEP))' -o run b.tfs
     train -q "${every[@]}" -o plain b.tfs

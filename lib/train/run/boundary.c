@@ -78,12 +78,13 @@ static bool add_validation(struct tf_run *r, const struct tf_validation *v)
 /* TF_RUN_NO_BATCH when a signal interrupted it. */
 static int validate(struct tf_run *r, struct tf_err *err)
 {
-    struct tf_validation v = {.metric = NAN};
+    char text[TF_SHELL_TEXT] = "";
+    struct tf_validation v = {.metric = NAN, .text = text};
     double start = tf_now();
     int rc = tf_validate(&v.sums, &r->stepper, r->o->valid, r->state.valid, &r->setup.common.header,
                          r->env, err);
     if (rc == 0 && r->env->shell != NULL)
-        rc = tf_run_valid_command(r, &v.metric, err);
+        rc = tf_run_valid_command(r, &v.metric, text, err);
     if (rc != 0)
         return rc < 0 ? -1 : TF_RUN_NO_BATCH;
     uint64_t best_before = r->state.has_best ? r->state.best_step : 0;

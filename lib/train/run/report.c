@@ -261,6 +261,8 @@ int tf_run_report_valid(struct tf_run_report *r, const struct tf_run_state *s,
     tf_json_put_uint(j, "tgt_tokens", (uint64_t)v->sums.tokens);
     if (!isnan(v->metric))
         tf_json_put_real(j, "metric", v->metric);
+    if (*v->text != 0)
+        tf_json_put_str(j, "output", v->text);
     tf_json_put_bool(j, "best", v->best);
     tf_json_put_real(j, "took", milli(v->seconds));
     tf_json_put_real(j, "seconds", milli(tf_now() - r->started));

@@ -35,6 +35,7 @@ struct tf_run_report {
 struct tf_validation {
     struct tf_sums sums;
     double metric;  /* of --valid-command; NAN: none */
+    const char *text; /* what it printed before, or "" */
     double seconds; /* that it took; they count as no training time */
     bool best;
 };

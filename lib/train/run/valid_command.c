@@ -45,17 +45,20 @@ static void judge(const struct tf_run *r, const struct tf_shell_result *result, 
         *metric = result->number;
 }
 
-int tf_run_valid_command(struct tf_run *r, double *metric, struct tf_err *err)
+int tf_run_valid_command(struct tf_run *r, double *metric, char *text, struct tf_err *err)
 {
     struct tf_shell_result result = {0};
     *metric = NAN;
+    *text = 0;
     if (tf_run_save_model(r, err) != 0)
         return -1;
     int rc = run_command(r, &result, err);
     (void)!unlinkat(r->dir.fd, TF_RUN_VALID, 0);
     if (rc >= 0 && tf_run_stopping(r->env)) /* the same signal may have ended the command */
         return TF_RUN_NO_BATCH;
-    if (rc > 0)
+    if (rc > 0) {
         judge(r, &result, metric);
+        memcpy(text, result.text, sizeof result.text);
+    }
     return rc < 0 ? -1 : 0;
 }
