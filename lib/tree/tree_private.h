@@ -64,8 +64,9 @@ bool tf_tree_punctuation_word(struct tf_text word);
 
 /* The layout of trees in a file. */
 enum tf_tree_layout {
-    TF_TREE_AUTO,   /* as LINES until the first tree of several lines, then as PRETTY; if that is
-                       the first of the file, so are the empty lines before it */
+    TF_TREE_AUTO,   /* as LINES until the first tree of several lines, then as PRETTY; after empty
+                       lines at the beginning also if the first tree has several lines, or an outer
+                       bracket without a label */
     TF_TREE_LINES,  /* one tree per line; an empty line is a bad tree */
     TF_TREE_PRETTY, /* a tree not closed on its line continues on following lines that begin with
                        white space or ")"; empty lines between trees are skipped */

@@ -36,12 +36,13 @@ static bool starts_continuation(char c)
     return c == ')' || (c != '\n' && tf_ascii_space(c));
 }
 
-/* Whether the input begins with empty lines and then a tree of several lines, as the files of the
- * Penn Treebank do: 1, 0, or -1 on error. Nothing is consumed. */
+/* Whether the input begins with empty lines and then a tree of several lines, or one whose outer
+ * bracket has no label, as the files of the Penn Treebank do: 1, 0, or -1 on error. Nothing is
+ * consumed. */
 static int begins_pretty(struct tf_in *in, struct tf_err *err)
 {
     enum { PEEK = 1 << 16 };
-    bool blank = true, empty_line = false, line_end = false;
+    bool blank = true, empty_line = false, line_end = false, first = false;
     int64_t depth = 0;
     for (size_t i = 0; i < PEEK; i++) {
         ssize_t have = tf_in_fill(in, i + 1, err);
@@ -50,8 +51,11 @@ static int begins_pretty(struct tf_in *in, struct tf_err *err)
         char c = (char)in->buf[in->pos + i];
         if (line_end && !blank) /* the first line of the tree has ended */
             return depth > 0 && starts_continuation(c);
+        if (first && c == '(')
+            return 1;
         line_end = c == '\n';
         empty_line |= blank && line_end;
+        first = (first && tf_ascii_space(c)) || (blank && c == '(');
         blank &= tf_ascii_space(c);
         if (!blank && !empty_line)
             return 0;

@@ -136,6 +136,10 @@ int main(void)
            "an empty line before a tree of one line");
     layout(TF_TREE_AUTO, "\n(A (B c)\n(D e)\n",
            "@1 !no tree\n@2 !1 bracket is not closed\n@3 (D e)\n", "and before a damaged one");
+    layout(TF_TREE_AUTO, "\n( (A b) )\n\n((C d))\n", "@2 ( (A b))\n@4 ( (C d))\n",
+           "empty lines around trees of one line, whose outer bracket has no label");
+    layout(TF_TREE_AUTO, "\n(A (B c))\n", "@1 !no tree\n@2 (A (B c))\n",
+           "an empty line before a tree of one line with a label");
     layout(TF_TREE_AUTO, "\n\n", "@1 !no tree\n@2 !no tree\n", "nothing but empty lines");
     layout(TF_TREE_LINES, "\n(A (B c)\n )\n",
            "@1 !no tree\n@2 !1 bracket is not closed\n@3 !byte 2: a closing bracket too many\n",
