@@ -502,16 +502,24 @@ plain_only() {
         cmp - one.tfs >&2
 }
 
-@test "a recurrent model: the CPU's text, and a warning" {
+@test "a recurrent model: the CPU's scores of tokens, and a warning" {
     tf-train -q --device cpu "${small[@]}" --decoder-self ssru --output-bias --steps 2 -o recurrent \
         "$B"
     tf-avgckpt -n 1 recurrent -o recurrent.tfm
     few >few.tfs
-    tf-decode --device cpu -m recurrent.tfm few.tfs >cpu.tfs
-    for p in fp32 fp16; do
-        t 0 tf-decode --device cuda --precision $p -m recurrent.tfm few.tfs -o cuda.tfs
+    # Its text hardly depends on the cells: a model of random weights repeats tokens.
+    decode=(tf-decode --beam 1 --token-scores -m recurrent.tfm few.tfs)
+    scores() { tf-cbor json "$1" | grep -o '"token_logp":[^]]*' | tr -d ']' | tr '[,:' '\n' |
+        grep '^-'; }
+    "${decode[@]}" --device cpu -o cpu.tfs
+    scores cpu.tfs >want
+    [ "$(wc -l <want)" -gt 20 ]
+    for way in "fp32 1e-5" "fp16 1e-2"; do
+        t 0 "${decode[@]}" --device cuda --precision "${way% *}" -o cuda.tfs
         expect_contains "$stderr" "compare with --device cpu"
-        same <(tf-tokenize -d -m recurrent.tfm cpu.tfs) <(tf-tokenize -d -m recurrent.tfm cuda.tfs)
+        scores cuda.tfs | paste want - | awk -v most="${way#* }" '
+            { d = ($1 - $2) / $1; if (NF != 2 || d * d > most * most) { print; bad = 1 } }
+            END { exit bad }' >&2
     done
 }
 
