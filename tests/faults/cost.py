@@ -454,20 +454,27 @@ def blocks(rig, argv, n, pair, most):
 
 
 def check(rig, row, name, what, argv, n, pair, most):
-    """One measurement against the limits. Returns the seconds."""
+    """One measurement against the limits. Returns the seconds. Beside other work a CPU's seconds
+    do less: the short form, which `make check` runs, allows four times as many (an input of
+    quadratic cost takes far more), and the full one counts the best of three."""
     where, argv, size, seconds, bytes_ = prepare(rig, argv, n, pair, most)
     decode = name == "tf-tokenize -d"  # the text that it writes counts, too
-    cpu, memory, rc = measure(argv, where, 60 if decode else seconds + 1)
+    slack = 4 if rig.short else 1
+    stop = 60 if decode else slack * seconds + 1
+    cpu, memory, rc = measure(argv, where, stop)
     if decode:
         size += os.path.getsize(os.path.join(where, "out"))
         seconds, bytes_ = allowed(most, size)
+    for _ in range(2):
+        if cpu > slack * seconds:
+            cpu = min(cpu, measure(argv, where, stop)[0])
     row.add("inputs")
     tool = "%s, %s" % (" ".join(argv), what)
     usage = rc == 2 and name == "tf-convert"  # a file whose directory has to be named
     if rc not in (0, 1, 4) and not usage:
         row.fail("%s: %d bytes: status %d", tool, size, rc)
-    if cpu > seconds:
-        row.fail("%s: %.1f s of CPU for %d bytes, limit %.1f", tool, cpu, size, seconds)
+    if cpu > slack * seconds:
+        row.fail("%s: %.1f s of CPU for %d bytes, limit %.1f", tool, cpu, size, slack * seconds)
     if memory > bytes_:
         row.fail("%s: %.1f MB for %d bytes, limit %.1f", tool, memory / 1e6, size, bytes_ / 1e6)
     key = "most of a limit, %"
