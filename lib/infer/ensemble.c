@@ -1,7 +1,6 @@
 /* ensemble.c - see ensemble_private.h. */
 #include "infer/ensemble_private.h"
 #include "base/hash.h"
-#include "base/log.h"
 #include "base/memory.h"
 #include "model/load.h"
 #include "ops/registry.h"
@@ -114,9 +113,6 @@ static int load(struct tf_ensemble *m, size_t i, const char *path, bool pack, st
     else if (in_place)
         tf_weights_release(&m->model[i]);
     free(weights);
-    if (rc == 0 && pack && !m->be->host && c.decoder_self == TF_DECODER_SSRU)
-        tf_warn("%s: recurrent models translated wrongly on the one GPU that was tried: compare "
-                "with --device cpu", path);
     return rc == 0 && pack ? tf_weights_pack(&m->model[i], err) : rc;
 }
 

@@ -10,6 +10,16 @@ prepare() {
     need cuobjdump
 }
 
+# nvcc 13.0.88 leaves out the statement after a false `if constexpr` without braces whose body is a
+# loop, in a lambda in a template. The emulator's compiler does not, so nothing but a GPU shows it.
+@test "every if constexpr has braces" {
+    run -0 grep -rn 'if constexpr' "$TOP/lib/ops/cuda"
+    [ "${#lines[@]}" -gt 5 ]
+    printf '%s\n' "${lines[@]}" | grep -v '{$' >bare || return 0
+    cat bare >&2
+    return 1
+}
+
 # The exceptions: norms backward in fp32 or of rows over 4,096 elements, and draws of samples.
 @test "kernels spill at most 64 bytes" {
     cuobjdump --dump-resource-usage "$plugin" | awk '

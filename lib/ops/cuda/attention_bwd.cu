@@ -325,11 +325,12 @@ template <typename A> static void run_mma(struct tf_ctx *c, const struct tf_atte
 template <typename A>
 void tf_cuda_ops<A>::attention_bwd(struct tf_ctx *c, const struct tf_attention *a)
 {
-    if constexpr (sizeof(A) == 2)
+    if constexpr (sizeof(A) == 2) {
         if (fits_mma<A>(c, a)) {
             run_mma<A>(c, a);
             return;
         }
+    }
     size_t shared, n = a->q_rows->cap_rows * (size_t)a->heads;
     int warps = warps_of(2 * a->dk + 2 * a->dv + 64, &shared);
     float *dot = (float *)tf_cuda_scratch(c, n * sizeof *dot);

@@ -267,11 +267,12 @@ template <typename A> static void run_mma(struct tf_ctx *c, const struct tf_atte
 template <typename A>
 void tf_cuda_ops<A>::attention_fwd(struct tf_ctx *c, const struct tf_attention *a)
 {
-    if constexpr (sizeof(A) == 2)
+    if constexpr (sizeof(A) == 2) {
         if (fits_mma<A>(c, a) && a->probs == nullptr) {
             run_mma<A>(c, a);
             return;
         }
+    }
     size_t shared;
     int warps = warps_of(a->dk + a->dv + 32, &shared);
     if (!tf_cuda_allow_shared(c, "attention_fwd", (const void *)forward_any<A>, shared))

@@ -329,7 +329,9 @@ static __global__ void __launch_bounds__(WARPS *WARP, FEW ? 2 : ROWS > 1 ? 4 : 8
                         float dot = 0;
                         for (int l = 0; l < N; l++)
                             dot += q0[m][l] * x[l];
-                        if constexpr (G == WARP)
+                        /* Without these braces nvcc 13.0 leaves the next statement out where G is
+                         * smaller: tests/lint/cuda.bats asks for them everywhere. */
+                        if constexpr (G == WARP) {
                             for (int d = WARP * N; sub * N + d < a.dk; d += WARP * N) {
                                 float y[N];
                                 load<N>(x, row + d);
@@ -337,6 +339,7 @@ static __global__ void __launch_bounds__(WARPS *WARP, FEW ? 2 : ROWS > 1 ? 4 : 8
                                 for (int l = 0; l < N; l++)
                                     dot += y[l] * x[l];
                             }
+                        }
                         for (int d = G / 2; d > 0; d /= 2)
                             dot += __shfl_xor_sync(0xffffffffu, dot, d);
                         dot = __shfl_sync(0xffffffffu, dot, lane % GROUPS * G);
