@@ -68,7 +68,7 @@ release := $(firstword $(file <VERSION))
 cmd_src := $(sort $(wildcard cmd/tf-*.c))
 ref_src := $(sort $(wildcard lib/ops/ref/*.c))
 # The CPU backend: cpu.c chooses a kernel set; the rest is compiled for each instruction set.
-set_src := lib/ops/cpu/int8.c lib/ops/cpu/table.c
+set_src := lib/ops/cpu/int8.c lib/ops/cpu/bf16.c lib/ops/cpu/table.c
 once_src := lib/ops/cpu/cpu.c lib/ops/cpu/openblas.c
 isa_src := $(filter-out $(once_src) $(set_src),$(sort $(wildcard lib/ops/cpu/*.c)))
 lib_src := $(filter-out $(ref_src) $(isa_src) $(set_src), \
@@ -88,14 +88,19 @@ isa_avx2 := -mavx2 -mfma
 isa_avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mprefer-vector-width=512
 # Without the first scheduling pass gcc keeps a tile of products in registers.
 isa_neon := -DTF_NEON -fno-schedule-insns
-# Instruction sets with dot products of bytes, which only int8.c uses. The other kernels are those
-# of the base.
-sets := $(isas) $(if $(x86),avxvnni avx512vnni) $(if $(arm),neondot)
+# Sets that add dot products: of bytes, which only int8.c uses, or of pairs of bf16, which only
+# bf16.c does. The other kernels of a set are those of its base.
+int8_sets := $(isas) $(if $(x86),avxvnni avx512vnni) $(if $(arm),neondot)
+bf16_sets := $(isas) $(if $(x86),avx512bf16)
+sets := $(sort $(int8_sets) $(bf16_sets))
 base_avxvnni := avx2
 base_avx512vnni := avx512
+base_avx512bf16 := avx512
 base_neondot := neon
+int8_avx512bf16 := avx512vnni
 isa_avxvnni := $(isa_avx2) -mavxvnni
 isa_avx512vnni := $(isa_avx512) -mavx512vnni
+isa_avx512bf16 := $(isa_avx512) -mavx512bf16
 isa_neondot := $(isa_neon) -march=armv8.2-a+dotprod
 
 NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard $(CUDA_HOME)/bin/nvcc) nvcc)
@@ -126,7 +131,8 @@ endif
 lib_obj := $(lib_src:%.c=$B/%.o) \
 	$(foreach t,f32 f64,$(ref_src:%.c=$B/%.$t.o)) \
 	$(foreach i,$(isas),$(isa_src:%.c=$B/%.$i.o)) \
-	$(foreach i,$(sets),$(set_src:%.c=$B/%.$i.o))
+	$(int8_sets:%=$B/lib/ops/cpu/int8.%.o) $(bf16_sets:%=$B/lib/ops/cpu/bf16.%.o) \
+	$(sets:%=$B/lib/ops/cpu/table.%.o)
 sp_obj := $(sp_src:%.cc=$B/%.o)
 cu_obj := $(cu_src:%.cu=$B/%.o)
 cmd_obj := $(cmd_src:%.c=$B/%.o)
@@ -282,7 +288,9 @@ $B/lib/base/version.o: lib/base/version.c $B/flags $B/commit
 	$(call cc,$<,-DTF_RELEASE='"$(release)"' -DTF_COMMIT='"$(file <$B/commit)"')
 define isa_rule
 $$B/lib/ops/cpu/%.$1.o: lib/ops/cpu/%.c $$B/flags
-	$$(call cc,$$<,-O3 $$(kernel) $$(isa_$1) -DTF_SET=$1 -DTF_ISA=$(or $(base_$1),$1))
+	$$(call cc,$$<,-O3 $$(kernel) $$(isa_$1) -DTF_SET=$1 -DTF_ISA=$(or $(base_$1),$1) \
+	    -DTF_INT8=$(or $(int8_$1),$(if $(filter $1,$(int8_sets)),$1,$(base_$1))) \
+	    -DTF_BF16=$(if $(filter $1,$(bf16_sets)),$1,$(base_$1)))
 endef
 $(foreach i,$(sets),$(eval $(call isa_rule,$i)))
 

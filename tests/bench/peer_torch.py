@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """peer_torch.py ceiling|eager|compile|generate... [options] - the same training step in PyTorch, as
 its users would write it: nn.Transformer with scaled_dot_product_attention, label smoothing, fused
-Adam; on a GPU bf16 by autocast, on the CPU fp32. For each mode a line of JSON, the last of the
+Adam; bf16 by autocast on a GPU and with --bf16, else fp32. For each mode a line of JSON, the last of the
 output.
 
 ceiling: a large product and a large copy. eager, compile: as it comes, and with torch.compile.
@@ -118,7 +118,7 @@ def train(o):
     data = [tensors(b, o) for b in batches(o)[: o.batches]]
 
     def update(args):
-        with torch.autocast("cuda", torch.bfloat16, enabled=o.device == "cuda"):
+        with torch.autocast(o.device, torch.bfloat16, enabled=o.bf16 or o.device == "cuda"):
             loss = step(*args)
         loss.backward()
         adam.step()
@@ -169,6 +169,7 @@ def main():
     p.add_argument("--length", type=int)
     p.add_argument("--device", default="cuda", choices=("cuda", "cpu"))
     p.add_argument("--threads", type=int, default=1, help="of the CPU")
+    p.add_argument("--bf16", action="store_true", help="on the CPU: autocast")
     p.add_argument("--batches", type=int, default=24, help="different ones")
     p.add_argument("--sentences", type=int, default=3003)
     for name in ("vocab", "tokens", "d", "f", "layers", "heads"):

@@ -79,6 +79,25 @@ PY
     [[ $(tf-cbor json fp32 | head -n 1) != *precision* ]]
 }
 
+@test "bf16: nearly the same text and scores, the same bytes for every layout, and provenance records it" {
+    decode --device cpu "$LINES_TFS" | tf-tokenize -d -m "$MODEL" >fp32.txt
+    decode --device cpu --precision bf16 --threads 1 "$LINES_TFS" >want
+    tf-tokenize -d -m "$MODEL" want >bf16.txt
+    [ "$(paste -d = fp32.txt bf16.txt | awk -F = '$1 == $2' | wc -l)" -gt $((LINES * 9 / 10)) ]
+    for b in 1 7 64; do
+        decode --device cpu --precision bf16 --threads 2 --batch $b --window 10 "$LINES_TFS" -o got
+        cmp want got
+    done
+    tf-cbor json want | head -n 1 | grep -q '"prog":"tf-decode".*"precision":"bf16"'
+    for p in fp32 bf16; do
+        tf-score --device cpu --precision $p --text -m "$MODEL" "$LINES_TFS" "$LINES_TFS" >$p
+    done
+    paste fp32 bf16 | awk -v lines=$LINES '
+        $1 != $2 { differ++ }
+        ($1 - $2) ^ 2 > (0.02 * $1) ^ 2 + 0.01 ^ 2 { print; bad = 1 }
+        END { exit bad || NR != lines || !differ }' >&2
+}
+
 @test "int8 is for decoding on the CPU" {
     t 2 tf-score --device cpu --precision int8 -m "$MODEL" "$LINES_TFS" "$LINES_TFS"
     expect_contains "$stderr" "int8"

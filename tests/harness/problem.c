@@ -149,6 +149,11 @@ bool is_16_bit(const struct tf_backend *be)
     return be->elem_size[TF_ELEM_ACT] == sizeof(uint16_t);
 }
 
+bool multiplies_16_bit(const struct tf_backend *be)
+{
+    return strcmp(be->precision, "bf16") == 0 || strcmp(be->precision, "fp16") == 0;
+}
+
 double tolerance_of(const struct op *op, const struct tf_backend *be)
 {
     double t = strcmp(be->precision, "bf16") == 0   ? op->bf16
@@ -530,6 +535,8 @@ size_t candidates(struct candidate v[MAX_CANDIDATES], bool with_ref64)
                                                          {"cpu", "avx512"},
                                                          {"cpu", "neon"},
                                                          {"cpu", "openblas"},
+                                                         {"cpu", "generic", "bf16"},
+                                                         {"cpu", NULL, "bf16"},
                                                          {"cuda", NULL, "fp32"},
                                                          {"cuda", NULL, "bf16"},
                                                          {"cuda", NULL, "fp16"}};
@@ -546,9 +553,11 @@ size_t candidates(struct candidate v[MAX_CANDIDATES], bool with_ref64)
             continue;
         if (only != NULL && strcmp(names[i][0], only) != 0)
             continue;
-        const char *more = c.isa != NULL ? c.isa : names[i][2];
-        snprintf(c.name, sizeof c.name, "%s%s%s", names[i][0], more != NULL ? " " : "",
-                 more != NULL ? more : "");
+        snprintf(c.name, sizeof c.name, "%s", names[i][0]);
+        for (int k = 1; k < 3; k++)
+            if (names[i][k] != NULL)
+                snprintf(c.name + strlen(c.name), sizeof c.name - strlen(c.name), " %s",
+                         names[i][k]);
         if (c.isa != NULL)
             setenv("TF_CPU_ISA", c.isa, 1);
         c.be = tf_backend_find(names[i][0], names[i][2], TF_USE_TRAINING, NULL, &err);

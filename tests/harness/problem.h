@@ -153,7 +153,7 @@ struct candidate {
     char name[24];
 };
 
-enum { MAX_CANDIDATES = 10 };
+enum { MAX_CANDIDATES = 12 };
 /* Collect those that this machine can use; the others count as skipped, with the reason. cpu must
  * be there. The variable TF_TEST_BACKENDS=cuda chooses those of one name. Returns their number. */
 size_t candidates(struct candidate v[MAX_CANDIDATES], bool with_ref64);
@@ -163,8 +163,9 @@ struct lane open_lane_as(const struct candidate *v);
 struct lane open_ref64(void);
 void close_lane(struct lane *l);
 
-/* Whether activations have 16 bits, and the error that op may have on such a backend. */
+/* Whether activations have 16 bits; whether what is multiplied has; the error that op may have. */
 bool is_16_bit(const struct tf_backend *be);
+bool multiplies_16_bit(const struct tf_backend *be);
 double tolerance_of(const struct op *op, const struct tf_backend *be);
 /* bf16 or fp16 as its bits, rounded to nearest even, and back. */
 uint16_t to_16_bit(const struct tf_backend *be, double x);

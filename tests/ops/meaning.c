@@ -507,7 +507,9 @@ int main(void)
     size_t n = candidates(v, true);
     for (size_t b = 0; b < n; b++) {
         l = open_lane_as(&v[b]);
-        off_by = !is_16_bit(l.be) ? 1e-6 : strcmp(l.be->precision, "bf16") == 0 ? 0x1p-8 : 0x1p-11;
+        off_by = !multiplies_16_bit(l.be)                 ? 1e-6
+                 : strcmp(l.be->precision, "bf16") == 0 ? 0x1p-8
+                                                        : 0x1p-11;
         test_dropout();
         for (size_t by = 0; by < 6; by++)
             test_bias_at(by);

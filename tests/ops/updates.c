@@ -49,7 +49,7 @@ static bool products_see(struct lane *l, const tf_mem *w)
         TF_BUG("%s", err.msg);
     from_elements(l, TF_ELEM_ACT, seen, raw, N);
     fetch(l, p, w, N);
-    for (int i = 0; i < N && is_16_bit(be); i++)
+    for (int i = 0; i < N && multiplies_16_bit(be); i++)
         p[i] = from_16_bit(be, to_16_bit(be, p[i]));
     be->free(l->c, x);
     be->free(l->c, y);

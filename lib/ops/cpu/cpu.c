@@ -29,6 +29,7 @@ TABLES(avx2);
 TABLES(avxvnni);
 TABLES(avx512);
 TABLES(avx512vnni);
+TABLES(avx512bf16);
 
 static bool has_avx2(void)
 {
@@ -52,6 +53,11 @@ static bool has_avx512vnni(void)
 {
     return has_avx512() && __builtin_cpu_supports("avx512vnni");
 }
+
+static bool has_avx512bf16(void)
+{
+    return has_avx512vnni() && __builtin_cpu_supports("avx512bf16");
+}
 #endif
 
 #ifdef TF_SETS_ARM
@@ -74,6 +80,7 @@ static const struct set {
 #name, runs, tf_cpu_backends_##name, tf_cpu_openblas_backends_##name \
     }
 #ifdef TF_SETS_X86
+    SET(avx512bf16, has_avx512bf16),
     SET(avx512vnni, has_avx512vnni),
     SET(avx512, has_avx512),
     SET(avxvnni, has_avxvnni),

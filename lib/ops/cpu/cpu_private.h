@@ -1,7 +1,8 @@
 /* cpu_private.h - what the files of the CPU backend share. All of them but cpu.c and openblas.c are
- * compiled once for each instruction set, with -DTF_ISA=generic, avx2, avx512, neon; int8.c and
- * table.c also for the sets that only add products of bytes, with -DTF_SET=avxvnni, avx512vnni,
- * neondot besides the TF_ISA that they extend. TF_CPU(name) keeps the symbols apart. Contracts:
+ * compiled once for each instruction set, with -DTF_ISA=generic, avx2, avx512, neon. Others only
+ * add products: avxvnni, avx512vnni and neondot of bytes (int8.c), avx512bf16 of pairs of bf16
+ * (bf16.c). table.c is compiled for all of them, with the names of the sets that its kernels are
+ * from: TF_ISA, TF_INT8, TF_BF16. TF_CPU(name) keeps the symbols apart. Contracts:
  * ops/backend.h. */
 #ifndef TF_OPS_CPU_CPU_PRIVATE_H
 #define TF_OPS_CPU_CPU_PRIVATE_H
@@ -17,7 +18,10 @@
 #define TF_CPU_SGEMM(name) TF_CPU_SGEMM_PASTE(TF_ISA, name)
 #define TF_CPU_INT8_PASTE_(set, name) tf_cpu_int8_##set##_##name
 #define TF_CPU_INT8_PASTE(set, name) TF_CPU_INT8_PASTE_(set, name)
-#define TF_CPU_INT8(name) TF_CPU_INT8_PASTE(TF_SET, name)
+#define TF_CPU_INT8(name) TF_CPU_INT8_PASTE(TF_INT8, name)
+#define TF_CPU_BF16_PASTE_(set, name) tf_cpu_bf16_##set##_##name
+#define TF_CPU_BF16_PASTE(set, name) TF_CPU_BF16_PASTE_(set, name)
+#define TF_CPU_BF16(name) TF_CPU_BF16_PASTE(TF_BF16, name)
 
 #define TF_CPU_OP(op) tf_##op##_fn TF_CPU(op);
 TF_ACT_OPS(TF_CPU_OP)
@@ -27,6 +31,12 @@ TF_VALUE_OPS(TF_CPU_OP)
 #define TF_CPU_INT8_OP(op) tf_##op##_fn TF_CPU_INT8(op);
 TF_PACKED_OPS(TF_CPU_INT8_OP)
 #undef TF_CPU_INT8_OP
+#define TF_CPU_BF16_OP(op) tf_##op##_fn TF_CPU_BF16(op);
+TF_PACKED_OPS(TF_CPU_BF16_OP)
+#undef TF_CPU_BF16_OP
+tf_linear_fwd_fn TF_CPU_BF16(linear_fwd);
+tf_linear_bwd_fn TF_CPU_BF16(linear_bwd);
+tf_xent_fn TF_CPU_BF16(xent);
 tf_linear_fwd_fn TF_CPU_SGEMM(linear_fwd);
 tf_linear_bwd_fn TF_CPU_SGEMM(linear_bwd);
 tf_xent_fn TF_CPU_SGEMM(xent);

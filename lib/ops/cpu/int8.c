@@ -135,7 +135,7 @@ struct tile {
     bool relu;
 };
 
-/* mr and nv are constants at every call, as in gemm.c. */
+/* mr and nv are constants at every call, as in gemm_tile_private.h. */
 INLINE void tile(const struct tile *t, const int mr, const int nv)
 {
     vi acc[TF_MR][TF_NV];

@@ -1,5 +1,5 @@
-/* table.c - the tables of one instruction set: fp32, and int8 for decoding; and the same with the
- * products of sgemm.c for the set openblas. */
+/* table.c - the tables of one instruction set: fp32, products in bf16, and int8 for decoding; and
+ * the same with the products of sgemm.c for the set openblas. */
 #include "ops/cpu/cpu_private.h"
 #include "ops/cpu/openblas.h"
 
@@ -12,7 +12,7 @@
 #define SGEMM_TABLES_(set) tf_cpu_openblas_backends_##set
 #define SGEMM_TABLES(set) SGEMM_TABLES_(set)
 
-#define KERNELS "own kernels, " TEXT(TF_ISA) ", int8 by " TEXT(TF_SET)
+#define KERNELS "own kernels, " TEXT(TF_ISA) ", int8 by " TEXT(TF_INT8) ", bf16 by " TEXT(TF_BF16)
 
 static const char *describe(struct tf_ctx *c)
 {
@@ -35,7 +35,7 @@ static const char *kernels(void)
 
 static const char *kernels_int8(void)
 {
-    return TEXT(TF_SET);
+    return TEXT(TF_INT8);
 }
 
 static const char *kernels_sgemm(void)
@@ -48,12 +48,13 @@ static const char *kernels_sgemm(void)
 static const char *kernels_sgemm_int8(void)
 {
     static _Thread_local char text[160];
-    snprintf(text, sizeof text, "%s; " TEXT(TF_SET), tf_openblas_about());
+    snprintf(text, sizeof text, "%s; " TEXT(TF_INT8), tf_openblas_about());
     return text;
 }
 
 #define OWN(op) .op = TF_CPU(op),
 #define INT8(op) .op = TF_CPU_INT8(op),
+#define BF16(op) .op = TF_CPU_BF16(op),
 
 /* A table and its `open`. The last argument replaces entries of OWN. */
 #define TABLE(table, PRECISION, SUPPORTS, DEFAULT_FOR, DESCRIBE, KERNELS_OF, PACKED, ...)         \
@@ -84,12 +85,18 @@ static const char *kernels_sgemm_int8(void)
     .linear_fwd = TF_CPU_SGEMM(linear_fwd), .linear_bwd = TF_CPU_SGEMM(linear_bwd), \
     .xent = TF_CPU_SGEMM(xent)
 
-#pragma GCC diagnostic ignored "-Woverride-init" /* by SGEMM */
+#define PAIRS                                                                     \
+    .linear_fwd = TF_CPU_BF16(linear_fwd), .linear_bwd = TF_CPU_BF16(linear_bwd), \
+    .xent = TF_CPU_BF16(xent)
+
+#pragma GCC diagnostic ignored "-Woverride-init" /* by SGEMM and PAIRS */
 TABLE(fp32, "fp32", TF_USE_ANY, TF_USE_ANY, describe, kernels, OWN)
+/* All sets make the same bits of bf16, but for the other operations. */
+TABLE(bf16, "bf16", TF_USE_ANY, 0, describe, kernels, BF16, PAIRS)
 TABLE(int8, "int8", TF_USE_DECODING, 0, describe, kernels_int8, INT8)
 TABLE(sgemm_fp32, "fp32", TF_USE_ANY, TF_USE_ANY, describe_sgemm, kernels_sgemm, OWN, SGEMM)
 TABLE(sgemm_int8, "int8", TF_USE_DECODING, 0, describe_sgemm, kernels_sgemm_int8, INT8, SGEMM)
 
 extern const struct tf_backend *const TABLES(TF_SET)[], *const SGEMM_TABLES(TF_SET)[];
-const struct tf_backend *const TABLES(TF_SET)[] = {&fp32, &int8, NULL};
-const struct tf_backend *const SGEMM_TABLES(TF_SET)[] = {&sgemm_fp32, &sgemm_int8, NULL};
+const struct tf_backend *const TABLES(TF_SET)[] = {&fp32, &bf16, &int8, NULL};
+const struct tf_backend *const SGEMM_TABLES(TF_SET)[] = {&sgemm_fp32, &bf16, &sgemm_int8, NULL};
