@@ -56,8 +56,8 @@ static int run(const struct tf_args *args, struct tf_err *err)
         return tf_fail_status(err, TF_USAGE, "give either --last or --at-most");
     if (dirs == 0)
         return tf_average(output, args->v, (size_t)args->n, ema, tool.name, opts, err);
-    return tf_average_run(output, args->v[0], (uint64_t)last, (uint64_t)at_most, ema, tool.name,
-                          opts, err);
+    return tf_average_run(output, args->v[0], (uint64_t)(last > 0 ? last : at_most), last > 0, ema,
+                          tool.name, opts, err);
 }
 
 int main(int argc, char **argv)

@@ -139,28 +139,6 @@ static int configure(struct tf_batcher *b, struct tf_pair_filter *f, struct tf_e
                : tf_context(err, "--from %s", o.from);
 }
 
-static int write_batches(struct tf_batcher *b, struct tf_corpus *c, struct tf_err *err)
-{
-    struct tf_out out = {0};
-    bool pipe = !c->files && b->list == NULL;
-    if (pipe && o.epochs != 1 && tf_opt_given(opts, "epochs"))
-        return tf_fail_status(err, TF_USAGE, "--epochs %lld: a pipe can be read only once",
-                              (long long)o.epochs);
-    if (pipe)
-        b->epochs = 1;
-    int rc = tf_out_open(&out, o.output, TF_OUT_BINARY, err);
-    if (rc == 0 && b->epochs == 0 && b->batches == 0 && tf_out_is_file(&out)) /* never stops it */
-        rc = tf_fail_status(err, TF_USAGE,
-                            "--epochs 0: an endless stream needs a reader; for a file give the "
-                            "number of --epochs or --batches");
-    if (rc == 0)
-        rc = tf_batcher_run(b, c, opts, &out, err);
-    if (rc == 0)
-        rc = tf_out_commit(&out, err);
-    tf_out_abort(&out);
-    return rc;
-}
-
 static int open_corpus(struct tf_corpus *c, const struct tf_args *args,
                        const struct tf_pair_filter *filter, struct tf_err *err)
 {
@@ -190,7 +168,7 @@ static int run(const struct tf_args *args, struct tf_err *err)
     b.progress = &progress;
     int rc = open_corpus(&c, args, &filter, err);
     if (rc == 0)
-        rc = write_batches(&b, &c, err);
+        rc = tf_batcher_write(&b, &c, opts, o.output, err);
     tf_progress_end(&progress);
     if ((rc == 0 || err->status == TF_READER_LEFT) && !o.quiet)
         tf_batcher_summary(&b, &c);

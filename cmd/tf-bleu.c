@@ -1,5 +1,4 @@
 /* tf-bleu - BLEU, chrF and TER as sacreBLEU computes them, and the Transformer paper's BLEU. */
-#include "base/log.h"
 #include "base/output.h"
 #include "base/path.h"
 #include "base/sandbox.h"
@@ -10,9 +9,12 @@
 #include "metrics/spm.h"
 #include "metrics/tokenizer_moses.h"
 
-#include <string.h>
-
-enum { SCORE = 1, STATS = 2, FROM_STATS = 4, PRINT = 8 };
+enum {
+    SCORE = TF_EVAL_SCORE,
+    STATS = TF_EVAL_STATS,
+    FROM_STATS = TF_EVAL_FROM_STATS,
+    PRINT = TF_EVAL_PRINT,
+};
 
 static struct tf_eval_opts eval;
 static struct tf_segment_files in;
@@ -171,59 +173,30 @@ static const struct tf_tool tool = {
     .widen = widen,
 };
 
-/* Operands and -i: what each mode needs, and how many. */
-static int check_files(const struct tf_args *args, struct tf_err *err)
-{
-    if (args->n == 0 && (args->mode & (SCORE | STATS)))
-        return tf_fail_status(err, TF_USAGE, "no reference file%s",
-                              inputs.n > 0 ? "; give references before -i" : "");
-    if (args->n > 0 && args->mode == PRINT)
-        return tf_fail_status(err, TF_USAGE,
-                              "%s: --print-tokens takes no references; give hypotheses with -i",
-                              args->v[0]);
-    if (args->n > 0 && inputs.n > 0 && args->mode == FROM_STATS)
-        return tf_fail_status(err, TF_USAGE,
-                              "%s: --from-stats takes its streams as operands or with -i, not both",
-                              args->v[0]);
-    if (in.num_refs > 1 && args->n > 1)
-        return tf_fail_status(err, TF_USAGE, "--num-refs %d takes one reference file, not %d",
-                              (int)in.num_refs, args->n);
-    const char *single = eval.sentence           ? "sentence-level"
-                         : args->mode == STATS   ? "stats"
-                         : as                    ? "as paper"
-                         : paper.tokenized       ? "tok-input"
-                                                 : NULL;
-    size_t systems = inputs.n + (args->mode == FROM_STATS ? (size_t)args->n : 0);
-    if (single != NULL && systems > 1 && args->mode != PRINT)
-        return tf_fail_status(err, TF_USAGE, "--%s takes one system, not %zu", single, systems);
-    /* The hypotheses come from stdin if no file is given. */
-    if (inputs.n == 0 && args->mode != FROM_STATS &&
-        tf_count_std(args->v, (size_t)args->n) + tf_count_std(&spm_model, 1) > 0)
-        return tf_fail_status(err, TF_USAGE, "only one file can be stdin");
-    return 0;
-}
-
 /* What the target language implies: *tokenizer, if none is given, and the language of --as paper.
  */
 static int use_language(const char **tokenizer, struct tf_err *err)
 {
     char target[TF_LANGUAGE_SIZE];
-    *tokenizer = tok;
-    if (!pair)
+    if (pair == NULL)
         return 0;
-    if (tf_language_target(target, pair, err) < 0)
+    if (tf_language_target(target, pair, err) != 0)
         return -1;
-    const struct tf_language *l = as ? NULL : tf_language_special(target);
-    if (l && !tok && !spm_model)
-        *tokenizer = l->tokenizer;
-    else if (l && !quiet && tok && strcmp(tok, l->tokenizer) != 0)
-        tf_warn("Consider using the '%s' or 'spm' tokenizer for %s.", l->tokenizer, l->name);
-    struct tf_err why;
-    if (as && !tf_opt_given(opts, "lang") &&
-        (paper.lang = tf_opt_find_word(tf_moses_langs, target, &why)) < 0)
-        return tf_fail_status(err, TF_USAGE, "--language-pair %s with --as paper: %s", pair,
-                              why.msg);
+    if (!as)
+        tf_language_tokenizer(tokenizer, target, spm_model != NULL, quiet);
+    else if (!tf_opt_given(opts, "lang"))
+        return tf_language_moses(&paper.lang, target, pair, err);
     return 0;
+}
+
+/* The option, if there is one, that takes a single system. */
+static const char *single_system(unsigned mode)
+{
+    return eval.sentence     ? "sentence-level"
+           : mode == STATS   ? "stats"
+           : as              ? "as paper"
+           : paper.tokenized ? "tok-input"
+                             : NULL;
 }
 
 static void configure(const struct tf_args *args)
@@ -250,8 +223,6 @@ static void configure(const struct tf_args *args)
 static int evaluate(struct tf_out *out, unsigned mode, struct tf_err *err)
 {
     const struct tf_multi_bleu_opts *by = as || paper.tokenized ? &paper : NULL;
-    in.systems = inputs.v;
-    in.nsystems = inputs.n;
     if (mode == PRINT)
         return tf_print_tokens(out, by, &eval.metric.bleu, &in, err);
     if (by != NULL)
@@ -279,18 +250,22 @@ static int evaluate_spm(struct tf_out *out, unsigned mode, struct tf_err *err)
 static int run(const struct tf_args *args, struct tf_err *err)
 {
     struct tf_out out;
-    const char *tokenizer;
+    const char *tokenizer = tok;
     if (test_set)
         return tf_fail_status(err, TF_USAGE,
                               "--test-set %s: test sets are files here: tf-bleu REF -i HYP",
                               test_set);
-    if (use_language(&tokenizer, err) < 0)
+    if (use_language(&tokenizer, err) != 0)
         return -1;
     configure(args);
     if (tf_metric_choose(eval.kinds, &eval.nkinds, metrics.v, metrics.n, err) < 0 ||
         tf_segment_files_unique(&inputs, bootstrap || randomize, err) < 0 ||
-        tf_spm_choose(&eval.metric.bleu.tokenizer, tokenizer, spm_model != NULL, err) < 0 ||
-        check_files(args, err) < 0 || tf_eval_check(&eval, err) < 0 ||
+        tf_spm_choose(&eval.metric.bleu.tokenizer, tokenizer, spm_model != NULL, err) < 0)
+        return -1;
+    in.systems = inputs.v;
+    in.nsystems = inputs.n;
+    if (tf_eval_check_files(&in, args->mode, single_system(args->mode), spm_model, err) != 0 ||
+        tf_eval_check(&eval, err) < 0 ||
         tf_out_open(&out, "-", eval.stats ? TF_OUT_BINARY : 0, err) < 0)
         return -1;
     int rc = evaluate_spm(&out, args->mode, err);

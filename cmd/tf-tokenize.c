@@ -1,5 +1,4 @@
 /* tf-tokenize - text to token streams and back; training of vocabularies. */
-#include "base/parse.h"
 #include "base/sandbox.h"
 #include "base/thread.h"
 #include "common_options.h"
@@ -169,31 +168,11 @@ static int use_vocab(const struct tf_args *args, struct tf_err *err)
     return rc;
 }
 
-static int choose_fields(unsigned mode, struct tf_err *err)
-{
-    size_t n = 0;
-    if (tf_parse_list(chosen_fields, TF_TRAINING_FIELDS, fields, err) < 0) {
-        err->status = TF_USAGE;
-        return tf_context(err, "--field");
-    }
-    for (size_t i = 0; i < TF_TRAINING_FIELDS; i++)
-        if (chosen_fields[i]) {
-            job.field = i + 1;
-            n++;
-        }
-    return mode == TRAIN || n == 1
-               ? 0
-               : tf_fail_status(err, TF_USAGE, "--field %s: several are only for --train", fields);
-}
-
 static int check(const struct tf_args *args, struct tf_err *err)
 {
     int most = args->mode == EXPORT ? 0 : 1;
-    char label[TF_LANG_MAX + 1];
-    if (job.lang != NULL && !tf_lang_set(label, job.lang))
-        return tf_fail_status(err, TF_USAGE,
-                              "--lang '%s': a label has 1 to %d letters, digits, - and _", job.lang,
-                              TF_LANG_MAX);
+    if (tf_tokenize_check_lang(job.lang, err) != 0)
+        return -1;
     if (args->mode == TRAIN)
         return model == NULL
                    ? 0
@@ -207,7 +186,9 @@ static int check(const struct tf_args *args, struct tf_err *err)
 
 static int run(const struct tf_args *args, struct tf_err *err)
 {
-    if (check(args, err) < 0 || (fields != NULL && choose_fields(args->mode, err) < 0))
+    if (check(args, err) < 0 ||
+        (fields != NULL && tf_training_fields(chosen_fields, &job.field, fields,
+                                              args->mode == TRAIN, err) != 0))
         return -1;
     if (args->mode != TRAIN)
         return use_vocab(args, err);

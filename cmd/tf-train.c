@@ -1,7 +1,6 @@
 /* tf-train - train a Transformer on a batch stream. */
-#include "base/log.h"
-#include "base/cpus.h"
 #include "common_options.h"
+#include "train/run/join.h"
 #include "train/run/plan.h"
 #include "train/run/run.h"
 #include "train/settings/derive.h"
@@ -9,7 +8,6 @@
 #include "train/run/signals.h"
 #include "train/run/tune.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -22,9 +20,8 @@ static struct tf_shell shell;      /* env.shell */
 static struct tf_run_env env;
 static const char *preset, *tune;
 static int dialect, precision, ranks;
-static int64_t plan_tokens, plan_length, plan_devices;
-static double hours, rank_timeout;
-static const char *tflops;
+static double rank_timeout;
+static struct tf_plan plan;
 
 static const char *const precisions[] = {PRECISIONS, NULL};
 
@@ -81,15 +78,15 @@ static struct tf_opt after[] = {
              .help = "seconds after which a rank that does not answer ends the run"),
     OPT_MODE(0, "plan", PLAN,
              .help = "print parameters, memory and FLOP, exit; needs only --vocab-size or --init"),
-    OPT_INT(0, "plan-tokens", &plan_tokens, .arg = "N", .lo = 1, .hi = 1e9, .modes = PLAN,
+    OPT_INT(0, "plan-tokens", &plan.tokens, .arg = "N", .lo = 1, .hi = 1e9, .modes = PLAN,
             .help = "tokens per batch on each side (default: the preset's; 25000 for base)"),
-    OPT_INT(0, "plan-length", &plan_length, .arg = "N", .def = "30", .lo = 1, .hi = 1e6,
+    OPT_INT(0, "plan-length", &plan.length, .arg = "N", .def = "30", .lo = 1, .hi = 1e6,
             .modes = PLAN, .help = "tokens per sentence"),
-    OPT_REAL(0, "hours", &hours, .arg = "H", .lo = 0, .hi = 1e9, .modes = PLAN,
+    OPT_REAL(0, "hours", &plan.hours, .arg = "H", .lo = 0, .hi = 1e9, .modes = PLAN,
              .help = "also print the paper's estimate of FLOP: hours x devices x TFLOPS"),
-    OPT_INT(0, "devices", &plan_devices, .arg = "N", .def = "8", .lo = 1, .hi = 1e9, .modes = PLAN,
+    OPT_INT(0, "devices", &plan.devices, .arg = "N", .def = "8", .lo = 1, .hi = 1e9, .modes = PLAN,
             .needs = "hours", .help = "number of devices for --hours"),
-    OPT_STR(0, "tflops", &tflops, .arg = "X", .def = "P100", .modes = PLAN, .needs = "hours",
+    OPT_STR(0, "tflops", &plan.tflops, .arg = "X", .def = "P100", .modes = PLAN, .needs = "hours",
             .help = "sustained TFLOPS of a device for --hours, or K80, K40, M40, P100"),
     OPT_END,
 };
@@ -122,71 +119,20 @@ static int set_defaults(struct tf_err *err)
                                 given("as") ? dialect : -1, !given("schedule"), err);
 }
 
-static int default_threads(void)
-{
-    const int n = tf_threads_default() / (team.sharing > 1 ? team.sharing : 1);
-    return n > 1 ? n : 1;
-}
-
 static int configure(const struct tf_args *args, struct tf_err *err)
 {
     if (set_defaults(err) != 0)
         return -1;
-    o.threads = default_threads();
-    plan_tokens = o.fit_tokens > 0 ? o.fit_tokens : TF_PAPER_TOKENS;
+    o.threads = tf_run_threads(&team);
+    plan.tokens = o.fit_tokens > 0 ? o.fit_tokens : TF_PAPER_TOKENS;
     tf_opt_reassign(opts);
     dialect = (int)o.config.dialect; /* what provenance records is what the model has */
     tf_opt_find(opts, "preset")->unused = env.from != NULL && !given("preset");
     if (strcmp(o.device, "ref64") == 0)
         return tf_fail_status(err, TF_USAGE, "--device: 'ref64' is not for training");
-    env.opts = opts;
     env.command = args->command;
     o.input = args->n > 0 ? args->v[0] : "-";
     return tf_settings_derive(&o, opts, env.from != NULL ? &from.config : NULL, err);
-}
-
-static int print_plan(struct tf_err *err)
-{
-    struct tf_buf text = {0};
-    struct tf_plan plan = {.tokens = (double)plan_tokens,
-                           .length = (double)plan_length,
-                           .hours = hours,
-                           .devices = (double)plan_devices};
-    if (tf_plan_tflops(&plan.tflops, tflops, err) != 0)
-        return -1;
-    if (env.from != NULL && tf_start_model_compare(env.from, &o.config, o.force, err) != 0)
-        return -1;
-    int rc = tf_run_cost(&text, &o, &plan, err);
-    if (rc == 0)
-        fwrite(text.p, 1, text.len, stdout);
-    tf_buf_release(&text);
-    return rc;
-}
-
-/* Join the other ranks, if there are any: a rank other than 0 then obeys to the end of the run, and
- * *status becomes its status. What all ranks find, only rank 0 reports. */
-static int join(int *status, struct tf_err *err)
-{
-    *status = -1;
-    const int cpus = tf_cpus_bound(); /* MPI may change it */
-    int rc = tf_team_open(&team, (enum tf_comm_use)ranks, rank_timeout, o.device, o.precision, err);
-    if (rc == 0 && team.comm.size > 1)
-        env.team = &team;
-    if (env.team != NULL && team.comm.rank == 0 && cpus == 1 && !given("threads") &&
-        sysconf(_SC_NPROCESSORS_ONLN) > 1)
-        tf_warn("ranks are bound to one CPU each of %ld (mpirun --bind-to none frees them)",
-                sysconf(_SC_NPROCESSORS_ONLN));
-    if (team.comm.rank > 0)
-        tf_shell_close(&shell);
-    if (rc == 0 && team.comm.rank > 0) {
-        *status = tf_run_worker(&team, given("threads") ? (int)o.threads : default_threads(), err);
-        rc = *status < 0 ? -1 : 0;
-    } else if (rc != 0 && team.comm.rank > 0) {
-        *status = err->status;
-        *err = (struct tf_err){0};
-        rc = 0;
-    }
-    return rc;
 }
 
 /* USR2 while waiting for other ranks, a file or the stream, waits that nothing else could end. */
@@ -208,7 +154,8 @@ static int run(const struct tf_args *args, struct tf_err *err)
     tf_signals_catch_early(stop_early);
     if (args->mode == TRAIN) {
         int status;
-        if (join(&status, err) != 0)
+        if (tf_run_join(&env, &team, &o, (enum tf_comm_use)ranks, rank_timeout, &status, err) !=
+            0)
             return -1;
         if (status >= 0)
             return status;
@@ -216,7 +163,7 @@ static int run(const struct tf_args *args, struct tf_err *err)
     if (configure(args, err) != 0)
         return -1;
     if (args->mode == PLAN)
-        return print_plan(err);
+        return tf_run_plan(&o, env.from, &plan, err);
     if (strcmp(o.input, "-") == 0 && env.team != NULL)
         return tf_fail_status(err, TF_USAGE,
                               "ranks need the batch stream as a file or FIFO: launchers do not "
@@ -229,7 +176,7 @@ static int run(const struct tf_args *args, struct tf_err *err)
 
 int main(int argc, char **argv)
 {
-    opts = tf_settings_options(before, &o, after);
+    env.opts = opts = tf_settings_options(before, &o, after);
     const struct tf_tool tool = {
         .name = "tf-train",
         .synopsis = "[options] -o DIR [FILE]\n"

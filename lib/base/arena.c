@@ -21,7 +21,7 @@ static struct tf_arena_block *new_block(size_t cap, struct tf_arena_block *next)
     if (cap <= PTRDIFF_MAX - sizeof *b)
         b = tf_try_alloc(sizeof *b + cap, &err);
     if (b == NULL)
-        tf_out_of_memory();
+        tf_out_of_memory((double)cap, NULL);
     b->next = next;
     b->cap = cap;
     b->pos = 0;

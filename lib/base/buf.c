@@ -12,7 +12,7 @@
 char *tf_buf_grow(struct tf_buf *b, size_t n)
 {
     if (n >= SIZE_MAX / 2 - b->len)
-        tf_out_of_memory();
+        tf_out_of_memory((double)n, NULL);
     if (b->len + n + 1 > b->cap) {
         size_t cap = b->cap != 0 ? b->cap * 2 : 64;
         if (cap < b->len + n + 1)

@@ -10,41 +10,50 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { LARGE = 4 << 20, PAGE = 64 << 10 /* the largest of any machine */ };
+enum {
+    LARGE = 4 << 20,
+    PAGE = 64 << 10, /* the largest of any machine */
+    NAMED = 1 << 20, /* bytes from which a message has the amount */
+};
 
-void tf_out_of_memory(void)
+void tf_out_of_memory(double bytes, const char *remedy)
 {
+    struct tf_err err;
+    const int known = bytes >= NAMED;
     static atomic_flag ending = ATOMIC_FLAG_INIT;
     /* exit() must not be called by two threads: the others wait. */
     while (atomic_flag_test_and_set(&ending))
         pause();
-    fprintf(stderr, "%s: out of memory\n", tf_progname);
+    (void)tf_no_memory(&err, bytes);
+    fprintf(stderr, "%s: %s%s%s\n", tf_progname, known ? err.msg : "out of memory",
+            remedy != NULL ? "; " : "", remedy != NULL ? remedy : "");
     exit(TF_FAILED);
 }
 
-static void *must(void *p)
+static void *must(void *p, double bytes)
 {
     if (p == NULL)
-        tf_out_of_memory();
+        tf_out_of_memory(bytes, NULL);
     return p;
 }
 
 void *tf_xmalloc(size_t size)
 {
-    return must(malloc(size != 0 ? size : 1));
+    return must(malloc(size != 0 ? size : 1), (double)size);
 }
 
 void *tf_xcalloc(size_t n, size_t size)
 {
-    return must(n != 0 && size != 0 ? calloc(n, size) : calloc(1, 1));
+    return must(n != 0 && size != 0 ? calloc(n, size) : calloc(1, 1),
+                (double)n * (double)size);
 }
 
 void *tf_xarray(void *old, size_t n, size_t size)
 {
     size_t total;
     if (__builtin_mul_overflow(n, size, &total))
-        tf_out_of_memory();
-    return must(realloc(old, total != 0 ? total : 1));
+        tf_out_of_memory((double)n * (double)size, NULL);
+    return must(realloc(old, total != 0 ? total : 1), (double)total);
 }
 
 char *tf_xstrdup(const char *s)

@@ -1,5 +1,5 @@
 /* memory.h - allocation. Sizes that the program chose: never NULL; if there is no memory, the
- * process prints "tf-x: out of memory" and exits with status 1. Sizes that come from input: check
+ * process ends with tf_out_of_memory and status 1. Sizes that come from input: check
  * them against a limit first, or use tf_try_alloc. All memory is freed with free(). */
 #ifndef TF_BASE_MEMORY_H
 #define TF_BASE_MEMORY_H
@@ -13,8 +13,10 @@ void *tf_xcalloc(size_t n, size_t size);
 void *tf_xarray(void *old, size_t n, size_t size);
 char *tf_xstrdup(const char *s);
 char *tf_xstrndup(const char *s, size_t n);
-/* Print "tf-x: out of memory" and exit. If several threads call it, only one prints and exits. */
-_Noreturn void tf_out_of_memory(void);
+/* Print "tf-x: no memory for 12 MB; REMEDY" or, if the number of bytes is small or 0 (unknown),
+ * "tf-x: out of memory; REMEDY", and exit. remedy: what takes less, or NULL. If several threads
+ * call it, only one prints and exits. */
+_Noreturn void tf_out_of_memory(double bytes, const char *remedy);
 
 /* The error that there is no memory for so many bytes (sys ENOMEM). Returns -1. */
 int tf_no_memory(struct tf_err *err, double bytes);

@@ -146,9 +146,9 @@ void tf_opt_words(struct tf_strs *line, const struct tf_opt *opts, const char *c
     }
 }
 
-bool tf_opt_given(struct tf_opt *opts, const char *name)
+bool tf_opt_given(const struct tf_opt *opts, const char *name)
 {
-    const struct tf_opt *o = tf_opt_find(opts, name);
+    const struct tf_opt *o = tf_opt_find((struct tf_opt *)opts, name);
     if (o == NULL)
         TF_BUG("no option --%s", name);
     return o->given != NULL;

@@ -154,7 +154,7 @@ int tf_opt_find_word(const char *const *list, const char *text, struct tf_err *w
 /* The row of that long name; NULL: the table has none. */
 struct tf_opt *tf_opt_find(struct tf_opt *opts, const char *name);
 /* Did the user give the option of that long name? */
-bool tf_opt_given(struct tf_opt *opts, const char *name);
+bool tf_opt_given(const struct tf_opt *opts, const char *name);
 /* Append the options that the user gave, but those of the names in `but`, to a command line of
  * another tool with such rows. Of a list only its last word; the words are never freed. */
 void tf_opt_words(struct tf_strs *line, const struct tf_opt *opts, const char *const *but);

@@ -380,8 +380,8 @@ static int read_first(const struct tf_batcher *b, struct tf_corpus *c, struct tf
                                                                           : 0;
 }
 
-int tf_batcher_run(struct tf_batcher *b, struct tf_corpus *c, const struct tf_opt *table,
-                   struct tf_out *out, struct tf_err *err)
+static int write_stream(struct tf_batcher *b, struct tf_corpus *c, const struct tf_opt *table,
+                        struct tf_out *out, struct tf_err *err)
 {
     const struct tf_list *l = b->list;
     struct tf_err quiet = {0};
@@ -420,6 +420,29 @@ int tf_batcher_run(struct tf_batcher *b, struct tf_corpus *c, const struct tf_op
         free(r.off[s]);
     }
     free(r.idx);
+    return rc;
+}
+
+int tf_batcher_write(struct tf_batcher *b, struct tf_corpus *c, const struct tf_opt *table,
+                     const char *output, struct tf_err *err)
+{
+    struct tf_out out = {0};
+    const bool pipe = !c->files && b->list == NULL;
+    if (pipe && b->epochs != 1 && tf_opt_given(table, "epochs"))
+        return tf_fail_status(err, TF_USAGE, "--epochs %llu: a pipe can be read only once",
+                              (unsigned long long)b->epochs);
+    if (pipe)
+        b->epochs = 1;
+    int rc = tf_out_open(&out, output, TF_OUT_BINARY, err);
+    if (rc == 0 && b->epochs == 0 && b->batches == 0 && tf_out_is_file(&out)) /* never stops it */
+        rc = tf_fail_status(err, TF_USAGE,
+                            "--epochs 0: an endless stream needs a reader; for a file give the "
+                            "number of --epochs or --batches");
+    if (rc == 0)
+        rc = write_stream(b, c, table, &out, err);
+    if (rc == 0)
+        rc = tf_out_commit(&out, err);
+    tf_out_abort(&out);
     return rc;
 }
 

@@ -31,9 +31,12 @@ struct tf_batcher {
  * "EPOCH:GROUP:RECORD:ORDINAL": the groups before it are not read, so it counts their batches. */
 int tf_batcher_from(struct tf_batcher *b, const char *cursor, struct tf_err *err) TF_MUST_CHECK;
 /* Read the corpus and write the whole stream; after a failure midway it ends with an error record.
- * table: the tool's options, for provenance. Fails when no batch begins at the cursor. */
-int tf_batcher_run(struct tf_batcher *b, struct tf_corpus *c, const struct tf_opt *table,
-                   struct tf_out *out, struct tf_err *err) TF_MUST_CHECK;
+ * output: a path for tf_out_open. table: the tool's options, for provenance and to see whether
+ * --epochs was given; without it a pipe, which can be read only once, is read for one epoch. Fails
+ * when no batch begins at the cursor, and before it writes if an endless stream would go to a file.
+ */
+int tf_batcher_write(struct tf_batcher *b, struct tf_corpus *c, const struct tf_opt *table,
+                     const char *output, struct tf_err *err) TF_MUST_CHECK;
 /* Print a line on stderr: pairs, batches and epochs, and the number of dropped pairs by reason. */
 void tf_batcher_summary(const struct tf_batcher *b, const struct tf_corpus *c);
 

@@ -2,6 +2,7 @@
 #include "metrics/evaluate.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/path.h"
 #include "metrics/spm.h"
 #include "metrics/stats_private.h"
 #include <stdlib.h>
@@ -21,6 +22,34 @@ int tf_eval_check(const struct tf_eval_opts *o, struct tf_err *err)
                 "chrF needs an order: --chrf-char-order and --chrf-word-order are both 0");
     if (o->sentence && o->resampling.test != TF_TEST_NONE)
         return tf_fail_status(err, TF_USAGE, "--sentence-level has no significance tests");
+    return 0;
+}
+
+int tf_eval_check_files(const struct tf_segment_files *in, enum tf_eval_mode mode,
+                        const char *single, const char *spm_model, struct tf_err *err)
+{
+    const bool text = mode == TF_EVAL_SCORE || mode == TF_EVAL_STATS;
+    if (in->nrefs == 0 && text)
+        return tf_fail_status(err, TF_USAGE, "no reference file%s",
+                              in->nsystems > 0 ? "; give references before -i" : "");
+    if (in->nrefs > 0 && mode == TF_EVAL_PRINT)
+        return tf_fail_status(err, TF_USAGE,
+                              "%s: --print-tokens takes no references; give hypotheses with -i",
+                              in->refs[0]);
+    if (in->nrefs > 0 && in->nsystems > 0 && mode == TF_EVAL_FROM_STATS)
+        return tf_fail_status(err, TF_USAGE,
+                              "%s: --from-stats takes its streams as operands or with -i, not both",
+                              in->refs[0]);
+    if (in->num_refs > 1 && in->nrefs > 1)
+        return tf_fail_status(err, TF_USAGE, "--num-refs %d takes one reference file, not %zu",
+                              (int)in->num_refs, in->nrefs);
+    const size_t systems = in->nsystems + (mode == TF_EVAL_FROM_STATS ? in->nrefs : 0);
+    if (single != NULL && systems > 1 && mode != TF_EVAL_PRINT)
+        return tf_fail_status(err, TF_USAGE, "--%s takes one system, not %zu", single, systems);
+    /* The hypotheses come from stdin if no file is given. */
+    if (in->nsystems == 0 && mode != TF_EVAL_FROM_STATS &&
+        tf_count_std(in->refs, in->nrefs) + tf_count_std(&spm_model, 1) > 0)
+        return tf_fail_status(err, TF_USAGE, "only one file can be stdin");
     return 0;
 }
 

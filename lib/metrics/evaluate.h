@@ -6,6 +6,15 @@
 #include "metrics/sacrebleu_report_private.h"
 #include "metrics/segments_private.h"
 
+/* What an evaluation works on: text to a report, text to a stream of counts, such streams to a
+ * report, or text to its tokens. Flags, as modes of tf-bleu. */
+enum tf_eval_mode {
+    TF_EVAL_SCORE = 1,
+    TF_EVAL_STATS = 2,
+    TF_EVAL_FROM_STATS = 4,
+    TF_EVAL_PRINT = 8
+};
+
 struct tf_eval_opts {
     struct tf_metric_opts metric;
     enum tf_metric_kind kinds[TF_METRICS]; /* in the user's order, each once */
@@ -26,6 +35,13 @@ void tf_eval_environment(struct tf_eval_opts *o);
 /* Usage errors: several metrics or a significance test with sentence scores, chrF without any
  * order. */
 int tf_eval_check(const struct tf_eval_opts *o, struct tf_err *err) TF_MUST_CHECK;
+
+/* Usage errors of the operands, which are in->refs, and of --input, the systems: how many the mode
+ * takes, and "-" more than once. single: the name of an option that takes one system, or NULL.
+ * spm_model: a file that is read besides, or NULL. */
+int tf_eval_check_files(const struct tf_segment_files *in, enum tf_eval_mode mode,
+                        const char *single, const char *spm_model,
+                        struct tf_err *err) TF_MUST_CHECK;
 
 /* Score the systems of `in` against its references and write the report. Only one segment is in
  * memory at a time, unless a test needs the counts of all. */

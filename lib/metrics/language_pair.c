@@ -1,5 +1,8 @@
 /* language_pair.c - see language_pair.h. */
 #include "metrics/language_pair.h"
+#include "base/log.h"
+#include "base/opt.h"
+#include "metrics/tokenizer_moses.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,13 +17,29 @@ int tf_language_target(char target[TF_LANGUAGE_SIZE], const char *pair, struct t
     return 0;
 }
 
-const struct tf_language *tf_language_special(const char *code)
+void tf_language_tokenizer(const char **tokenizer, const char *target, bool has_model, bool quiet)
 {
-    static const struct tf_language special[] = {{"zh", "zh", "Chinese"},
-                                                 {"ja", "ja-mecab", "Japanese"},
-                                                 {"ko", "ko-mecab", "Korean"}};
-    for (size_t i = 0; i < sizeof special / sizeof *special; i++)
-        if (strcmp(code, special[i].code) == 0)
-            return &special[i];
-    return NULL;
+    static const struct {
+        const char *code, *tokenizer, *name;
+    } special[] = {{"zh", "zh", "Chinese"},
+                   {"ja", "ja-mecab", "Japanese"},
+                   {"ko", "ko-mecab", "Korean"}};
+    for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
+        if (strcmp(target, special[i].code) != 0)
+            continue;
+        if (*tokenizer == NULL && !has_model)
+            *tokenizer = special[i].tokenizer;
+        else if (!quiet && *tokenizer != NULL && strcmp(*tokenizer, special[i].tokenizer) != 0)
+            tf_warn("Consider using the '%s' or 'spm' tokenizer for %s.", special[i].tokenizer,
+                    special[i].name);
+    }
+}
+
+int tf_language_moses(int *lang, const char *target, const char *pair, struct tf_err *err)
+{
+    struct tf_err why;
+    *lang = tf_opt_find_word(tf_moses_langs, target, &why);
+    return *lang >= 0 ? 0
+                      : tf_fail_status(err, TF_USAGE, "--language-pair %s with --as paper: %s",
+                                       pair, why.msg);
 }

@@ -4,17 +4,20 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
+
 enum { TF_LANGUAGE_SIZE = 16 };
 
 /* Copy the target of "SOURCE-TARGET", such as "de" of "en-de". A usage error for another form. */
 int tf_language_target(char target[TF_LANGUAGE_SIZE], const char *pair,
                        struct tf_err *err) TF_MUST_CHECK;
 
-/* The tokenizer that sacreBLEU takes for a language, and its name in English; NULL: the usual one.
- */
-struct tf_language {
-    const char *code, *tokenizer, *name;
-};
-const struct tf_language *tf_language_special(const char *code);
+/* If sacreBLEU takes a tokenizer of its own for the language: *tokenizer, unless it is set or there
+ * is a SentencePiece model. Warns of another one, unless quiet. */
+void tf_language_tokenizer(const char **tokenizer, const char *target, bool has_model, bool quiet);
+
+/* The language of Moses' tokenizer (enum tf_moses_lang). A usage error for another language. */
+int tf_language_moses(int *lang, const char *target, const char *pair,
+                      struct tf_err *err) TF_MUST_CHECK;
 
 #endif

@@ -55,7 +55,7 @@ static ssize_t read_inflated(void *arg, void *dst, size_t n, struct tf_err *err)
         rc = inflate(&g->z, Z_NO_FLUSH);
         g->raw->pos += (size_t)have - g->z.avail_in;
         if (rc == Z_MEM_ERROR)
-            tf_out_of_memory();
+            tf_out_of_memory(0, NULL);
         if (rc == Z_STREAM_END) {
             g->in_member = false;
             g->any = true;

@@ -6,6 +6,7 @@
 #include <sentencepiece_processor.h>
 
 #include <cctype>
+#include <cerrno>
 #include <cstdarg>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <system_error>
 
 #define _Noreturn [[noreturn]]
 extern "C" {
@@ -91,6 +93,13 @@ template <class F> int guarded(struct tf_err *err, const char *what, F f)
         return f();
     } catch (const std::bad_alloc &) {
         return tf_fail(err, "%s: out of memory", what);
+    } catch (const std::system_error &e) {
+        tf_fail(err, "%s: %s", what,
+                e.code() == std::errc::resource_unavailable_try_again
+                    ? "no memory for a thread, or too many threads"
+                    : "the SentencePiece library failed");
+        err->sys = e.code() == std::errc::resource_unavailable_try_again ? ENOMEM : 0;
+        return -1;
     } catch (const std::exception &) {
         return tf_fail(err, "%s: the SentencePiece library failed", what);
     } catch (...) {

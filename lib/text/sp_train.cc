@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 extern "C" {
+#include "base/memory.h"
 #include "base/parse.h"
 }
 
@@ -147,6 +148,8 @@ class feed : public sp::SentenceIterator
     int rc_ = 0, kept_ = 0;
 };
 
+static const char remedy[] = "--max-sentences trains on a sample, which takes less";
+
 /* Explain the most frequent failure in terms of our options. */
 static int fail_training(struct tf_err *err, const sp::util::Status &status)
 {
@@ -160,9 +163,17 @@ static int fail_training(struct tf_err *err, const sp::util::Status &status)
     return fail(err, "training", status);
 }
 
+/* Operator new calls it where there is no memory, in the library's threads, too, which catch
+ * nothing. */
+[[noreturn]] static void no_memory()
+{
+    tf_out_of_memory(0, remedy);
+}
+
 extern "C" int tf_sp_train(const struct tf_sp_train *t, struct tf_buf *out, struct tf_err *err)
 {
-    return guarded(err, "training", [&]() -> int {
+    std::new_handler usual = std::set_new_handler(no_memory);
+    int rc = guarded(err, "training", [&]() -> int {
         char real[32];
         std::unordered_map<std::string, std::string> args = {
             {"model_type", t->bpe ? "bpe" : "unigram"},
@@ -202,4 +213,8 @@ extern "C" int tf_sp_train(const struct tf_sp_train *t, struct tf_buf *out, stru
         tf_buf_add(out, model.data(), model.size());
         return 0;
     });
+    std::set_new_handler(usual);
+    if (rc != 0)
+        tf_memory_remedy(err, remedy);
+    return rc;
 }

@@ -209,6 +209,16 @@ static int begin_stream(struct tf_writer *w, const struct tf_tokenize *t,
     return rc;
 }
 
+int tf_tokenize_check_lang(const char *lang, struct tf_err *err)
+{
+    char label[TF_LANG_MAX + 1];
+    return lang == NULL || tf_lang_set(label, lang)
+               ? 0
+               : tf_fail_status(err, TF_USAGE,
+                                "--lang '%s': a label has 1 to %d letters, digits, - and _", lang,
+                                TF_LANG_MAX);
+}
+
 int tf_tokenize_encode(struct tf_tokenize *t, struct tf_in *in, const struct tf_opt *table,
                        struct tf_out *out, struct tf_err *err)
 {

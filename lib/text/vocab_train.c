@@ -2,12 +2,31 @@
 #include "text/vocab_train.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/parse.h"
 #include "base/rng.h"
 #include "base/utf8.h"
 #include "text/sp_check.h"
 #include "text/text_file.h"
 #include <stdlib.h>
 #include <string.h>
+
+int tf_training_fields(bool fields[TF_TRAINING_FIELDS], size_t *last, const char *list,
+                       bool several, struct tf_err *err)
+{
+    size_t n = 0;
+    if (tf_parse_list(fields, TF_TRAINING_FIELDS, list, err) != 0) {
+        err->status = TF_USAGE;
+        return tf_context(err, "--field");
+    }
+    for (size_t i = 0; i < TF_TRAINING_FIELDS; i++)
+        if (fields[i]) {
+            *last = i + 1;
+            n++;
+        }
+    return several || n == 1
+               ? 0
+               : tf_fail_status(err, TF_USAGE, "--field %s: several are only for --train", list);
+}
 
 /* The next of l->fields in the rest of the line. */
 static bool next_field(struct tf_training_text *l, const char **text, size_t *n)

@@ -30,6 +30,10 @@ struct tf_training_text {
     char **kept;
     size_t *kept_n, n_kept, next;
 };
+/* The fields of a list such as "1,3-5" (--field); *last is the number of the last one. With several
+ * only if `several`. Errors are of usage. fields is zeroed. */
+int tf_training_fields(bool fields[TF_TRAINING_FIELDS], size_t *last, const char *list,
+                       bool several, struct tf_err *err) TF_MUST_CHECK;
 /* Train on `text` with the settings of t (whose source is set here) and write the model. Reports on
  * stderr which lines were skipped, and if there are fewer pieces than requested. It is an error if
  * the model can't be loaded again, and a usage error if a symbol is empty or over TF_MAX_PIECE

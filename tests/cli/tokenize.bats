@@ -489,3 +489,15 @@ add_user_defined() {
     expect_contains "$stderr" "trainer_interface.cc"
     cmp m n
 }
+
+@test "training without enough memory says so, and what takes less" {
+    [ -z "${TF_SAN:-}" ] || skip "the sanitizer needs the address space"
+    [ -z "${TF_EMULATOR:-}" ] || skip "the emulator needs the address space"
+    awk 'BEGIN { srand(1); for (i = 0; i < 20000; i++) {
+        for (j = 0; j < 12; j++) printf "%x ", rand() * 65536 * 4096; print "" } }' >text
+    for most in 60000 200000 300000; do
+        sh_t 1 'ulimit -v $1; tf-tokenize --train -o model text' "$most"
+        [[ $stderr =~ "memory"[^\;]*"; --max-sentences trains on a sample" ]]
+        [ ! -e model ]
+    done
+}

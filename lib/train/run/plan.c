@@ -1,7 +1,9 @@
 /* plan.c - parameters, memory and work of a run on paper. */
 #include "train/run/plan.h"
-#include "base/parse.h"
+#include "base/buf.h"
 #include "base/log.h"
+#include "base/output.h"
+#include "base/parse.h"
 #include "model/params.h"
 #include "model/work.h"
 #include "ops/registry.h"
@@ -117,7 +119,8 @@ static void add_rate(struct tf_buf *out, const struct tf_settings *o)
                 peak, (unsigned long long)at, peak / usual, usual, (unsigned long long)usual_at);
 }
 
-int tf_plan_tflops(double *tflops, const char *text, struct tf_err *err)
+/* From a number or the name of a card in the paper's estimate. */
+static int parse_tflops(double *tflops, const char *text, struct tf_err *err)
 {
     /* Paper, footnote 5. */
     static const struct {
@@ -147,19 +150,19 @@ static void add_table3(struct tf_buf *out, const struct tf_config *config)
     tf_params_release(&p);
 }
 
-static void add_estimate(struct tf_buf *out, const struct tf_plan *plan)
+static void add_estimate(struct tf_buf *out, const struct tf_plan *plan, double tflops)
 {
+    const double devices = (double)plan->devices;
     tf_buf_printf(out, "  %-26s %13.3e  (%g hours, %g devices, %g TFLOPS)\n",
                   "FLOP, the paper's estimate",
-                  plan->hours * 3600 * plan->devices * plan->tflops * 1e12, plan->hours,
-                  plan->devices, plan->tflops);
+                  plan->hours * 3600 * devices * tflops * 1e12, plan->hours, devices, tflops);
 }
 
-int tf_run_cost(struct tf_buf *out, const struct tf_settings *o, const struct tf_plan *plan,
-                struct tf_err *err)
+static int add_cost(struct tf_buf *out, const struct tf_settings *o, const struct tf_plan *plan,
+                    double tflops, struct tf_err *err)
 {
     const struct tf_config *c = &o->config;
-    double tokens = plan->tokens, length = plan->length;
+    double tokens = (double)plan->tokens, length = (double)plan->length;
     struct tf_params p;
     uint64_t count[KINDS] = {0};
     if (c->vocab_size < 1)
@@ -207,9 +210,28 @@ int tf_run_cost(struct tf_buf *out, const struct tf_settings *o, const struct tf
     tf_buf_printf(out, "  %-26s %13lld\n", "updates", (long long)o->steps);
     tf_buf_printf(out, "  %-26s %13.3e\n", "FLOP in all", step * (double)o->steps);
     if (plan->hours > 0)
-        add_estimate(out, plan);
+        add_estimate(out, plan, tflops);
     add_table1(out, c, length);
     add_rate(out, o);
     tf_params_release(&p);
     return 0;
+}
+
+int tf_run_plan(const struct tf_settings *o, const struct tf_start_model *from,
+                const struct tf_plan *plan, struct tf_err *err)
+{
+    struct tf_buf text = {0};
+    struct tf_out out = {0};
+    double tflops;
+    if (parse_tflops(&tflops, plan->tflops, err) != 0 ||
+        (from != NULL && tf_start_model_compare(from, &o->config, o->force, err) != 0))
+        return -1;
+    int rc = add_cost(&text, o, plan, tflops, err);
+    if (rc == 0)
+        rc = tf_out_open(&out, "-", 0, err);
+    if (rc == 0)
+        rc = tf_out_write(&out, text.p, text.len, err);
+    rc = tf_out_finish(&out, rc, err);
+    tf_buf_release(&text);
+    return rc;
 }

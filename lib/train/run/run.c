@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "base/sandbox.h"
 #include "ops/registry.h"
-#include "train/ranks/worker.h"
 #include "train/run/boundary_private.h"
 #include "train/run/checkpoints_private.h"
 #include "train/run/metrics_private.h"
@@ -98,12 +97,4 @@ int tf_run(const struct tf_settings *o, const struct tf_run_env *env, struct tf_
     if (rc < 0 || rc == TF_RUN_COLLAPSED)
         return -1;
     return tf_run_stopping(env) && (tf_stop_signal == SIGUSR2 || env->team != NULL) ? TF_AGAIN : 0;
-}
-
-int tf_run_worker(struct tf_team *t, int threads, struct tf_err *err)
-{
-    tf_signals_catch_early(SIG_DFL); /* USR1 */
-    tf_signals_catch();
-    t->arrived = tf_signals_any;
-    return tf_worker(t, threads, err);
 }

@@ -20,7 +20,4 @@ void tf_run_start_shell(struct tf_shell *shell, const struct tf_settings *o);
 int tf_run(const struct tf_settings *o, const struct tf_run_env *env,
            struct tf_err *err) TF_MUST_CHECK;
 
-/* A rank other than 0: obey to the end of the run (ranks/worker.h). */
-int tf_run_worker(struct tf_team *t, int threads, struct tf_err *err) TF_MUST_CHECK;
-
 #endif

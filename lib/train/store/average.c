@@ -138,26 +138,26 @@ static void fail_too_few(const struct tf_checkpoint_list *l, const char *dir, ui
     tf_buf_release(&b);
 }
 
-/* at_most, or if that is 0 the usual number of a run; no more than the checkpoints that there
+/* *number, or if that is 0 the usual number of a run; no more than the checkpoints that there
  * are. */
-static int default_number(uint64_t *number, const struct tf_checkpoint_list *l, const char *dir,
-                          uint64_t at_most, struct tf_err *err)
+static int available_number(uint64_t *number, const struct tf_checkpoint_list *l, const char *dir,
+                            struct tf_err *err)
 {
-    *number = at_most;
-    if (at_most == 0 && usual_number(number, l->v[l->n - 1].path, err) != 0)
+    const bool usual = *number == 0;
+    if (usual && usual_number(number, l->v[l->n - 1].path, err) != 0)
         return -1;
     if (l->n < *number) {
         tf_note("%s: only %zu of %s%llu checkpoints; averaging %s", dir, l->n,
-                at_most == 0 ? "the usual " : "", (unsigned long long)*number,
+                usual ? "the usual " : "", (unsigned long long)*number,
                 l->n == 1 ? "this one" : "these");
         *number = l->n;
     }
     return 0;
 }
 
-/* The last ones of a directory, oldest first. *last becomes their number if it is 0. */
-static int pick(struct tf_checkpoint_list *l, const char *dir, uint64_t *last, uint64_t at_most,
-                bool ema, struct tf_err *err)
+/* The last *last of a directory, oldest first; *last becomes their number. See tf_average_run. */
+static int pick(struct tf_checkpoint_list *l, const char *dir, uint64_t *last, bool exact, bool ema,
+                struct tf_err *err)
 {
     if (tf_rundir_list(l, dir, err) != 0)
         return -1;
@@ -178,12 +178,12 @@ static int pick(struct tf_checkpoint_list *l, const char *dir, uint64_t *last, u
     }
     while (l->n > n)
         free(l->v[--l->n].path);
-    if (*last == 0 && l->n > 0 && default_number(last, l, dir, at_most, err) != 0) {
+    if (!exact && l->n > 0 && available_number(last, l, dir, err) != 0) {
         tf_checkpoint_list_release(l);
         return -1;
     }
     if (l->n == 0 || l->n < *last) {
-        fail_too_few(l, dir, *last, ema, err);
+        fail_too_few(l, dir, exact ? *last : 0, ema, err);
         tf_checkpoint_list_release(l);
         return -1;
     }
@@ -352,11 +352,11 @@ int tf_average(const char *output, const char *const *paths, size_t n, bool ema,
 }
 
 /* Pick the checkpoints and open them. */
-static int open_run(struct tf_in **in, const char *dir, uint64_t *last, uint64_t at_most, bool ema,
+static int open_run(struct tf_in **in, const char *dir, uint64_t *last, bool exact, bool ema,
                     struct tf_err *err)
 {
     struct tf_checkpoint_list l;
-    if (pick(&l, dir, last, at_most, ema, err) != 0)
+    if (pick(&l, dir, last, exact, ema, err) != 0)
         return -1;
     const char **paths = tf_xcalloc(l.n, sizeof *paths);
     for (size_t i = 0; i < l.n; i++)
@@ -367,20 +367,20 @@ static int open_run(struct tf_in **in, const char *dir, uint64_t *last, uint64_t
     return rc;
 }
 
-int tf_average_run(const char *output, const char *dir, uint64_t last, uint64_t at_most, bool ema,
+int tf_average_run(const char *output, const char *dir, uint64_t n, bool exact, bool ema,
                    const char *prog, const struct tf_opt *opts, struct tf_err *err)
 {
     struct tf_in *in;
-    uint64_t n;
+    uint64_t found;
     int own = output != NULL && strcmp(output, "-") != 0 ? tf_rundir_owns(dir, output, err) : 0;
     if (own != 0)
         return own < 0 ? -1 : tf_fail_status(err, TF_USAGE, "%s: a file of the run itself", output);
     /* A run in progress may delete its oldest checkpoint between our listing and our open: list
      * again. Open files stay readable. */
-    for (int turn = 1; n = last, open_run(&in, dir, &n, at_most, ema, err) != 0; turn++) {
+    for (int turn = 1; found = n, open_run(&in, dir, &found, exact, ema, err) != 0; turn++) {
         if (turn == 3 || err->sys != ENOENT)
             return -1;
         *err = (struct tf_err){0};
     }
-    return average(output, in, (size_t)n, ema, prog, opts, err);
+    return average(output, in, (size_t)found, ema, prog, opts, err);
 }

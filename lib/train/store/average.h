@@ -13,11 +13,11 @@
  * options and the fingerprints of all inputs. */
 int tf_average(const char *output, const char *const *paths, size_t n, bool ema, const char *prog,
                const struct tf_opt *opts, struct tf_err *err) TF_MUST_CHECK;
-/* The same with the last `last` regular checkpoints of a run's directory, by the steps in their
- * headers, oldest first; last 0: at_most, or if that is 0 as many as the run's preset averages,
- * or with a note all that there are. Fewer than `last` are an error, and so is an output with the
- * name of one of the run's own files. */
-int tf_average_run(const char *output, const char *dir, uint64_t last, uint64_t at_most, bool ema,
+/* The same with the last n regular checkpoints of a run's directory, by the steps in their headers,
+ * oldest first; n 0: as many as the run's preset averages. If there are fewer, `exact` makes that
+ * an error, and otherwise they are averaged, with a note. An output with the name of one of the
+ * run's own files is an error. */
+int tf_average_run(const char *output, const char *dir, uint64_t n, bool exact, bool ema,
                    const char *prog, const struct tf_opt *opts, struct tf_err *err) TF_MUST_CHECK;
 
 /* Append the tf-avgckpt command that makes a model of the last n regular checkpoints in the
