@@ -97,7 +97,7 @@ static int match(struct tf_conversion *m, const char *name, struct tf_err *err)
     return err->status == 0 ? 0 : -1;
 }
 
-/* What is not in 8 bits in an i8 model is as it was, so that decoding in int8 has the same numbers. */
+/* What is not in 8 bits in an i8 model is as it was: decoding in int8 has the same numbers. */
 static enum tf_dtype dtype_of(const struct tf_tensor *t, const struct tf_param *p,
                               const struct tf_convert_opts *o, enum tf_format to)
 {
@@ -108,7 +108,9 @@ static enum tf_dtype dtype_of(const struct tf_tensor *t, const struct tf_param *
         return requested[o->dtype];
     if (to == TF_FORMAT_MARIAN)
         return TF_F32;
-    return t->dtype == TF_F64 || (t->dtype == TF_I8 && to != TF_FORMAT_TFM) || (t->dtype == TF_BF16 && to == TF_FORMAT_NPZ) ? TF_F32 : t->dtype;
+    const bool widen = t->dtype == TF_F64 || (t->dtype == TF_I8 && to != TF_FORMAT_TFM) ||
+                       (t->dtype == TF_BF16 && to == TF_FORMAT_NPZ);
+    return widen ? TF_F32 : t->dtype;
 }
 
 /* The values of parameter i. */
