@@ -12,7 +12,8 @@ static struct tf_opt opts[] = {
                .help = "output format; auto: safetensors if the input is a tf-tools model, else a "
                        "tf-tools model"),
     OPT_CHOICE(0, "dtype", &o.dtype, tf_convert_dtypes, .arg = "WORD", .def = "same",
-               .flags = TF_OPT_SEMANTIC, .help = "data type of the parameters to write"),
+               .flags = TF_OPT_SEMANTIC,
+               .help = "data type of the parameters to write; i8: of matrices, for decoding"),
     OPT_STR(0, "config", &o.config, .arg = "FILE", .flags = TF_OPT_FILE,
             .help = "read the configuration as JSON from FILE instead of the input"),
     OPT_STR(0, "vocab", &o.vocab, .arg = "FILE", .flags = TF_OPT_FILE,

@@ -2,6 +2,7 @@
 #include "infer/ensemble_private.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "model/int8.h"
 #include "model/load.h"
 #include "ops/registry.h"
 
@@ -67,53 +68,53 @@ static void keep_fingerprint(struct tf_ensemble *m, size_t i, const struct tf_mo
     memcpy(m->fingerprint, file->header.model, 32);
 }
 
-/* Weights in memory of the host are loaded where they are used. */
-static int load_in_place(struct tf_weights *w, const struct tf_ensemble *m,
-                         const struct tf_model_file *file, const struct tf_config *c,
-                         struct tf_err *err)
+/* What was requested. */
+struct choice {
+    const char *precision; /* or NULL */
+    int threads;
+    bool pack; /* for decoding */
+    struct tf_force force;
+};
+
+/* An int8 model decodes in int8 where nothing else is requested and the device can. */
+static int choose_precision(struct tf_ensemble *m, const struct tf_model_file *file,
+                            struct tf_err *err)
 {
-    struct tf_params p;
-    tf_params_init(&p, c);
-    int rc = tf_model_check_size(file, &p, err);
-    tf_params_release(&p);
-    if (rc < 0 || tf_weights_init(w, m->be, m->ctx, c, NULL, err) < 0)
-        return -1;
-    rc = tf_model_load_at((float *)w->flat, file, &w->params, "p/", err);
-    if (rc < 0)
-        tf_weights_release(w);
-    return rc;
+    if (strcmp(m->be->name, "cpu") != 0 || !tf_model_is_int8(file))
+        return 0;
+    m->be = tf_backend_find(m->be->name, "int8", TF_USE_DECODING, NULL, err);
+    return m->be != NULL ? 0 : -1;
 }
 
-/* Read file i and upload its weights. */
-static int load(struct tf_ensemble *m, size_t i, const char *path, bool pack, struct tf_force force,
+/* Read file i and load its weights. */
+static int load(struct tf_ensemble *m, size_t i, const char *path, const struct choice *choice,
                 struct tf_err *err)
 {
     struct tf_model_file file = {0};
+    struct tf_ctx_opts open = {.threads = choice->threads};
     struct tf_config c;
-    float *weights = NULL;
-    const bool in_place = m->be->host && m->be->elem_size[TF_ELEM_PARAM] == sizeof *weights;
     if (tf_model_read(&file, path, TF_MODEL_WEIGHTS, 0, err) < 0)
         return -1;
-    int rc = tf_model_load(&file, &c, in_place ? NULL : &weights, "p/", err);
-    if (rc == 0 && in_place)
-        rc = load_in_place(&m->model[i], m, &file, &c, err);
-    if (rc < 0)
-        tf_context(err, "%s", path);
-    else if (i == 0)
+    int rc = 0;
+    if (i == 0 && choice->precision == NULL && choice->pack)
+        rc = choose_precision(m, &file, err);
+    if (rc == 0 && i == 0 && (m->ctx = m->be->open(&open, err)) == NULL)
+        rc = -1;
+    if (rc == 0 && tf_model_load(&file, &c, NULL, "p/", err) != 0)
+        rc = tf_context(err, "%s", path);
+    if (rc == 0 && i == 0)
         keep_first(m, &file, &c, path);
-    else
-        rc = check_same_ids(m, &c, &file.header, path, force, err);
+    else if (rc == 0)
+        rc = check_same_ids(m, &c, &file.header, path, choice->force, err);
     if (rc == 0)
         keep_fingerprint(m, i, &file);
-    tf_model_release(&file); /* before memory for the second copy of the weights is needed */
-    if (rc == 0 && !in_place)
-        rc = tf_weights_init(&m->model[i], m->be, m->ctx, &c, weights, err);
-    if (rc == 0)
-        m->n++;
-    else if (in_place)
-        tf_weights_release(&m->model[i]);
-    free(weights);
-    return rc == 0 && pack ? tf_weights_pack(&m->model[i], err) : rc;
+    if (rc == 0 && tf_weights_load(&m->model[i], m->be, m->ctx, &c, &file, choice->pack, err) != 0)
+        rc = tf_context(err, "%s", path);
+    tf_model_release(&file);
+    if (rc != 0)
+        return rc;
+    m->n++;
+    return 0;
 }
 
 int tf_ensemble_open(struct tf_ensemble *m, const struct tf_strs *paths, const char *device,
@@ -122,14 +123,14 @@ int tf_ensemble_open(struct tf_ensemble *m, const struct tf_strs *paths, const c
 {
     *m = (struct tf_ensemble){.inputs = tf_value_map()};
     m->be = tf_backend_find(device, precision, use, &m->no_gpu, err);
-    struct tf_ctx_opts open = {.threads = threads};
-    if (m->be == NULL || (m->ctx = m->be->open(&open, err)) == NULL)
+    if (m->be == NULL)
         return -1;
+    const struct choice choice = {precision, threads, use == TF_USE_DECODING, force};
     m->model = tf_xcalloc(paths->n, sizeof *m->model);
     struct tf_sha256 sha;
     tf_sha256_init(&sha);
     for (size_t i = 0; i < paths->n; i++) {
-        if (load(m, i, paths->v[i], use == TF_USE_DECODING, force, err) < 0) {
+        if (load(m, i, paths->v[i], &choice, err) < 0) {
             tf_ensemble_close(m);
             return -1;
         }

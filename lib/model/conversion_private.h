@@ -27,7 +27,9 @@ struct tf_conversion {
     size_t vocab_n, vocab_target_n;
     struct tf_buf vocab_buf, vocab_target_buf;
     const struct tf_tensor **v; /* input tensor of each parameter, in the order of params */
-    struct tf_tensor *out;      /* output tensors, names without "p/" */
+    const struct tf_tensor **v_amax; /* of those in 8 bits (int8.h); else NULL */
+    struct tf_tensor *out, *out_amax; /* output tensors, names without "p/"; the latter's dims are 0
+                                       * where out is not in 8 bits */
     enum tf_format from;
 };
 

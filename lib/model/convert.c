@@ -7,17 +7,18 @@
 #include "exchange/safetensors.h"
 #include "model/conversion_private.h"
 #include "model/export_private.h"
+#include "model/int8.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BF16 = 3 /* of tf_convert_dtypes */ };
+enum { BF16 = 3, I8 = 4 /* of tf_convert_dtypes */ };
 
 const char *const tf_format_names[] = {"auto",   "tfm", "safetensors", "npz",
                                        "marian", "hf",  "ctranslate2", NULL};
 const char *const tf_stored_position_words[] = {"auto", "t2t", "halves", NULL};
-const char *const tf_convert_dtypes[] = {"same", "f32", "f16", "bf16", NULL};
+const char *const tf_convert_dtypes[] = {"same", "f32", "f16", "bf16", "i8", NULL};
 
 static void write_config(struct tf_buf *b, struct tf_conversion *m)
 {
@@ -58,6 +59,7 @@ static int match(struct tf_conversion *m, const char *name, struct tf_err *err)
         return tf_fail(err, "%s: config: vocab_size is 0", name);
     tf_params_init(&m->params, &m->config);
     m->v = tf_xcalloc(m->params.n + 1, sizeof *m->v);
+    m->v_amax = tf_xcalloc(m->params.n + 1, sizeof *m->v_amax);
     const struct tf_tensor **sorted = tf_xcalloc(n + 1, sizeof *sorted);
     for (size_t i = 0; i < n; i++)
         sorted[i] = &have[i];
@@ -70,18 +72,22 @@ static int match(struct tf_conversion *m, const char *name, struct tf_err *err)
                                **found = bsearch(&key, sorted, n, sizeof *sorted, by_name);
         if (found == NULL)
             tf_fail(err, "%s: tensor '%s' is missing", name, full);
-        else if ((*found)->dtype != TF_F32 && (*found)->dtype != TF_F16 &&
+        else if (tf_check_shape(*found, p, err) < 0)
+            tf_context(err, "%s", name);
+        else if (own && (*found)->dtype == TF_I8) {
+            if (tf_int8_find(&m->v_amax[i], &m->own, *found, p, err) != 0)
+                tf_context(err, "%s", name);
+            m->v[i] = *found, used += 2;
+        } else if ((*found)->dtype != TF_F32 && (*found)->dtype != TF_F16 &&
                  (*found)->dtype != TF_BF16 && (*found)->dtype != TF_F64)
             tf_fail(err, "%s: tensor '%s': dtype %s, want f32, f16, bf16 or f64", name, full,
                     tf_dtype_name((*found)->dtype));
-        else if (tf_check_shape(*found, p, err) < 0)
-            tf_context(err, "%s", name);
         else
             m->v[i] = *found, used++;
     }
     for (size_t i = 0; i < n && err->status == 0 && used < n; i++) {
         size_t k = 0;
-        while (k < m->params.n && m->v[k] != sorted[i])
+        while (k < m->params.n && m->v[k] != sorted[i] && m->v_amax[k] != sorted[i])
             k++;
         if (k == m->params.n)
             tf_fail(err, "%s: tensor '%s' is not a parameter of this configuration", name,
@@ -91,15 +97,40 @@ static int match(struct tf_conversion *m, const char *name, struct tf_err *err)
     return err->status == 0 ? 0 : -1;
 }
 
-static enum tf_dtype dtype_of(const struct tf_tensor *t, const struct tf_convert_opts *o,
-                              enum tf_format to)
+/* What is not in 8 bits in an i8 model is as it was: decoding in int8 has the same numbers. */
+static enum tf_dtype dtype_of(const struct tf_tensor *t, const struct tf_param *p,
+                              const struct tf_convert_opts *o, enum tf_format to)
 {
     static const enum tf_dtype requested[] = {TF_F32, TF_F32, TF_F16, TF_BF16};
-    if (o->dtype > 0)
+    if (o->dtype == I8 && tf_param_is_packed(p))
+        return TF_I8;
+    if (o->dtype > 0 && o->dtype != I8)
         return requested[o->dtype];
     if (to == TF_FORMAT_MARIAN)
         return TF_F32;
-    return t->dtype == TF_F64 || (t->dtype == TF_BF16 && to == TF_FORMAT_NPZ) ? TF_F32 : t->dtype;
+    const bool widen = t->dtype == TF_F64 || (t->dtype == TF_I8 && to != TF_FORMAT_TFM) ||
+                       (t->dtype == TF_BF16 && to == TF_FORMAT_NPZ);
+    return widen ? TF_F32 : t->dtype;
+}
+
+/* The values of parameter i. */
+static int read_floats(float *dst, const struct tf_conversion *m, size_t i, struct tf_err *err)
+{
+    if (m->v_amax[i] == NULL)
+        return tf_tensor_floats(dst, m->v[i], err);
+    tf_int8_floats(dst, m->v[i]->data, m->v_amax[i]->data, &m->params.v[i]);
+    return 0;
+}
+
+/* Parameter i in 8 bits: its amax, and its q from w. */
+static void make_int8(struct tf_conversion *m, size_t i, const float *w)
+{
+    const struct tf_param *p = &m->params.v[i];
+    const size_t n = (size_t)p->dims[p->outputs];
+    float *amax = tf_arena_alloc(&m->arena, n * sizeof *amax);
+    m->out_amax[i] = (struct tf_tensor){
+        .dtype = TF_F32, .rank = 1, .dims = {n}, .data = amax, .bytes = n * sizeof *amax};
+    tf_int8_quantise((int8_t *)m->out[i].data, amax, w, p);
 }
 
 /* Make the output tensors. Data that need no conversion are used in place. */
@@ -109,15 +140,19 @@ static int make_tensors(struct tf_conversion *m, const struct tf_convert_opts *o
     float *wide = NULL;
     int rc = 0;
     m->out = tf_arena_zalloc(&m->arena, (m->params.n + 1) * sizeof *m->out);
+    m->out_amax = tf_arena_zalloc(&m->arena, (m->params.n + 1) * sizeof *m->out_amax);
     for (size_t i = 0; i < m->params.n && rc == 0; i++) {
         const struct tf_param *p = &m->params.v[i];
         const struct tf_tensor *t = m->v[i];
         struct tf_tensor *w = &m->out[i];
-        enum tf_dtype dtype = dtype_of(t, o, to);
+        enum tf_dtype dtype = dtype_of(t, p, o, to);
         *w = *t;
         w->name = p->name;
-        if (dtype == t->dtype && tf_tensor_finite(dtype, t->data, t->bytes))
+        if (dtype == t->dtype && tf_tensor_finite(dtype, t->data, t->bytes)) {
+            if (dtype == TF_I8)
+                m->out_amax[i] = *m->v_amax[i];
             continue;
+        }
         void *data = tf_try_alloc(p->n * tf_dtype_size(dtype) + 1, err);
         if (data == NULL) {
             rc = -1;
@@ -127,10 +162,14 @@ static int make_tensors(struct tf_conversion *m, const struct tf_convert_opts *o
         w->data = data;
         w->bytes = p->n * tf_dtype_size(dtype);
         wide = tf_xarray(wide, p->n + 1, sizeof *wide);
-        if (tf_tensor_floats(wide, t, err) < 0 || tf_floats_as(data, dtype, wide, p->n, err) < 0)
+        if (read_floats(wide, m, i, err) != 0)
             rc = tf_context(err, "%s", p->name);
-        else if (!tf_tensor_finite(dtype, data, w->bytes))
+        else if (!tf_tensor_finite(TF_F32, wide, p->n * sizeof *wide))
             rc = tf_fail(err, "%s: contains values that are not finite", p->name);
+        else if (dtype == TF_I8)
+            make_int8(m, i, wide);
+        else if (tf_floats_as(data, dtype, wide, p->n, err) != 0)
+            rc = tf_context(err, "%s", p->name);
     }
     free(wide);
     return rc;
@@ -138,13 +177,22 @@ static int make_tensors(struct tf_conversion *m, const struct tf_convert_opts *o
 
 /* ---- writing ---- */
 
+/* A tensor of parameter i with its name in our files. */
+static void add_own(struct tf_conversion *m, struct tf_tensor *to, const struct tf_tensor *from,
+                    size_t i, const char *end)
+{
+    char name[80];
+    const int n = snprintf(name, sizeof name, "p/%s%s", m->params.v[i].name, end);
+    *to = *from;
+    to->name = tf_arena_strndup(&m->arena, name, (size_t)n);
+}
+
 static int write_own(struct tf_conversion *m, struct tf_out *out, const char *prog,
                      const struct tf_opt *opts, struct tf_err *err)
 {
     struct tf_header *h = &m->header;
     struct tf_value inputs = tf_value_map();
     uint8_t hash[32];
-    char name[80];
     if (m->from != TF_FORMAT_TFM)
         tf_sha256_of(hash, m->bytes, m->n);
     else if (h->has_model)
@@ -161,15 +209,18 @@ static int write_own(struct tf_conversion *m, struct tf_out *out, const char *pr
     if (m->config.bos >= 0)
         h->special.bos = m->config.bos;
     tf_header_made(h, &m->arena, prog, opts, &inputs);
+    size_t n = 0;
+    struct tf_tensor *all = tf_arena_alloc(&m->arena, (2 * m->params.n + 1) * sizeof *all);
     for (size_t i = 0; i < m->params.n; i++) {
-        int n = snprintf(name, sizeof name, "p/%s", m->out[i].name);
-        m->out[i].name = tf_arena_strndup(&m->arena, name, (size_t)n);
+        add_own(m, &all[n++], &m->out[i], i, "");
+        if (m->out_amax[i].rank > 0)
+            add_own(m, &all[n++], &m->out_amax[i], i, ".amax");
     }
     const struct tf_state target = {
         "vocab_target",
         {.kind = TF_BYTES, .text = (const char *)m->vocab_target, .n = m->vocab_target_n}};
-    return tf_model_put(out, h, m->vocab, m->vocab_n, &target, m->vocab_target != NULL, m->out,
-                        m->params.n, err);
+    return tf_model_put(out, h, m->vocab, m->vocab_n, &target, m->vocab_target != NULL, all, n,
+                        err);
 }
 
 static int write_other(struct tf_conversion *m, struct tf_out *out, enum tf_format to,
@@ -197,6 +248,7 @@ static void release(struct tf_conversion *m)
             free((void *)m->out[i].data);
     tf_params_release(&m->params);
     free(m->v);
+    free(m->v_amax);
     tf_bundle_release(&m->bundle);
     tf_torch_release(&m->torch);
     tf_model_release(&m->own);
@@ -233,6 +285,8 @@ static int check_output(const struct tf_convert_opts *o, const char *output, enu
     if (to == TF_FORMAT_MARIAN && o->dtype > 1)
         return tf_fail_status(err, TF_USAGE, "--dtype %s: Marian's models are f32",
                               tf_convert_dtypes[o->dtype]);
+    if (to != TF_FORMAT_TFM && o->dtype == I8)
+        return tf_fail_status(err, TF_USAGE, "--dtype i8: only with --to tfm");
     if (tf_format_is_dir(to) && (output == NULL || strcmp(output, "-") == 0))
         return tf_fail_status(err, TF_USAGE, "--to %s: a directory: -o names it",
                               tf_format_names[to]);

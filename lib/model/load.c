@@ -2,6 +2,7 @@
 #include "model/load.h"
 #include "base/buf.h"
 #include "base/memory.h"
+#include "model/int8.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,8 +30,8 @@ int tf_check_shape(const struct tf_tensor *t, const struct tf_param *p, struct t
     return -1;
 }
 
-static int load_one(float *dst, const struct tf_model_file *m, const struct tf_param *p,
-                    const char *prefix, struct tf_err *err)
+int tf_model_load_param(float *dst, const struct tf_model_file *m, const struct tf_param *p,
+                        const char *prefix, struct tf_err *err)
 {
     char name[64];
     snprintf(name, sizeof name, "%s%s", prefix, p->name);
@@ -39,10 +40,17 @@ static int load_one(float *dst, const struct tf_model_file *m, const struct tf_p
         return tf_fail(err, "tensor '%s' is missing", name);
     if (tf_check_shape(t, p, err) < 0)
         return -1;
+    if (t->dtype == TF_I8) {
+        const struct tf_tensor *amax;
+        if (tf_int8_find(&amax, m, t, p, err) != 0)
+            return -1;
+        tf_int8_floats(dst, t->data, amax->data, p);
+        return 0;
+    }
     if (t->dtype != TF_F32 && t->dtype != TF_F16 && t->dtype != TF_BF16)
         return tf_fail(err, "tensor '%s': dtype %s, want f32, f16 or bf16", t->name,
                        tf_dtype_name(t->dtype));
-    return tf_tensor_floats(dst + p->offset, t, err);
+    return tf_tensor_floats(dst, t, err);
 }
 
 int tf_model_check_size(const struct tf_model_file *m, const struct tf_params *p,
@@ -61,7 +69,7 @@ int tf_model_load_at(float *flat, const struct tf_model_file *m, const struct tf
                      const char *prefix, struct tf_err *err)
 {
     for (size_t i = 0; i < p->n; i++)
-        if (load_one(flat, m, &p->v[i], prefix, err) < 0)
+        if (tf_model_load_param(flat + p->v[i].offset, m, &p->v[i], prefix, err) != 0)
             return -1;
     return 0;
 }

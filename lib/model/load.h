@@ -10,11 +10,14 @@ int tf_check_shape(const struct tf_tensor *t, const struct tf_param *p,
                    struct tf_err *err) TF_MUST_CHECK;
 /* From a file read by tf_model_read: its configuration, and its tensors with this prefix ("p/" for
  * parameters, "e/" for their moving averages) as one flat block in the order of the table. Every
- * parameter must be present with its shape, in f32, f16 or bf16. The caller frees *flat. flat NULL:
- * the configuration only. */
+ * parameter must be present with its shape, in f32, f16 or bf16, or in 8 bits (int8.h). The caller
+ * frees *flat. flat NULL: the configuration only. */
 int tf_model_load(const struct tf_model_file *m, struct tf_config *c, float **flat,
                   const char *prefix, struct tf_err *err) TF_MUST_CHECK;
-/* The same into a block [p->size] of zeros, for the table of that configuration. */
+/* One parameter, to dst [p->n]. */
+int tf_model_load_param(float *dst, const struct tf_model_file *m, const struct tf_param *p,
+                        const char *prefix, struct tf_err *err) TF_MUST_CHECK;
+/* All of them into a block [p->size] of zeros, for the table of that configuration. */
 int tf_model_load_at(float *flat, const struct tf_model_file *m, const struct tf_params *p,
                      const char *prefix, struct tf_err *err) TF_MUST_CHECK;
 /* Fail if the tensors of a file cannot be the parameters of a table, before there is memory for

@@ -11,6 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Put q at the end of the flat block. */
+static void place(struct tf_params *p, struct tf_param *q)
+{
+    q->offset = p->size;
+    p->size += (q->n + 15) / 16 * 16;
+}
+
 /* Append a row. rank 1: cols 0. */
 static int add(struct tf_params *p, int64_t rows, int64_t cols, enum tf_init init, double scale,
                const char *fmt, ...) TF_PRINTF(6, 7);
@@ -29,12 +36,12 @@ static int add(struct tf_params *p, int64_t rows, int64_t cols, enum tf_init ini
     q->dims[0] = rows;
     q->dims[1] = cols ? cols : 1;
     q->n = (size_t)rows * (size_t)q->dims[1];
-    q->offset = p->size;
+    q->outputs = cols ? 1 : -1;
     q->init = init;
     q->scale = q->scale2 = scale;
     q->period = q->split = q->dims[1];
-    p->size += (q->n + 15) / 16 * 16;
     p->count += q->n;
+    place(p, q);
     return (int)p->n++;
 }
 
@@ -173,6 +180,19 @@ void tf_params_init(struct tf_params *p, const struct tf_config *c)
         add_norm(p, c, &p->dec_norm_g, &p->dec_norm_b, "dec");
     if (c->output_bias)
         p->project_b = add(p, V, 0, TF_INIT_ZERO, 0, "dec.project.b");
+    p->v[p->project].outputs = 0;
+    const int looked_up[] = {p->src_embed, p->tgt_embed, p->src_pos, p->tgt_pos};
+    for (size_t i = 0; i < sizeof looked_up / sizeof *looked_up; i++)
+        if (looked_up[i] >= 0)
+            p->v[looked_up[i]].outputs = -1;
+}
+
+void tf_params_without_packed(struct tf_params *p)
+{
+    p->size = 0;
+    for (size_t i = 0; i < p->n; i++)
+        if (!tf_param_is_packed(&p->v[i]))
+            place(p, &p->v[i]);
 }
 
 void tf_params_release(struct tf_params *p)

@@ -13,6 +13,9 @@ struct tf_param {
     int rank;         /* 1 or 2 */
     int64_t dims[2];  /* matrices [inputs, outputs]; embeddings [V, D] */
     size_t offset, n; /* elements, in the flat block; offsets are multiples of 16 */
+    /* of a matrix that products alone read: which of its dims are the outputs; -1 for vectors and
+     * for tables whose rows are looked up */
+    int outputs;
     enum tf_init init;
     double scale; /* GLOROT: uniform in [-scale, scale); NORMAL: standard deviation */
     /* columns of fused matrices: column c takes scale when c % period < split, else scale2 */
@@ -52,9 +55,18 @@ struct tf_params {
     int cross_w, cross_b;
 };
 
+/* Does decoding read this parameter in packed form alone? These are also those that a file may have
+ * in 8 bits (load.h). */
+static inline bool tf_param_is_packed(const struct tf_param *p)
+{
+    return p->outputs >= 0;
+}
+
 /* config must have passed tf_config_check with vocab_size > 0 */
 void tf_params_init(struct tf_params *p, const struct tf_config *c);
 void tf_params_release(struct tf_params *p);
+/* Leave the packed parameters out of the flat block: their offsets are of no use afterwards. */
+void tf_params_without_packed(struct tf_params *p);
 const struct tf_param *tf_params_find(const struct tf_params *p, const char *name); /* or NULL */
 /* Initial values. Embeddings are normal with standard deviation D^-0.5, biases zero, gains of layer
  * norm one. Matrices are uniform with Glorot and Bengio's limit sqrt(6 / (fan in + fan out)):

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 void tf_floats_up(const struct tf_backend *be, struct tf_ctx *ctx, tf_mem *dst, enum tf_elem e,
@@ -40,55 +41,116 @@ static int upload(struct tf_weights *w, tf_mem *dst, const float *src, size_t n,
     return w->be->sync(w->ctx, err);
 }
 
+/* Memory for the table that w has. */
+static int alloc_flat(struct tf_weights *w, struct tf_err *err)
+{
+    w->flat = w->be->alloc(w->ctx, TF_ELEM_PARAM, w->params.size, err);
+    return w->flat != NULL ? 0 : -1;
+}
+
 int tf_weights_init(struct tf_weights *w, const struct tf_backend *be, struct tf_ctx *ctx,
                     const struct tf_config *c, const float *flat, struct tf_err *err)
 {
     *w = (struct tf_weights){.be = be, .ctx = ctx, .config = *c};
     tf_params_init(&w->params, c);
-    w->flat = be->alloc(ctx, TF_ELEM_PARAM, w->params.size, err);
-    if (!w->flat || (flat != NULL && upload(w, w->flat, flat, w->params.size, err) < 0)) {
+    if (alloc_flat(w, err) != 0 ||
+        (flat != NULL && upload(w, w->flat, flat, w->params.size, err) < 0)) {
         tf_weights_release(w);
         return -1;
     }
     return 0;
 }
 
-static int pack(struct tf_weights *w, int i, bool transposed, struct tf_err *err)
+/* Pack parameter i from values [p->n] in memory of the backend. */
+static int pack(struct tf_weights *w, int i, const tf_mem *values, struct tf_err *err)
 {
     const struct tf_param *p = &w->params.v[i];
+    const bool transposed = i == w->params.project; /* [V, D] */
     int K = (int)p->dims[transposed], N = (int)p->dims[!transposed];
-    w->packed[i] =
-        w->be->pack(w->ctx, tf_at(w->be, TF_ELEM_PARAM, w->flat, p->offset), K, N, transposed, err);
+    w->packed[i] = w->be->pack(w->ctx, values, K, N, transposed, err);
     return w->packed[i] ? 0 : -1;
 }
 
-static int pack_ff(struct tf_weights *w, const struct tf_ff_params *f, struct tf_err *err)
+/* Is parameter i one of those that decoding multiplies by? */
+static bool multiplies(const struct tf_params *p, size_t i)
 {
-    return pack(w, f->w1, false, err) < 0 || pack(w, f->w2, false, err) < 0 ? -1 : 0;
-}
-
-static int pack_attention(struct tf_weights *w, const struct tf_attention_params *a,
-                          struct tf_err *err)
-{
-    if (pack(w, a->in_w, false, err) < 0)
-        return -1;
-    return a->out_w >= 0 ? pack(w, a->out_w, false, err) : 0; /* a recurrent unit has none */
+    return tf_param_is_packed(&p->v[i]) || i == (size_t)p->project;
 }
 
 int tf_weights_pack(struct tf_weights *w, struct tf_err *err)
 {
     const struct tf_params *p = &w->params;
     w->packed = tf_xcalloc(p->n, sizeof *w->packed);
-    if (pack(w, p->project, true, err) < 0 || pack(w, p->cross_w, false, err) < 0)
-        return -1;
-    for (int l = 0; l < w->config.encoder_layers; l++)
-        if (pack_attention(w, &p->enc[l].self, err) < 0 || pack_ff(w, &p->enc[l].ff, err) < 0)
-            return -1;
-    for (int l = 0; l < w->config.decoder_layers; l++)
-        if (pack_attention(w, &p->dec[l].self, err) < 0 ||
-            pack_attention(w, &p->dec[l].cross, err) < 0 || pack_ff(w, &p->dec[l].ff, err) < 0)
+    for (size_t i = 0; i < p->n; i++)
+        if (multiplies(p, i) &&
+            pack(w, (int)i, tf_at(w->be, TF_ELEM_PARAM, w->flat, p->v[i].offset), err) != 0)
             return -1;
     return 0;
+}
+
+/* ---- from a file ---- */
+
+static void free_data(struct tf_model_file *m, const struct tf_param *p)
+{
+    char name[64];
+    snprintf(name, sizeof name, "p/%s", p->name);
+    tf_model_free_data(m, tf_model_tensor(m, name));
+}
+
+/* Into memory of the host. A matrix that is packed alone passes through `matrix`. */
+static int load_on_host(struct tf_weights *w, struct tf_model_file *m, struct tf_err *err)
+{
+    const struct tf_params *p = &w->params;
+    float *matrix = NULL;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < p->n; i++) {
+        const struct tf_param *q = &p->v[i];
+        const bool alone = w->packed != NULL && tf_param_is_packed(q);
+        if (alone)
+            matrix = tf_xarray(matrix, q->n, sizeof *matrix);
+        float *to = alone ? matrix : (float *)w->flat + q->offset;
+        rc = tf_model_load_param(to, m, q, "p/", err);
+        if (rc == 0)
+            free_data(m, q);
+        if (rc == 0 && w->packed != NULL && multiplies(p, i))
+            rc = pack(w, (int)i, to, err);
+    }
+    free(matrix);
+    return rc;
+}
+
+static int load_by_upload(struct tf_weights *w, struct tf_model_file *m, bool packed,
+                          struct tf_err *err)
+{
+    struct tf_config c;
+    float *flat;
+    if (tf_model_load(m, &c, &flat, "p/", err) != 0)
+        return -1;
+    tf_model_free_tensors(m); /* before memory for the second copy of the weights is needed */
+    int rc = alloc_flat(w, err) == 0 ? upload(w, w->flat, flat, w->params.size, err) : -1;
+    free(flat);
+    return rc == 0 && packed ? tf_weights_pack(w, err) : rc;
+}
+
+int tf_weights_load(struct tf_weights *w, const struct tf_backend *be, struct tf_ctx *ctx,
+                    const struct tf_config *c, struct tf_model_file *m, bool packed,
+                    struct tf_err *err)
+{
+    *w = (struct tf_weights){.be = be, .ctx = ctx, .config = *c};
+    tf_params_init(&w->params, c);
+    int rc = tf_model_check_size(m, &w->params, err);
+    if (rc == 0 && be->host && be->elem_size[TF_ELEM_PARAM] == sizeof(float)) {
+        if (packed) {
+            tf_params_without_packed(&w->params);
+            w->packed = tf_xcalloc(w->params.n, sizeof *w->packed);
+        }
+        rc = alloc_flat(w, err) == 0 ? load_on_host(w, m, err) : -1;
+    } else if (rc == 0) {
+        rc = load_by_upload(w, m, packed, err);
+    }
+    if (rc != 0)
+        tf_weights_release(w);
+    return rc;
 }
 
 void tf_weights_release(struct tf_weights *w)

@@ -2,7 +2,7 @@
 #ifndef TF_MODEL_WEIGHTS_H
 #define TF_MODEL_WEIGHTS_H
 
-#include "model/params.h"
+#include "model/load.h"
 #include "ops/backend.h"
 
 /* n host floats to and from elements of a backend, which may be doubles. The source of an upload
@@ -23,7 +23,7 @@ struct tf_weights {
     const struct tf_backend *be;
     struct tf_ctx *ctx; /* a lane for its transfers; borrowed */
     struct tf_config config;
-    struct tf_params params; /* the table */
+    struct tf_params params; /* the table; by tf_weights_load without those that are packed */
     tf_mem *flat;            /* PARAM [params.size] */
     tf_mem *sinusoids;       /* PARAM [pos_rows, D], NULL with learned positions */
     size_t pos_rows;
@@ -35,6 +35,12 @@ int tf_weights_init(struct tf_weights *w, const struct tf_backend *be, struct tf
                     const struct tf_config *c, const float *flat, struct tf_err *err) TF_MUST_CHECK;
 /* Pack matrices for decoding; required before tf_encode and tf_decode_step. */
 int tf_weights_pack(struct tf_weights *w, struct tf_err *err) TF_MUST_CHECK;
+/* The parameters of a file that is read; pack: those for decoding alone, packed. Of a backend whose
+ * memory is the host's, only one matrix at a time exists as fp32 besides, and the data of a tensor
+ * are freed as soon as they are loaded: m has none afterwards. c: the configuration of m. */
+int tf_weights_load(struct tf_weights *w, const struct tf_backend *be, struct tf_ctx *ctx,
+                    const struct tf_config *c, struct tf_model_file *m, bool pack,
+                    struct tf_err *err) TF_MUST_CHECK;
 void tf_weights_release(struct tf_weights *w);
 /* Make sure that positions 0 .. n-1 exist. Sinusoids grow; too few learned ones are an error. Not
  * while lanes run. */

@@ -130,13 +130,14 @@ static uint8_t *take_room(struct load *l, size_t n, struct tf_err *err)
             l->cap_blocks = l->cap_blocks ? 2 * l->cap_blocks : 64;
             m->blocks = tf_xarray(m->blocks, l->cap_blocks, sizeof *m->blocks);
         }
-        m->blocks[m->n_blocks++] = p;
+        m->blocks[m->n_blocks++] = (struct tf_tensor_block){.p = p, .n = block};
         l->room = p;
         l->room_n = block;
     }
     uint8_t *p = l->room;
     l->room += n;
     l->room_n -= n;
+    m->blocks[m->n_blocks - 1].tensors++;
     return p;
 }
 
@@ -304,12 +305,27 @@ int tf_model_read(struct tf_model_file *m, const char *path, unsigned flags, uin
 void tf_model_free_tensors(struct tf_model_file *m)
 {
     for (size_t i = 0; i < m->n_blocks; i++)
-        free(m->blocks[i]);
+        free(m->blocks[i].p);
     free(m->blocks);
     free(m->tensors);
     m->blocks = NULL;
     m->tensors = NULL;
     m->n_blocks = m->n_tensors = 0;
+}
+
+void tf_model_free_data(struct tf_model_file *m, const struct tf_tensor *t)
+{
+    const uintptr_t at = (uintptr_t)t->data;
+    for (size_t i = 0; i < m->n_blocks; i++) {
+        struct tf_tensor_block *b = &m->blocks[i];
+        if (b->tensors > 0 && at >= (uintptr_t)b->p && at - (uintptr_t)b->p < b->n) {
+            if (--b->tensors == 0) {
+                free(b->p);
+                b->p = NULL;
+            }
+            return;
+        }
+    }
 }
 
 void tf_model_release(struct tf_model_file *m)

@@ -13,6 +13,12 @@
 
 bool tf_kind_is_model(const char *kind); /* "model" or "checkpoint" */
 
+/* Memory of the data of one or more tensors. */
+struct tf_tensor_block {
+    uint8_t *p;
+    size_t n, tensors; /* bytes; tensors whose data are needed */
+};
+
 /* A model or checkpoint in memory. Owns everything; tensors and values point into it. */
 struct tf_model_file {
     struct tf_arena arena;
@@ -23,7 +29,7 @@ struct tf_model_file {
     struct tf_tensor *tensors; /* in file order, names unique */
     size_t n_tensors;
     const char *not_finite; /* TF_MODEL_ALLOW_NAN: the first tensor with NaN or infinities; NULL */
-    void **blocks;          /* the tensors' data */
+    struct tf_tensor_block *blocks; /* the tensors' data */
     size_t n_blocks;
 };
 
@@ -54,6 +60,9 @@ int tf_model_read_in(struct tf_model_file *m, struct tf_in *in, unsigned flags, 
 int tf_model_read_part(struct tf_model_file *m, struct tf_reader *r, const struct tf_in *in,
                        unsigned flags, uint64_t max_tensor, struct tf_err *err) TF_MUST_CHECK;
 void tf_model_free_tensors(struct tf_model_file *m); /* the rest remains */
+/* The data of this tensor of m are not needed any more: once for each tensor. Frees the memory that
+ * it shares with others when none of them is needed. */
+void tf_model_free_data(struct tf_model_file *m, const struct tf_tensor *t);
 void tf_model_release(struct tf_model_file *m);
 /* The tensor of that name, or NULL. */
 const struct tf_tensor *tf_model_tensor(const struct tf_model_file *m, const char *name);

@@ -120,6 +120,124 @@ PY
     [ "$(fingerprint twice.tfm)" = "$(fingerprint bf16.tfm)" ]
 }
 
+records() {
+    tf-cbor json "$1" | grep -v -e '^{"type":"header"' -e '^{"type":"end"'
+}
+
+@test "a model in 8 bits decodes as its floats do in int8, scores included" {
+    for d in f32 f16; do
+        tf-convert --to tfm --dtype $d "$MODEL" -o $d.tfm
+        tf-convert --to tfm --dtype i8 $d.tfm -o $d.i8.tfm
+        tf-decode -m $d.tfm --precision int8 --nbest 3 "$LINES_TFS" -o want.tfs
+        tf-decode -m $d.i8.tfm --precision int8 --nbest 3 "$LINES_TFS" -o got.tfs
+        records want.tfs >want
+        records got.tfs | cmp - want
+        # int8 is the default for such a model on the CPU.
+        tf-decode -m $d.i8.tfm --device cpu --nbest 3 "$LINES_TFS" -o auto.tfs
+        cmp auto.tfs got.tfs
+    done
+    tf-info f32.i8.tfm >info
+    grep -q 'enc.0.ff.1.w.*i8' info
+    grep -q 'enc.0.ff.1.w.amax.*f32' info
+    grep -q 'p/embed.*f32' info
+    [ "$(stat -c %s f32.i8.tfm)" -lt "$(stat -c %s f32.tfm)" ]
+}
+
+@test "8 bits are the nearest multiples of the largest magnitude, and a round trip keeps them" {
+    tf-convert --to npz "$MODEL" -o m.npz
+    tf-convert --to tfm --dtype i8 "$MODEL" -o i8.tfm
+    tf-convert --to npz i8.tfm -o floats.npz
+    "$TF_PYTHON" - <<'PY'
+import numpy as np
+m, f = np.load("m.npz"), np.load("floats.npz")
+changed = 0
+for k in m.files:
+    w = m[k]
+    if w.ndim < 2 or k == "embed" or k in ("config", "vocab"):
+        assert (f[k] == w).all(), k
+        continue
+    amax = abs(w).max(0)
+    q = np.rint(w * (np.float32(127) / amax))
+    assert (f[k] == q.astype("f4") / np.float32(127) * amax).all(), k
+    changed += 1
+assert changed > 5
+PY
+    tf-convert --dtype i8 floats.npz -o again.tfm
+    [ "$(fingerprint again.tfm)" = "$(fingerprint i8.tfm)" ]
+    tf-convert --to tfm i8.tfm -o same.tfm
+    [ "$(fingerprint same.tfm)" = "$(fingerprint i8.tfm)" ]
+    # Everything else computes with the floats that the file stands for.
+    tf-convert --to tfm --dtype f32 i8.tfm -o f32.tfm
+    tf-decode -m f32.tfm --nbest 3 "$LINES_TFS" -o want.tfs
+    tf-decode -m i8.tfm --precision fp32 --nbest 3 "$LINES_TFS" -o got.tfs
+    records want.tfs >want
+    records got.tfs | cmp - want
+    tf-avgckpt i8.tfm i8.tfm -o mean.tfm
+    [ "$(fingerprint mean.tfm)" = "$(fingerprint f32.tfm)" ]
+    t 2 tf-convert --to npz --dtype i8 "$MODEL"
+    expect_error "--dtype i8: only with --to tfm"
+}
+
+@test "damaged and contradictory models in 8 bits are refused" {
+    tf-convert --to tfm --dtype i8 "$MODEL" -o i8.tfm
+    tf-cbor json i8.tfm >i8.json
+    "$TF_PYTHON" - <<'PY'
+import json
+name = "p/enc.0.ff.1.w"
+rows = [json.loads(line) for line in open("i8.json")]
+for r in rows:
+    r.pop("crc", None)
+rows[0]["header"].pop("model")
+def tensor(rows, name):
+    return next(r for r in rows if r.get("name") == name)
+def save(file, change):
+    new = json.loads(json.dumps(rows))
+    change(new)
+    open(file, "w").writelines(json.dumps(r) + "\n" for r in new)
+def edit(tensor_name, **more):
+    return lambda rows: tensor(rows, tensor_name).update(more)
+def data(name, i, x):
+    def change(rows):
+        tensor(rows, name)["data"][i] = x
+    return change
+a = tensor(rows, name + ".amax")
+n = a["dims"][0]
+save("fine.json", lambda rows: None)
+save("low.json", data(name, 0, -128))
+save("negative.json", data(name + ".amax", 1, -1))
+save("shape.json", edit(name + ".amax", dims=[n // 2], data=a["data"][:n // 2]))
+save("rank.json", edit(name + ".amax", dims=[1, n]))
+save("missing.json", edit(name + ".amax", name="p/other"))
+e = tensor(rows, "p/embed")
+save("table.json", edit("p/embed", dtype="i8", data=[0] * len(e["data"])))
+save("left.json", edit(name, dtype="f32"))
+PY
+    for f in fine low negative shape rank missing table left; do
+        tf-cbor unjson $f.json >$f.tfm
+    done
+    decode='tf-decode "$LINES_TFS" -o out -m'
+    sh_t 0 "$decode fine.tfm"
+    for tool in "$decode" 'tf-convert --to tfm --dtype f32 -o out'; do
+        sh_t 1 "$tool low.tfm"
+        expect_error "low.tfm: tensor 'p/enc.0.ff.1.w': a value of -128: i8 has -127 to 127"
+        sh_t 1 "$tool negative.tfm"
+        expect_error "tensor 'p/enc.0.ff.1.w.amax': -1 is no largest magnitude"
+        for f in shape rank; do
+            sh_t 1 "$tool $f.tfm"
+            expect_error "tensor 'p/enc.0.ff.1.w.amax': want "
+        done
+        sh_t 1 "$tool missing.tfm"
+        expect_error "tensor 'p/enc.0.ff.1.w' is i8, and 'p/enc.0.ff.1.w.amax' is missing"
+        sh_t 1 "$tool table.tfm"
+        expect_error "tensor 'p/embed': dtype i8, want f32, f16 or bf16"
+    done
+    t 1 tf-convert --to tfm left.tfm -o out
+    expect_error "tensor 'p/enc.0.ff.1.w.amax' is not a parameter of this configuration"
+    head -c $(($(stat -c %s i8.tfm) / 2)) i8.tfm >cut.tfm
+    sh_t 1 "$decode cut.tfm"
+    expect_error "cut.tfm: "
+}
+
 @test "every rounding to f16, subnormal ones and the edge of the range among them" {
     "$TF_PYTHON" - "$MODEL" <<'PY'
 import numpy as np, subprocess, sys

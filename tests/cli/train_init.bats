@@ -32,6 +32,15 @@ PY
     expect_error "$warning"
 }
 
+@test "--init with a model in 8 bits is refused with the remedy" {
+    train --steps 1 -o one b.tfs
+    tf-convert --to tfm --dtype i8 one/ckpt-00000001.tfm -o i8.tfm
+    t 1 tf-train -q --device cpu --init i8.tfm --steps 1 -o run b.tfs
+    expect_error "i8.tfm: parameters in 8 bits: training needs those that they were made from (tf-convert --to tfm --dtype f32 makes f32 of these)"
+    tf-convert --to tfm --dtype f32 i8.tfm -o f32.tfm
+    t 0 tf-train -q --device cpu --init f32.tfm --steps 1 -o run b.tfs
+}
+
 @test "--init begins with the weights of a model" {
     train --steps 10 -o one b.tfs
     train --steps 1 --init one/ckpt-00000010.tfm --schedule constant --lr 0 --warmup 0 -o two b.tfs

@@ -2,6 +2,7 @@
 #include "train/run/start_model_private.h"
 #include "base/buf.h"
 #include "base/log.h"
+#include "model/int8.h"
 #include "model/load.h"
 #include "train/settings/settings.h"
 #include "train/store/state.h"
@@ -13,7 +14,10 @@ int tf_start_model_open(struct tf_start_model *i, const char *path, struct tf_er
     *i = (struct tf_start_model){.path = path};
     if (tf_model_read(&i->file, path, TF_MODEL_WEIGHTS, 0, err) != 0)
         return -1;
-    if (tf_model_load(&i->file, &i->config, NULL, "p/", err) == 0)
+    if (tf_model_is_int8(&i->file))
+        tf_fail(err, "parameters in 8 bits: training needs those that they were made from "
+                     "(tf-convert --to tfm --dtype f32 makes f32 of these)");
+    else if (tf_model_load(&i->file, &i->config, NULL, "p/", err) == 0)
         return 0;
     tf_start_model_release(i);
     return tf_context(err, "%s", path);
