@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """peer_torch.py ceiling|eager|compile|generate... [options] - the same training step in PyTorch, as
 its users would write it: nn.Transformer with scaled_dot_product_attention, label smoothing, fused
-Adam; bf16 by autocast on a GPU and with --bf16, else fp32. For each mode a line of JSON, the last of the
-output.
+Adam; bf16 by autocast on a GPU and with --bf16, else fp32. For each mode a line of JSON, the last
+of the output.
 
 ceiling: a large product and a large copy. eager, compile: as it comes, and with torch.compile.
 generate: decoding instead, in fp16, by the MarianMT model of transformers with the same sizes;

@@ -1,5 +1,5 @@
-/* bf16.c - products of numbers rounded to bf16 on the CPU: every set of instructions against the rule
- * of ops/cpu/bf16.c written out in plain loops, to the bit. */
+/* bf16.c - products of numbers rounded to bf16 on the CPU: every set of instructions against the
+ * rule of ops/cpu/bf16.c written out in plain loops, to the bit. */
 #include "../harness/problem.h"
 #include "base/memory.h"
 #include "ops/registry.h"

@@ -1,7 +1,4 @@
 /* gemm_fp32.c - the matrix product in fp32, and the packing of panels. */
-#include "ops/cpu/gemm_private.h"
-
-#define MULTIPLY_ADD r_fma
 #include "ops/cpu/gemm_tile_private.h"
 
 void TF_CPU(gemm)(const struct tf_cpu_gemm *g)

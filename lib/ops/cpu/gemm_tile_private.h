@@ -2,13 +2,17 @@
  * Goto & van de Geijn, "Anatomy of high-performance matrix multiplication" (2008), without the
  * packing of A: its rows are read as broadcasts.
  *
- * Included once by each kind of product, which defines MULTIPLY_ADD(x, row, acc): acc plus what 32
- * bits of A, in every lane of x, and a register of B make. In fp32 these are elements; in bf16.c
- * pairs of them, so that K counts pairs. */
+ * Included once by each kind of product. MULTIPLY_ADD(x, row, acc) is acc plus what 32 bits of A,
+ * in every lane of x, and a register of B make: elements in fp32, unless it is defined before. In
+ * bf16.c these are pairs of elements, and K counts pairs. */
 #ifndef TF_OPS_CPU_GEMM_TILE_PRIVATE_H
 #define TF_OPS_CPU_GEMM_TILE_PRIVATE_H
 
 #include "ops/cpu/gemm_private.h"
+
+#ifndef MULTIPLY_ADD
+#define MULTIPLY_ADD r_fma
+#endif
 
 /* A block of A (MC x KC) stays in the second-level cache for all panels. */
 #define MC (40 * TF_MR)
