@@ -58,6 +58,7 @@ enum { SEARCH = 1, SAMPLE = 2 };
 #define DECODE_DEVICE(o, precision, words) \
     OPT_GROUP("Device"), \
     COMMON_DEVICE(&(o).run.device), \
-    COMMON_PRECISION(&(precision), words, "int8: 8-bit products on the CPU; ", "fp16")
+    COMMON_PRECISION(&(precision), words, \
+                     "int8: 8-bit products on the CPU, the default for models in 8 bits; ", "fp16")
 
 #endif

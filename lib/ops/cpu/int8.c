@@ -37,14 +37,18 @@ static float factor_of(float max)
     return max > 1e-30f ? 127 / max : 0;
 }
 
-/* Rounded as the vectors of a row are: also defined for values that are not finite. */
-static uint32_t rounded(float x)
+/* The larger magnitude in each lane, as integers, so that NaN is the largest. */
+INLINE v16f larger(v16f top, v16f x)
 {
-    const float magic = V_ROUND, sum = x + magic;
-    uint32_t a, b;
-    memcpy(&a, &sum, sizeof a);
-    memcpy(&b, &magic, sizeof b);
-    return a - b;
+    v16u a = u_and(u_bits(x), u_set(0x7fffffff));
+    return v_pick(m_geu(a, u_bits(top)), v_bits(a), top);
+}
+
+/* round(x * factor), also defined for values that are not finite. */
+INLINE v16u quantised(v16f x, v16f factor)
+{
+    const v16f magic = v_set(V_ROUND);
+    return u_sub(u_bits(v_add(v_mul(x, factor), magic)), u_bits(magic));
 }
 
 /* acc[lane] += the products of the lane's four bytes of w and of x. */
@@ -89,12 +93,9 @@ struct row {
  * scale that is not finite. */
 static struct row quantise(int8_t *q, const float *x, size_t n)
 {
-    const v16u bits = u_set(0x7fffffff);
     v16f top = v_set(0);
-    for (size_t i = 0; i < n; i += 16) {
-        v16u a = u_and(u_bits(v_load_n(x + i, n - i)), bits);
-        top = v_pick(m_geu(a, u_bits(top)), v_bits(a), top); /* as integers NaN is the largest */
-    }
+    for (size_t i = 0; i < n; i += 16)
+        top = larger(top, v_load_n(x + i, n - i));
     uint32_t lanes[16], most = 0;
     u_store(lanes, u_bits(top));
     for (int i = 0; i < 16; i++)
@@ -102,10 +103,10 @@ static struct row quantise(int8_t *q, const float *x, size_t n)
     float max;
     memcpy(&max, &most, sizeof max);
 
-    const v16f factor = v_set(factor_of(max)), magic = v_set(V_ROUND);
+    const v16f factor = v_set(factor_of(max));
     v16u sum = u_set(0);
     for (size_t i = 0; i < n; i += 16) {
-        v16u v = u_sub(u_bits(v_add(v_mul(v_load_n(x + i, n - i), factor), magic)), u_bits(magic));
+        v16u v = quantised(v_load_n(x + i, n - i), factor);
         sum = u_add(sum, v);
 #if VL == 16
         _mm_storeu_si128((__m128i *)(q + i), _mm512_cvtepi32_epi8((__m512i)v.p0));
@@ -219,15 +220,49 @@ void TF_CPU_INT8(linear_packed)(struct tf_ctx *c, tf_mem *y, const tf_mem_act *x
 
 /* ---- the weights ---- */
 
-static struct tf_packed *pack(const float *w, size_t K, size_t N, bool transposed,
-                              struct tf_err *err)
+/* 16 columns of w [K, N] from j on. */
+static void pack_columns(struct tf_packed *p, const float *w, size_t j)
 {
-    const size_t padded = whole(N, TF_NR), quads = (K + 3) / 4;
-    const size_t sk = transposed ? 1 : N, sj = transposed ? K : 1;
+    const size_t K = p->K, N = p->N;
+    float max[16], factor[16];
+    v16f top = v_set(0);
+    for (size_t k = 0; k < K; k++)
+        top = larger(top, v_load_n(w + k * N + j, N - j));
+    v_store(max, top);
+    for (size_t i = 0; i < 16; i++) {
+        factor[i] = factor_of(max[i]);
+        p->scale[j + i] = max[i] / 127;
+    }
+    const v16f f = v_load(factor);
+    uint8_t *to = p->bytes + (j / TF_NR * p->quads * TF_NR + j % TF_NR) * 4;
+    for (size_t k = 0; k < K; k += 4, to += TF_NR * 4) {
+        v16u quad = u_set(0);
+        for (size_t i = 0; i < 4; i++) {
+            v16f x = k + i < K ? v_load_n(w + (k + i) * N + j, N - j) : v_set(0);
+            v16u q = u_and(u_add(quantised(x, f), u_set(OFFSET)), u_set(0xff));
+            quad = u_or(quad, u_shl(q, (int)(8 * i)));
+        }
+        u_store((uint32_t *)to, quad);
+    }
+}
+
+/* Column j from its values [K]; q has room for K, filled up to a multiple of 16. */
+static void pack_row(struct tf_packed *p, int8_t *q, const float *row, size_t j)
+{
+    uint8_t *to = p->bytes + (j / TF_NR * p->quads * TF_NR + j % TF_NR) * 4;
+    p->scale[j] = quantise(q, row, p->K).scale;
+    for (size_t k = 0; k < p->K; k++)
+        to[k / 4 * TF_NR * 4 + k % 4] = (uint8_t)(q[k] + OFFSET);
+}
+
+struct tf_packed *TF_CPU_INT8(pack)(struct tf_ctx *c, const tf_mem_param *w, int K, int N,
+                                    bool transposed, struct tf_err *err)
+{
+    const size_t k = (size_t)K, n = (size_t)N, padded = whole(n, TF_NR), quads = (k + 3) / 4;
     struct tf_packed *p = tf_try_alloc(sizeof *p, err);
     if (p == NULL)
         return NULL;
-    *p = (struct tf_packed){.K = K, .N = N, .quads = quads};
+    *p = (struct tf_packed){.K = k, .N = n, .quads = quads};
     p->scale = tf_try_alloc(padded * sizeof *p->scale, err);
     p->bytes = p->scale != NULL ? tf_try_alloc(padded * quads * 4, err) : NULL;
     if (p->bytes == NULL) {
@@ -237,32 +272,13 @@ static struct tf_packed *pack(const float *w, size_t K, size_t N, bool transpose
     }
     memset(p->bytes, OFFSET, padded * quads * 4);
     memset(p->scale, 0, padded * sizeof *p->scale);
-    for (size_t n0 = 0; n0 < N; n0 += TF_NR) {
-        const size_t n = least(N - n0, TF_NR);
-        float factor[TF_NR];
-        uint8_t *to = p->bytes + n0 * quads * 4;
-        for (size_t k = 0; k < K; k++)
-            for (size_t j = 0; j < n; j++) {
-                float a = __builtin_fabsf(w[k * sk + (n0 + j) * sj]);
-                p->scale[n0 + j] = a > p->scale[n0 + j] || a != a ? a : p->scale[n0 + j];
-            }
-        for (size_t j = 0; j < n; j++) {
-            factor[j] = factor_of(p->scale[n0 + j]);
-            p->scale[n0 + j] /= 127;
-        }
-        for (size_t k = 0; k < K; k++)
-            for (size_t j = 0; j < n; j++)
-                to[(k / 4 * TF_NR + j) * 4 + k % 4] =
-                    (uint8_t)(rounded(w[k * sk + (n0 + j) * sj] * factor[j]) + OFFSET);
-    }
+    int8_t *q = (int8_t *)tf_cpu_scratch(c, TF_CPU_TILE, whole(k, 16) / sizeof(float));
+    for (size_t j = 0; j < n; j += transposed ? 1 : 16)
+        if (transposed)
+            pack_row(p, q, in(w, j * k), j);
+        else
+            pack_columns(p, w, j);
     return p;
-}
-
-struct tf_packed *TF_CPU_INT8(pack)(struct tf_ctx *c, const tf_mem_param *w, int K, int N,
-                                    bool transposed, struct tf_err *err)
-{
-    (void)c;
-    return pack(w, (size_t)K, (size_t)N, transposed, err);
 }
 
 void TF_CPU_INT8(pack_free)(struct tf_ctx *c, struct tf_packed *p)
