@@ -46,7 +46,9 @@ SH
         <<<"$output"
     grep -Eq '^PyTorch eager +not measured: killed by SIGKILL$' <<<"$output"
     expect_contains "$output" \
-        'PyTorch 9, compile, batches of 4,000: 300; ours 900, 3.00 times that'
+        'PyTorch 9, compile, fp32, batches of 4,000: 300; ours 900, 3.00 times that'
+    expect_contains "$output" \
+        'PyTorch 9, compile, bf16, batches of 4,000: 300; ours 900, 3.00 times that'
     [ -z "$stderr" ]
 }
 

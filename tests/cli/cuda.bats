@@ -444,8 +444,8 @@ plain_only() {
     t 1 tf-train -q --device cpu "${small[@]}" --steps 2 -o run "$B"
     expect_error "kernels: 'cuda, "
     t 0 tf-train -q --device cpu --force "${small[@]}" --steps 2 -o run "$B"
-    t 2 tf-train -q --device cpu --precision bf16 "${small[@]}" --steps 2 -o other "$B"
-    expect_error "the cpu backend has no precision 'bf16' for training, only fp32"
+    t 2 tf-train -q --device cpu --precision fp16 "${small[@]}" --steps 2 -o other "$B"
+    expect_error "the cpu backend has no precision 'fp16' for training, only fp32, bf16"
 }
 
 @test "a run resumes only where the bytes are the same: GPU, library, epilogues, parts" {
