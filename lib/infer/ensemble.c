@@ -111,10 +111,8 @@ static int load(struct tf_ensemble *m, size_t i, const char *path, const struct 
     if (rc == 0 && tf_weights_load(&m->model[i], m->be, m->ctx, &c, &file, choice->pack, err) != 0)
         rc = tf_context(err, "%s", path);
     tf_model_release(&file);
-    if (rc != 0)
-        return rc;
-    m->n++;
-    return 0;
+    m->n += rc == 0;
+    return rc;
 }
 
 int tf_ensemble_open(struct tf_ensemble *m, const struct tf_strs *paths, const char *device,

@@ -223,7 +223,7 @@ double from_16_bit(const struct tf_backend *be, uint16_t bits)
 
 void round_problem(struct problem *p, const struct tf_backend *be)
 {
-    for (size_t i = 0; is_16_bit(be) && i < p->n_in; i++)
+    for (size_t i = 0; multiplies_16_bit(be) && i < p->n_in; i++)
         for (size_t k = 0; p->in[i].elem == TF_ELEM_ACT && k < p->in[i].n; k++)
             p->in[i].v[k] = from_16_bit(be, to_16_bit(be, p->in[i].v[k]));
 }

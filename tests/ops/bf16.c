@@ -1,16 +1,9 @@
 /* bf16.c - products of numbers rounded to bf16 on the CPU: every set of instructions against the
  * rule of ops/cpu/bf16.c written out in plain loops, to the bit. */
 #include "../harness/problem.h"
-#include "base/memory.h"
-#include "ops/registry.h"
+#include "../harness/product.h"
 
 static const char *const sets[] = {"generic", "avx2", "avx512", "avx512bf16", "neon"};
-
-struct product {
-    size_t rows, K, N;
-    bool transposed, bias, relu;
-    float *x, *w, *b;
-};
 
 /* Now and then what is rounded, or multiplied, in a special way. */
 static float drawn(uint64_t seed, uint32_t i, bool small)
@@ -38,20 +31,7 @@ static float drawn(uint64_t seed, uint32_t i, bool small)
 /* small: also numbers below 2^-126, and whose products are */
 static struct product make_product(uint64_t seed, bool small)
 {
-    static const size_t Ks[] = {1, 2, 3, 15, 16, 17, 64, 67, 200, 1030},
-                        Ns[] = {1, 3, 15, 16, 17, 31, 64, 65, 127, 300},
-                        rows[] = {0, 1, 2, 5, 6, 7, 13, 240, 241, 500};
-    uint32_t u[4];
-    tf_philox(u, (const uint32_t[4]){7, 1}, seed);
-    struct product p = {.rows = rows[u[0] % 10],
-                        .K = Ks[u[1] % 10],
-                        .N = Ns[u[2] % 10],
-                        .transposed = u[3] & 1,
-                        .bias = u[3] & 2,
-                        .relu = u[3] & 4};
-    p.x = tf_xarray(NULL, p.rows * p.K + 1, sizeof *p.x);
-    p.w = tf_xarray(NULL, p.K * p.N, sizeof *p.w);
-    p.b = tf_xarray(NULL, p.N, sizeof *p.b);
+    struct product p = new_product(seed);
     for (size_t i = 0; i < p.rows * p.K; i++)
         p.x[i] = drawn(seed, (uint32_t)i, small);
     for (size_t i = 0; i < p.K * p.N; i++)
@@ -59,43 +39,6 @@ static struct product make_product(uint64_t seed, bool small)
     for (size_t i = 0; i < p.N; i++)
         p.b[i] = (float)(int)(i % 7) - 3;
     return p;
-}
-
-static void free_product(struct product *p)
-{
-    free(p->x);
-    free(p->w);
-    free(p->b);
-}
-
-static const struct tf_backend *backend(const char *isa)
-{
-    struct tf_err err = {0};
-    setenv("TF_CPU_ISA", isa, 1);
-    const struct tf_backend *be = tf_backend_find("cpu", "bf16", TF_USE_DECODING, NULL, &err);
-    unsetenv("TF_CPU_ISA");
-    return be;
-}
-
-/* y [rows, N], rows from `from` on. */
-static float *computed(const struct tf_backend *be, const struct product *p, size_t from,
-                       size_t rows)
-{
-    struct tf_err err = {0};
-    struct tf_ctx *c = be->open(&(struct tf_ctx_opts){.threads = 1}, &err);
-    struct tf_packed *w = c != NULL ? be->pack(c, p->w, (int)p->K, (int)p->N, p->transposed, &err)
-                                    : NULL;
-    if (w == NULL)
-        TF_BUG("%s", err.msg);
-    float *y = tf_xarray(NULL, rows * p->N + 1, sizeof *y);
-    y[rows * p->N] = 77;
-    be->linear_packed(c, y, p->x + from * p->K, w, p->bias ? p->b : NULL, rows,
-                      p->relu ? TF_LIN_RELU : 0);
-    if (y[rows * p->N] != 77)
-        TF_BUG("written past the end");
-    be->pack_free(c, w);
-    be->close(c);
-    return y;
 }
 
 /* ---- the rule ---- */
@@ -115,11 +58,6 @@ static float rounded(float x)
     return x;
 }
 
-static float w_at(const struct product *p, size_t k, size_t j)
-{
-    return k >= p->K ? 0 : rounded(p->transposed ? p->w[j * p->K + k] : p->w[k * p->N + j]);
-}
-
 static float by_rule(const char *isa, const struct product *p, size_t i, size_t j)
 {
     const bool fused = strcmp(isa, "generic") != 0;
@@ -127,7 +65,7 @@ static float by_rule(const char *isa, const struct product *p, size_t i, size_t 
     for (size_t k = 0; k < p->K; k += 2)
         for (size_t odd = 2; odd-- > 0;) {
             float x = k + odd < p->K ? rounded(p->x[i * p->K + k + odd]) : 0;
-            float w = w_at(p, k + odd, j);
+            float w = k + odd < p->K ? rounded(w_at(p, k + odd, j)) : 0;
             acc = flushed(fused ? fmaf(x, w, acc) : flushed(x * w) + acc);
         }
     return p->relu && !(acc > 0) ? 0 : acc;
@@ -149,7 +87,7 @@ static bool follows(const char *isa, const struct product *p, const float *y)
 
 static void test_rule(const char *isa)
 {
-    const struct tf_backend *be = backend(isa);
+    const struct tf_backend *be = backend_of(isa, "bf16");
     bool rule = true, alone = true;
     if (be == NULL) {
         skip(isa);
@@ -159,11 +97,7 @@ static void test_rule(const char *isa)
         struct product p = make_product(seed * 16, strcmp(isa, "neon") != 0);
         float *y = computed(be, &p, 0, p.rows);
         rule = follows(isa, &p, y);
-        for (size_t i = 0; i < p.rows; i += 5) {
-            float *one = computed(be, &p, i, 1);
-            alone = alone && memcmp(one, y + i * p.N, p.N * sizeof *y) == 0;
-            free(one);
-        }
+        alone = same_alone(be, &p, y);
         free(y);
         free_product(&p);
     }
@@ -173,7 +107,7 @@ static void test_rule(const char *isa)
 
 static void test_not_finite(const char *isa)
 {
-    const struct tf_backend *be = backend(isa);
+    const struct tf_backend *be = backend_of(isa, "bf16");
     const float odd[] = {INFINITY, -INFINITY, NAN};
     float x[2 * 20], w[20 * 3];
     struct product p = {.rows = 2, .K = 20, .N = 3, .x = x, .w = w};

@@ -1,6 +1,7 @@
 /* int8.c - products in 8 bits: every set of instructions against the rule written out in plain
  * loops, rows alone against rows among others, and how far the rule is from the real product. */
 #include "../harness/problem.h"
+#include "../harness/product.h"
 #include "base/memory.h"
 #include "ops/registry.h"
 
@@ -13,12 +14,6 @@ static const char *const sets[SETS] = {"generic",    "avx2", "avxvnni", "avx512"
 #define FUSED "avx2"
 #endif
 
-struct product {
-    size_t rows, K, N;
-    bool transposed, bias, relu;
-    float *x, *w, *b;
-};
-
 static float drawn(uint64_t seed, uint32_t i)
 {
     uint32_t u[4];
@@ -29,20 +24,7 @@ static float drawn(uint64_t seed, uint32_t i)
 
 static struct product make_product(uint64_t seed)
 {
-    static const size_t Ks[] = {1, 2, 3, 4, 5, 15, 16, 17, 64, 67, 200, 512, 1030},
-                        Ns[] = {1, 3, 15, 16, 17, 31, 64, 65, 127, 300},
-                        rows[] = {0, 1, 2, 5, 6, 7, 13, 96, 97, 200};
-    uint32_t u[4];
-    tf_philox(u, (const uint32_t[4]){7, 1}, seed);
-    struct product p = {.rows = rows[u[0] % 10],
-                        .K = Ks[u[1] % 13],
-                        .N = Ns[u[2] % 10],
-                        .transposed = u[3] & 1,
-                        .bias = u[3] & 2,
-                        .relu = u[3] & 4};
-    p.x = tf_xarray(NULL, p.rows * p.K + 1, sizeof *p.x);
-    p.w = tf_xarray(NULL, p.K * p.N, sizeof *p.w);
-    p.b = tf_xarray(NULL, p.N, sizeof *p.b);
+    struct product p = new_product(seed);
     for (size_t i = 0; i < p.rows * p.K; i++)
         p.x[i] = drawn(seed, (uint32_t)i);
     for (size_t i = 0; i < p.K * p.N; i++)
@@ -55,42 +37,6 @@ static struct product make_product(uint64_t seed)
         for (size_t k = 0; k < p.K; k++)
             p.w[k * p.N + 1] = 0; /* and a column */
     return p;
-}
-
-static void free_product(struct product *p)
-{
-    free(p->x);
-    free(p->w);
-    free(p->b);
-}
-
-/* y [rows, N] by that set; rows from `from` on only. */
-static float *computed(const char *isa, const struct product *p, size_t from, size_t rows)
-{
-    struct tf_err err = {0};
-    setenv("TF_CPU_ISA", isa, 1);
-    const struct tf_backend *be = tf_backend_find("cpu", "int8", TF_USE_DECODING, NULL, &err);
-    struct tf_ctx *c = be != NULL ? be->open(&(struct tf_ctx_opts){.threads = 1}, &err) : NULL;
-    unsetenv("TF_CPU_ISA");
-    if (c == NULL)
-        return NULL;
-    struct tf_packed *w = be->pack(c, p->w, (int)p->K, (int)p->N, p->transposed, &err);
-    if (w == NULL)
-        TF_BUG("%s", err.msg);
-    float *y = tf_xarray(NULL, rows * p->N + 1, sizeof *y);
-    y[rows * p->N] = 77;
-    be->linear_packed(c, y, p->x + from * p->K, w, p->bias ? p->b : NULL, rows,
-                      p->relu ? TF_LIN_RELU : 0);
-    if (y[rows * p->N] != 77)
-        TF_BUG("%s: written past the end", isa);
-    be->pack_free(c, w);
-    be->close(c);
-    return y;
-}
-
-static float w_at(const struct product *p, size_t k, size_t j)
-{
-    return p->transposed ? p->w[j * p->K + k] : p->w[k * p->N + j];
 }
 
 /* The rule, with the sums in 64 bits and what follows in double. */
@@ -125,22 +71,19 @@ static bool follows(const struct product *p, const float *y, const char *isa)
 
 static void test_rule(const char *isa)
 {
+    const struct tf_backend *be = backend_of(isa, "int8"), *fused = backend_of(FUSED, "int8");
     bool rule = true, alone = true, same = true;
+    if (be == NULL) {
+        skip(isa);
+        return;
+    }
     for (uint64_t seed = 0; seed < 60 && rule && alone && same; seed++) {
         struct product p = make_product(seed * 16);
-        float *y = computed(isa, &p, 0, p.rows);
-        if (y == NULL) {
-            free_product(&p);
-            skip(isa);
-            return;
-        }
+        float *y = computed(be, &p, 0, p.rows);
         rule = follows(&p, y, isa);
-        for (size_t i = 0; i < p.rows; i += 5) {
-            float *one = computed(isa, &p, i, 1);
-            alone = alone && memcmp(one, y + i * p.N, p.N * sizeof *y) == 0;
-            free(one);
-        }
-        float *best = strcmp(isa, "generic") != 0 ? computed(FUSED, &p, 0, p.rows) : NULL;
+        alone = same_alone(be, &p, y);
+        float *best =
+            strcmp(isa, "generic") != 0 && fused != NULL ? computed(fused, &p, 0, p.rows) : NULL;
         same = best == NULL || memcmp(best, y, p.rows * p.N * sizeof *y) == 0;
         free(best);
         free(y);
@@ -156,6 +99,9 @@ static void test_rule(const char *isa)
 static void test_extremes(const char *isa)
 {
     enum { K = 65536, N = 3 };
+    const struct tf_backend *be = backend_of(isa, "int8");
+    if (be == NULL)
+        return;
     struct product p = {.rows = 2, .K = K, .N = N};
     p.x = tf_xarray(NULL, 2 * K, sizeof *p.x);
     p.w = tf_xarray(NULL, K * N, sizeof *p.w);
@@ -165,8 +111,8 @@ static void test_extremes(const char *isa)
         for (size_t j = 0; j < N; j++)
             p.w[k * N + j] = j == 1 ? -1 : 1;
     }
-    float *y = computed(isa, &p, 0, 2);
-    for (size_t i = 0; y != NULL && i < 2 * N; i++)
+    float *y = computed(be, &p, 0, 2);
+    for (size_t i = 0; i < 2 * N; i++)
         is_near(y[i], (i / N == 1) != (i % N == 1) ? -K : K, 0.1,
                 "%s: %d products of the largest, element %zu", isa, K, i);
     free(y);
@@ -175,8 +121,7 @@ static void test_extremes(const char *isa)
     const float odd[] = {INFINITY, -INFINITY, NAN};
     for (size_t i = 0; i < 3; i++) {
         p.x[7] = odd[i];
-        if ((y = computed(isa, &p, 0, 2)) == NULL)
-            break;
+        y = computed(be, &p, 0, 2);
         ok(!isfinite(y[0]) && !isfinite(y[1]) && isfinite(y[N]),
            "%s: %g in a row shows in that row alone", isa, odd[i]);
         free(y);
@@ -184,8 +129,8 @@ static void test_extremes(const char *isa)
     p.x[7] = 1e-38f;
     for (size_t k = 0; k < 20; k++)
         p.x[k] = 1e-38f;
-    if ((y = computed(isa, &p, 0, 1)) != NULL)
-        is_near(y[0], 0, 1e-30, "%s: a row of next to nothing", isa);
+    y = computed(be, &p, 0, 1);
+    is_near(y[0], 0, 1e-30, "%s: a row of next to nothing", isa);
     free(y);
     free(p.x);
     free(p.w);
@@ -201,7 +146,7 @@ static void test_nearness(void)
         p.x[i] = drawn(1, (uint32_t)i);
     for (size_t i = 0; i < p.K * p.N; i++)
         p.w[i] = drawn(2, (uint32_t)i);
-    float *y = computed("generic", &p, 0, p.rows);
+    float *y = computed(backend_of("generic", "int8"), &p, 0, p.rows);
     double off = 0, all = 0;
     for (size_t i = 0; i < p.rows; i++)
         for (size_t j = 0; j < p.N; j++) {

@@ -826,7 +826,7 @@ static void run_softmax(struct run *r, const struct problem *p)
 const struct op all_ops[] = {
     {OP("embed", embed, 1e-6), .bf16 = 5e-3, .fp16 = 6e-4, ROW_WISE, .loss = {{"x", "dx"}},
      .wrt = {{"table", "dtable", "dtable0"}, {"pos", "dpos", "dpos0"}}},
-    {OP("linear", linear, 1e-5), .bf16 = 2e-2, .fp16 = 2e-3, .loss = {{"y", "dy"}},
+    {OP("linear", linear, 1e-5), .bf16 = 1.5e-2, .fp16 = 2e-3, .loss = {{"y", "dy"}},
      .wrt = {{"x", "dx", "dx0"}, {"w", "dw", NULL}, {"b", "db", NULL}}},
     {OP("feed_forward", feed_forward, 1e-5), .bf16 = 3e-2, .fp16 = 5e-3, .loss = {{"y", "dy"}},
      .wrt = {{"x", "dx", NULL}, {"w", "dw", NULL}, {"b", "db", NULL}, {"w2", "dw2", NULL}}},

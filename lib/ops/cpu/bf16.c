@@ -34,9 +34,13 @@ INLINE vf multiply_pairs(vf x, vf row, vf acc)
 #define ROWS 240  /* as in linear.c */
 #define BLOCK 240 /* as in xent.c */
 
-/* K, N etc. of the product count pairs where they count what is summed over. */
+/* Of B in panels, and of A in slices or in rows without gaps: K counts pairs, and gives strides. */
 static void product_of_pairs(struct tf_cpu_gemm g)
 {
+    g.ras = g.K;
+    g.kas = 1;
+    g.ldb = TF_NR;
+    g.panel = g.K * TF_NR;
 #if defined __SSE__ && !defined __AVX512BF16__
     enum { FLUSH = 0x8040 }; /* results and operands below 2^-126 are 0 */
     const unsigned saved = __builtin_ia32_stmxcsr();
@@ -144,11 +148,7 @@ void TF_CPU_BF16(linear_fwd)(struct tf_ctx *c, tf_mem_act *y, const tf_mem_act *
         product_of_pairs((struct tf_cpu_gemm){.c = out(y, i * n),
                                               .ldc = n,
                                               .a = block,
-                                              .ras = pairs(k),
-                                              .kas = 1,
                                               .b = panels,
-                                              .ldb = TF_NR,
-                                              .panel = pairs(k) * TF_NR,
                                               .M = m,
                                               .N = n,
                                               .K = pairs(k),
@@ -179,10 +179,7 @@ void TF_CPU_BF16(linear_bwd)(struct tf_ctx *c, tf_mem_act *dx, tf_mem_param *dw,
         pair_columns(rows_of, w, n, k, n);
         TF_CPU(panels_t)(panels, rows_of, pairs(n), pairs(n), k);
     }
-    if (db != NULL)
-        memset(db, 0, n * sizeof(float));
-    if (dw != NULL && rows == 0)
-        memset(dw, 0, k * n * sizeof(float));
+    clear_gradients(dw, db, rows, n, k);
 
     for (size_t i = 0; i < rows; i += ROWS) {
         const size_t m = least(ROWS, rows - i);
@@ -194,11 +191,7 @@ void TF_CPU_BF16(linear_bwd)(struct tf_ctx *c, tf_mem_act *dx, tf_mem_param *dw,
             product_of_pairs((struct tf_cpu_gemm){.c = out(dx, i * k),
                                                   .ldc = k,
                                                   .a = rows_of,
-                                                  .ras = pairs(n),
-                                                  .kas = 1,
                                                   .b = panels,
-                                                  .ldb = TF_NR,
-                                                  .panel = pairs(n) * TF_NR,
                                                   .M = m,
                                                   .N = k,
                                                   .K = pairs(n),
@@ -215,8 +208,6 @@ void TF_CPU_BF16(linear_bwd)(struct tf_ctx *c, tf_mem_act *dx, tf_mem_param *dw,
                                                   .a = slices,
                                                   .slice = tf_cpu_slice(pairs(m)),
                                                   .b = block,
-                                                  .ldb = TF_NR,
-                                                  .panel = pairs(m) * TF_NR,
                                                   .M = k,
                                                   .N = n,
                                                   .K = pairs(m),
@@ -245,11 +236,7 @@ static void logits(const struct chunk *k, float *z, size_t v, size_t m)
     product_of_pairs((struct tf_cpu_gemm){.c = z,
                                           .ldc = k->ld,
                                           .a = o->rows,
-                                          .ras = pairs(D),
-                                          .kas = 1,
                                           .b = o->xt,
-                                          .ldb = TF_NR,
-                                          .panel = pairs(D) * TF_NR,
                                           .M = m,
                                           .N = k->ld,
                                           .K = pairs(D)});
@@ -265,11 +252,7 @@ static void multiply_out(const struct chunk *k, const float *dz, size_t v, size_
     product_of_pairs((struct tf_cpu_gemm){.c = out(k->x->de, v * D),
                                           .ldc = D,
                                           .a = o->rows,
-                                          .ras = n,
-                                          .kas = 1,
                                           .b = o->x,
-                                          .ldb = TF_NR,
-                                          .panel = n * TF_NR,
                                           .M = m,
                                           .N = D,
                                           .K = n,
@@ -282,8 +265,6 @@ static void multiply_out(const struct chunk *k, const float *dz, size_t v, size_
                                           .a = o->dz,
                                           .slice = tf_cpu_slice(pairs(m)),
                                           .b = o->e,
-                                          .ldb = TF_NR,
-                                          .panel = pairs(m) * TF_NR,
                                           .M = k->n,
                                           .N = D,
                                           .K = pairs(m),
@@ -333,9 +314,9 @@ struct tf_packed *TF_CPU_BF16(pack)(struct tf_ctx *c, const tf_mem_param *w, int
         panels_of_pairs(p->panels, w, n, k, n);
         return p;
     }
+    float *rows = tf_cpu_scratch(c, TF_CPU_TILE, TF_NR * pairs(k));
     for (size_t n0 = 0; n0 < n; n0 += TF_NR) {
         const size_t some = least(TF_NR, n - n0);
-        float *rows = tf_cpu_scratch(c, TF_CPU_TILE, TF_NR * pairs(k));
         pair_columns(rows, in(w, n0 * k), k, some, k);
         TF_CPU(panels_t)(p->panels + n0 * pairs(k), rows, pairs(k), pairs(k), some);
     }
@@ -363,11 +344,7 @@ void TF_CPU_BF16(linear_packed)(struct tf_ctx *c, tf_mem *y, const tf_mem_act *x
         product_of_pairs((struct tf_cpu_gemm){.c = out(y, i * w->N),
                                               .ldc = w->N,
                                               .a = block,
-                                              .ras = k,
-                                              .kas = 1,
                                               .b = w->panels,
-                                              .ldb = TF_NR,
-                                              .panel = k * TF_NR,
                                               .M = m,
                                               .N = w->N,
                                               .K = k,

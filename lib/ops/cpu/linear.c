@@ -60,10 +60,7 @@ void TF_CPU(linear_bwd)(struct tf_ctx *c, tf_mem_act *dx, tf_mem_param *dw, tf_m
         block = tf_cpu_scratch(c, TF_CPU_BLOCK, tf_cpu_panels_size(ROWS, n));
         slices = tf_cpu_scratch(c, TF_CPU_TILE, tf_cpu_slices_size(ROWS, k));
     }
-    if (db != NULL)
-        memset(db, 0, n * sizeof(float));
-    if (dw != NULL && rows == 0)
-        memset(dw, 0, k * n * sizeof(float));
+    clear_gradients(dw, db, rows, n, k);
 
     for (size_t i = 0; i < rows; i += ROWS) {
         size_t m = least(ROWS, rows - i);

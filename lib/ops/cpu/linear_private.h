@@ -1,10 +1,20 @@
-/* linear_private.h - what linear maps do besides products: the mask of ReLU and the gradient of a
- * bias. */
+/* linear_private.h - what linear maps do besides products: the start of gradients, the mask of ReLU
+ * and the gradient of a bias. */
 #ifndef TF_OPS_CPU_LINEAR_PRIVATE_H
 #define TF_OPS_CPU_LINEAR_PRIVATE_H
 
 #include "ops/cpu/cpu_private.h"
 #include "ops/cpu/vec_private.h"
+
+/* Before sums over blocks of rows: db [N] starts at 0; dw [K, N] is overwritten by the first block,
+ * if there is one. Either may be NULL. */
+static void clear_gradients(float *dw, float *db, size_t rows, size_t N, size_t K)
+{
+    if (db != NULL)
+        memset(db, 0, N * sizeof *db);
+    if (dw != NULL && rows == 0)
+        memset(dw, 0, K * N * sizeof *dw);
+}
 
 /* dx = dx * scale where x > 0, else 0: x is 0 where ReLU or dropout cut it. */
 static void mask_rows(float *dx, const float *x, size_t n, float scale)

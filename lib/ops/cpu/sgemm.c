@@ -75,10 +75,7 @@ void TF_CPU_SGEMM(linear_bwd)(struct tf_ctx *c, tf_mem_act *dx, tf_mem_param *dw
     (void)c;
     const size_t n = (size_t)N, k = (size_t)K, rows = tf_rows_count(r);
     const float scale = dropout.p > 0 ? (float)(1 / (1 - (double)dropout.p)) : 1;
-    if (db != NULL)
-        memset(db, 0, n * sizeof(float));
-    if (dw != NULL && rows == 0)
-        memset(dw, 0, k * n * sizeof(float));
+    clear_gradients(dw, db, rows, n, k);
     for (size_t i = 0; i < rows; i += ROWS) {
         const size_t m = least(ROWS, rows - i);
         const float *dyi = in(dy, i * n), *xi = in(x, i * k);
