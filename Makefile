@@ -162,7 +162,9 @@ mpi_plugins := $(mpis:%=$B/bin/tf-comm-%.so)
 exchanges := $(mpis:%=$B/tests/bench/exchange-%)
 # The same sources compiled for the host, for tests without a GPU: see tests/emulate/emulate.h.
 emulated := $(if $(ARCH),,$(if $(cu_src),$B/emulate/tf-backend-cuda.so))
-emu_obj := $(cu_src:%.cu=$B/emulate/%.o) $(patsubst %,$B/tests/emulate/%.o,cublaslt emulate nccl)
+emu_cuda := $(patsubst %,$B/tests/emulate/%.o,block coroutine device streams)
+emu_obj := $(cu_src:%.cu=$B/emulate/%.o) $(emu_cuda) $B/tests/emulate/cublaslt.o \
+	$B/tests/emulate/nccl.o
 
 # ---- flags: the user's in CFLAGS and so on, the project's in all_* -------------------------------
 
@@ -313,9 +315,9 @@ $B/tests/emulate/%.o: tests/emulate/%.cc $B/flags
 	$(if $(V),,@echo '  CXX  $<')
 	$Q$(CXX) $(all_cppflags) $(emu_flags) -MMD -MP -c -o $@ $<
 
-# The emulation uses a fiber for each CUDA thread. The file that switches fibers is not instrumented
+# The emulation uses a fiber for each CUDA thread. The files that switch fibers are not instrumented
 # by ThreadSanitizer.
-$B/tests/emulate/emulate.o: emu_flags += \
+$B/tests/emulate/block.o $B/tests/emulate/coroutine.o: emu_flags += \
 	$(if $(filter thread,$(SAN)),-fno-sanitize=thread -DEMULATE_RACES)
 
 # A file with the list of members, so that removing a source rebuilds the archives.
@@ -394,7 +396,7 @@ $B/emulate/tf-backend-cuda.so: $(emu_obj) $B/flags
 	@mkdir -p $(@D)
 	$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
 	$Q$(CXX) $(emu_flags) $(all_ldflags) -shared -o $@ $(emu_obj)
-$B/tests/emulate/check.t: $B/tests/emulate/check.o $B/tests/emulate/emulate.o $B/tests/harness/tap.o
+$B/tests/emulate/check.t: $B/tests/emulate/check.o $(emu_cuda) $B/tests/harness/tap.o
 	$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
 	$Q$(CXX) $(emu_flags) $(all_ldflags) -o $@ $^
 

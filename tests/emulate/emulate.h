@@ -50,7 +50,7 @@
 #define __device__
 #define __host__
 #define __constant__
-#define __shared__ static __attribute__((section("tfshared"))) /* see run_block() */
+#define __shared__ static __attribute__((section("tfshared"))) /* see block.cc */
 #define __forceinline__ inline
 #define __noinline__
 #define __grid_constant__

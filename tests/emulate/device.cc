@@ -1,0 +1,203 @@
+/* device.cc - the device: its errors, its properties and its memory. */
+#include "emulate_private.h"
+
+#include <cstdlib>
+#include <map>
+#include <sys/mman.h>
+
+namespace {
+
+std::map<const void *, size_t> allowed; /* dynamic shared memory of kernels */
+std::map<const char *, size_t> pinned;  /* cudaMallocHost's */
+
+size_t most_shared()
+{
+    const char *most = getenv("TF_EMULATE_SHARED");
+    return most != nullptr ? strtoull(most, nullptr, 10) : (size_t)emulate::MAX_SHARED;
+}
+
+} // namespace
+
+namespace emulate {
+
+bool is_pinned(const void *p)
+{
+    auto i = pinned.upper_bound((const char *)p);
+    if (i == pinned.begin())
+        return false;
+    --i;
+    return (const char *)p < i->first + i->second;
+}
+
+size_t allowed_shared(const void *kernel)
+{
+    auto limit = allowed.find(kernel);
+    return limit != allowed.end() ? limit->second : 48 * 1024;
+}
+
+} // namespace emulate
+
+const char *cudaGetErrorString(cudaError_t e)
+{
+    switch (e) {
+    case cudaSuccess:
+        return "no error";
+    case cudaErrorInvalidValue:
+        return "invalid argument";
+    case cudaErrorMemoryAllocation:
+        return "out of memory";
+    case cudaErrorNoDevice:
+        return "no CUDA-capable device is detected";
+    case cudaErrorInsufficientDriver:
+        return "CUDA driver version is insufficient for CUDA runtime version";
+    case cudaErrorStreamCaptureUnsupported:
+        return "operation not permitted when stream is capturing";
+    case cudaErrorLaunchFailure:
+        return "unspecified launch failure";
+    case cudaErrorNotReady:
+        return "device not ready";
+    case cudaErrorNoKernelImageForDevice:
+        return "no kernel image is available for execution on the device";
+    }
+    return "unknown error";
+}
+
+cudaError_t cudaGetLastError()
+{
+    return cudaSuccess;
+}
+
+cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute, int value)
+{
+    if (value < 0 || (size_t)value > most_shared())
+        return cudaErrorInvalidValue;
+    allowed[kernel] = (size_t)value;
+    return cudaSuccess;
+}
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, const void *)
+{
+    *a = {};
+    return getenv("TF_EMULATE_NO_CODE") != nullptr ? cudaErrorNoKernelImageForDevice : cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceCount(int *n)
+{
+    const char *wanted = getenv("TF_EMULATE_DEVICES");
+    *n = wanted != nullptr ? atoi(wanted) : 1;
+    return cudaSuccess;
+}
+
+static int device_number;
+
+cudaError_t cudaSetDevice(int device)
+{
+    device_number = device;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int *device)
+{
+    *device = device_number;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char *id, int size, int device)
+{
+    snprintf(id, (size_t)size, "0000:%02X:00.0", (unsigned)device);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device)
+{
+    *p = {};
+    const bool alike = device == 0 || getenv("TF_EMULATE_ALIKE") != nullptr;
+    snprintf(p->name, sizeof p->name, alike ? "emulation" : "emulation %d", device);
+    p->totalGlobalMem = (size_t)1 << 30;
+    p->major = 9;
+    p->multiProcessorCount = 4;
+    p->sharedMemPerBlockOptin = most_shared();
+    return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int *v)
+{
+    *v = 13000;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int *v)
+{
+    *v = 13000;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
+{
+    const char *wanted = getenv("TF_EMULATE_FREE");
+    *total = (size_t)1 << 30;
+    *free = wanted != nullptr ? strtoull(wanted, nullptr, 10) : *total;
+    return cudaSuccess;
+}
+
+enum { WALL = 1 << 20 };
+static std::map<void *, std::pair<char *, size_t>> mapped;
+
+cudaError_t cudaMalloc(void **p, size_t n)
+{
+    if (emulate::capturing())
+        return cudaErrorStreamCaptureUnsupported;
+    static unsigned long long made;
+    const char *most = getenv("TF_EMULATE_MOST"), *count = getenv("TF_EMULATE_ALLOCATIONS");
+    if ((most != nullptr && n > strtoull(most, nullptr, 10)) ||
+        (count != nullptr && made >= strtoull(count, nullptr, 10)) ||
+        emulate::graphs_fill_memory() || posix_memalign(p, 256, n) != 0)
+        return cudaErrorMemoryAllocation;
+    made++;
+    if (emulate::sample() > 0) { /* pages of its own, zero until written, walls on both sides */
+        free(*p);
+        size_t room = (n + 255) / 256 * 256, pages = (room + 4095) / 4096 * 4096;
+        char *m = (char *)mmap(nullptr, pages + 2 * WALL, PROT_NONE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (m == MAP_FAILED ||
+            (pages > 0 && mprotect(m + WALL, pages, PROT_READ | PROT_WRITE) != 0))
+            return cudaErrorMemoryAllocation;
+        *p = m + WALL + pages - room;
+        mapped[*p] = {m, pages + 2 * WALL};
+        return cudaSuccess;
+    }
+    memset(*p, 0xff, n);
+    return cudaSuccess;
+}
+
+cudaError_t cudaFree(void *p)
+{
+    if (emulate::capturing())
+        return cudaErrorStreamCaptureUnsupported;
+    emulate::flush_all();
+    auto m = mapped.find(p);
+    if (m != mapped.end()) {
+        munmap(m->second.first, m->second.second);
+        mapped.erase(m);
+        return cudaSuccess;
+    }
+    free(p);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMallocHost(void **p, size_t n)
+{
+    *p = malloc(n);
+    if (*p == nullptr)
+        return cudaErrorMemoryAllocation;
+    pinned[(const char *)*p] = n;
+    return cudaSuccess;
+}
+
+cudaError_t cudaFreeHost(void *p)
+{
+    emulate::flush_all();
+    pinned.erase((const char *)p);
+    free(p);
+    return cudaSuccess;
+}
