@@ -28,32 +28,73 @@ static void softmax(float *x, size_t n)
         v_store_n(x + i, v_mul(v_load_n(x + i, n - i), inv), n - i);
 }
 
+/* The keys that one query sees. */
+struct keys {
+    const uint32_t *table; /* or NULL: consecutive ones */
+    size_t first, n;
+};
+
+static struct keys keys_of(const struct tf_cached_attention *a, size_t r)
+{
+    const uint32_t *table = a->table, *first = a->first, *n_keys = a->n_keys;
+    const size_t from = tf_cached_attention_from(a, n_keys[r]);
+    return (struct keys){.table = table != NULL ? table + r * a->table_ld + from : NULL,
+                         .first = table != NULL ? 0 : first[r] + from,
+                         .n = n_keys[r] - from};
+}
+
+static const float *row(const float *rows, size_t ld, const struct keys *k, size_t j)
+{
+    return rows + (k->table != NULL ? k->table[j] : k->first + j) * ld;
+}
+
+/* So many rows ahead of the one that is read, keys and values of all heads are fetched from memory:
+ * a step of decoding has more of them than the caches hold, in no order that hardware foresees. */
+enum { AHEAD = 8 };
+
+/* Row j of these keys, counted on into those of the next array. Always inlined: gcc 12 takes a
+ * function that only fetches for one without effect, and drops the call. */
+INLINE void fetch(const float *rows, size_t ld, const struct keys *k, const float *next,
+                  size_t next_ld, const struct keys *next_k, size_t j, size_t n)
+{
+    const float *p = NULL;
+    if (j < k->n)
+        p = row(rows, ld, k, j);
+    else if (j - k->n < next_k->n)
+        p = row(next, next_ld, next_k, j - k->n);
+    for (size_t i = 0; p != NULL && i < n; i += 16)
+        __builtin_prefetch(p + i, 0, 2);
+}
+
 void TF_CPU(cached_attention)(struct tf_ctx *c, const struct tf_cached_attention *a, size_t rows)
 {
     const size_t dk = (size_t)a->dk, dv = (size_t)a->dv, H = (size_t)a->heads;
-    const uint32_t *table = a->table, *first = a->first, *n_keys = a->n_keys;
-    const float scale = 1 / __builtin_sqrtf((float)dk);
+    const float scale = 1 / __builtin_sqrtf((float)dk), *all_k = a->k, *all_v = a->v;
+    struct keys keys = {0}, next = rows > 0 ? keys_of(a, 0) : keys;
     for (size_t r = 0; r < rows; r++) {
-        const size_t from = tf_cached_attention_from(a, n_keys[r]), S = n_keys[r] - from;
-        const uint32_t *keys = table != NULL ? table + r * a->table_ld + from : NULL;
-        const size_t key0 = table != NULL ? 0 : first[r] + from;
-        float *p = tf_cpu_scratch(c, TF_CPU_ROW, S);
-        for (size_t h = 0; h < H; h++) {
-            const float *q = (const float *)a->q + r * a->ldq + h * dk;
-            for (size_t j = 0; j < S; j++) {
-                size_t key = keys != NULL ? keys[j] : key0 + j;
-                p[j] = scale * dot(q, (const float *)a->k + key * a->ldk + h * dk, dk);
-            }
-            softmax(p, S);
-            float *o = (float *)a->o + r * a->ldo + h * dv;
-            const float *v = (const float *)a->v + h * dv;
-            for (size_t d = 0; d < dv; d += 16) {
-                v16f sum = v_set(0);
-                for (size_t j = 0; j < S; j++) {
-                    size_t key = keys != NULL ? keys[j] : key0 + j;
-                    sum = v_fma(v_set(p[j]), v_load_n(v + key * a->ldv + d, dv - d), sum);
+        keys = next;
+        next = r + 1 < rows ? keys_of(a, r + 1) : (struct keys){0};
+        const float *q = (const float *)a->q + r * a->ldq;
+        float *p = tf_cpu_scratch(c, TF_CPU_ROW, H * keys.n), *o = (float *)a->o + r * a->ldo;
+        for (size_t j = 0; j < keys.n; j++) {
+            const float *k = row(all_k, a->ldk, &keys, j);
+            fetch(all_k, a->ldk, &keys, all_v, a->ldv, &keys, j + AHEAD, H * dk);
+            for (size_t h = 0; h < H; h++)
+                p[h * keys.n + j] = scale * dot(q + h * dk, k + h * dk, dk);
+        }
+        for (size_t h = 0; h < H; h++)
+            softmax(p + h * keys.n, keys.n);
+        memset(o, 0, H * dv * sizeof *o);
+        for (size_t j = 0; j < keys.n; j++) {
+            const float *v = row(all_v, a->ldv, &keys, j);
+            fetch(all_v, a->ldv, &keys, all_k, a->ldk, &next, j + AHEAD, H * dv);
+            for (size_t h = 0; h < H; h++) {
+                v16f w = v_set(p[h * keys.n + j]);
+                for (size_t d = 0; d < dv; d += 16) {
+                    float *to = o + h * dv + d;
+                    v_store_n(to, v_fma(w, v_load_n(v + h * dv + d, dv - d), v_load_n(to, dv - d)),
+                              dv - d);
                 }
-                v_store_n(o + d, sum, dv - d);
             }
         }
     }
