@@ -7,7 +7,8 @@
  *
  * Compiled once per set of instructions. Those with VNNI multiply unsigned by signed bytes: there a
  * weight is stored as q + 128, and a sum starts at -128 times the sum of the row to make up for
- * it. */
+ * it. Those of x86 without it multiply pairs of 16 bits: there the rows of x are kept in 16 bits,
+ * and the weights, still bytes in memory, are widened as they are loaded. */
 #include "base/memory.h"
 #include "ops/cpu/gemm_private.h"
 
@@ -21,12 +22,21 @@
 #define OFFSET 0
 #endif
 
+/* What one instruction adds up for each sum: GROUP products. */
+#if VL >= 8 && !OFFSET
+#define GROUP 2
+typedef int16_t q_of_x;
+#else
+#define GROUP 4
+typedef int8_t q_of_x;
+#endif
+
 enum { ROWS = 16 * TF_MR }; /* rows that share a pass over the weights */
 
-/* Column j of panel p, k = 4 quad + i: bytes[((p * quads + quad) * TF_NR + j) * 4 + i]. Panels are
- * filled up with columns, and quads with k, whose q is 0. */
+/* Column j of panel p, k = GROUP g + i: bytes[((p * groups + g) * TF_NR + j) * GROUP + i]. Panels
+ * are filled up with columns, and groups with k, whose q is 0. */
 struct tf_packed {
-    size_t K, N, quads;
+    size_t K, N, groups;
     float *scale; /* [N], filled up to whole panels */
     uint8_t *bytes;
 };
@@ -51,7 +61,19 @@ INLINE v16u quantised(v16f x, v16f factor)
     return u_sub(u_bits(v_add(v_mul(x, factor), magic)), u_bits(magic));
 }
 
-/* acc[lane] += the products of the lane's four bytes of w and of x. */
+/* A group of weights for VL columns, as dot takes them. */
+INLINE vi columns_at(const uint8_t *w)
+{
+#if GROUP == 4
+    return (vi) * (const vu_at *)w;
+#elif VL == 16
+    return (vi)_mm512_cvtepi8_epi16(_mm256_loadu_si256((const void *)w));
+#else
+    return (vi)_mm256_cvtepi8_epi16(_mm_loadu_si128((const void *)w));
+#endif
+}
+
+/* acc[lane] += the products of the lane's group of w and of x. */
 INLINE vi dot(vi acc, vi w, vi x)
 {
 #if OFFSET && VL == 16
@@ -59,15 +81,9 @@ INLINE vi dot(vi acc, vi w, vi x)
 #elif OFFSET
     return (vi)_mm256_dpbusd_avx_epi32((__m256i)acc, (__m256i)w, (__m256i)x);
 #elif VL == 16
-    __m512i even = _mm512_madd_epi16(_mm512_srai_epi16(_mm512_slli_epi16((__m512i)w, 8), 8),
-                                     _mm512_srai_epi16(_mm512_slli_epi16((__m512i)x, 8), 8));
-    return acc + (vi)_mm512_add_epi32(even, _mm512_madd_epi16(_mm512_srai_epi16((__m512i)w, 8),
-                                                              _mm512_srai_epi16((__m512i)x, 8)));
+    return acc + (vi)_mm512_madd_epi16((__m512i)w, (__m512i)x);
 #elif VL == 8
-    __m256i even = _mm256_madd_epi16(_mm256_srai_epi16(_mm256_slli_epi16((__m256i)w, 8), 8),
-                                     _mm256_srai_epi16(_mm256_slli_epi16((__m256i)x, 8), 8));
-    return acc + (vi)_mm256_add_epi32(even, _mm256_madd_epi16(_mm256_srai_epi16((__m256i)w, 8),
-                                                              _mm256_srai_epi16((__m256i)x, 8)));
+    return acc + (vi)_mm256_madd_epi16((__m256i)w, (__m256i)x);
 #elif defined __ARM_FEATURE_DOTPROD
     return (vi)vdotq_s32((int32x4_t)acc, (int8x16_t)w, (int8x16_t)x);
 #elif defined TF_NEON
@@ -89,9 +105,27 @@ struct row {
     int32_t start; /* of its sums */
 };
 
+/* q = the lanes of v. */
+INLINE void narrow(q_of_x *q, v16u v)
+{
+#if GROUP == 4 && VL == 16
+    _mm_storeu_si128((__m128i *)q, _mm512_cvtepi32_epi8((__m512i)v.p0));
+#elif VL == 16
+    _mm256_storeu_si256((__m256i *)q, _mm512_cvtepi32_epi16((__m512i)v.p0));
+#elif GROUP == 2
+    __m256i both = _mm256_packs_epi32((__m256i)v.p0, (__m256i)v.p1);
+    _mm256_storeu_si256((__m256i *)q, _mm256_permute4x64_epi64(both, 0xd8));
+#else
+    uint32_t lanes[16];
+    u_store(lanes, v);
+    for (int i = 0; i < 16; i++)
+        q[i] = (q_of_x)lanes[i];
+#endif
+}
+
 /* q [n], filled up with zeros to whole vectors. A row with a value that is not finite has a
  * scale that is not finite. */
-static struct row quantise(int8_t *q, const float *x, size_t n)
+static struct row quantise(q_of_x *q, const float *x, size_t n)
 {
     v16f top = v_set(0);
     for (size_t i = 0; i < n; i += 16)
@@ -108,13 +142,7 @@ static struct row quantise(int8_t *q, const float *x, size_t n)
     for (size_t i = 0; i < n; i += 16) {
         v16u v = quantised(v_load_n(x + i, n - i), factor);
         sum = u_add(sum, v);
-#if VL == 16
-        _mm_storeu_si128((__m128i *)(q + i), _mm512_cvtepi32_epi8((__m512i)v.p0));
-#else
-        u_store(lanes, v);
-        for (int j = 0; j < 16; j++)
-            q[i + (size_t)j] = (int8_t)lanes[j];
-#endif
+        narrow(q + i, v);
     }
     uint32_t total = 0;
     u_store(lanes, sum);
@@ -126,8 +154,8 @@ static struct row quantise(int8_t *q, const float *x, size_t n)
 /* ---- a tile of y ---- */
 
 struct tile {
-    size_t quads, ldx, ldy;
-    const int8_t *x;
+    size_t groups, ldx, ldy;
+    const q_of_x *x;
     const uint8_t *w;
     const struct row *row;
     const float *scale, *bias;
@@ -145,25 +173,25 @@ INLINE void tile(const struct tile *t, const int mr, const int nv)
 #pragma GCC unroll 8
         for (int j = 0; j < nv; j++)
             acc[i][j] = (vi){0} + t->row[i].start;
-    const int8_t *x = t->x;
+    const q_of_x *x = t->x;
     const uint8_t *w = t->w;
     const size_t ldx = t->ldx;
-    for (size_t k = t->quads; k > 0; k--) {
+    for (size_t k = t->groups; k > 0; k--) {
         vi column[TF_NV];
 #pragma GCC unroll 8
         for (int j = 0; j < nv; j++)
-            column[j] = (vi) * (const vu_at *)(w + j * VL * 4);
+            column[j] = columns_at(w + j * VL * GROUP);
 #pragma GCC unroll 8
         for (int i = 0; i < mr; i++) {
-            int32_t four;
-            memcpy(&four, x + (size_t)i * ldx, sizeof four);
-            const vi all = (vi){0} + four;
+            int32_t group;
+            memcpy(&group, x + (size_t)i * ldx, sizeof group);
+            const vi all = (vi){0} + group;
 #pragma GCC unroll 8
             for (int j = 0; j < nv; j++)
                 acc[i][j] = dot(acc[i][j], column[j], all);
         }
-        x += 4;
-        w += TF_NR * 4;
+        x += GROUP;
+        w += TF_NR * GROUP;
     }
 #pragma GCC unroll 8
     for (int i = 0; i < mr; i++)
@@ -191,9 +219,9 @@ void TF_CPU_INT8(linear_packed)(struct tf_ctx *c, tf_mem *y, const tf_mem_act *x
                                 unsigned flags)
 {
     const size_t ldx = whole(w->K, 16);
-    int8_t *q = (int8_t *)tf_cpu_scratch(c, TF_CPU_TILE, ROWS * ldx / sizeof(float) + 1);
+    q_of_x *q = (q_of_x *)tf_cpu_scratch(c, TF_CPU_TILE, ROWS * ldx * sizeof *q / sizeof(float));
     struct row row[ROWS];
-    struct tile t = {.quads = w->quads,
+    struct tile t = {.groups = w->groups,
                      .ldx = ldx,
                      .ldy = w->N,
                      .relu = (flags & TF_LIN_RELU) != 0};
@@ -205,7 +233,7 @@ void TF_CPU_INT8(linear_packed)(struct tf_ctx *c, tf_mem *y, const tf_mem_act *x
             const size_t n = least(w->N - n0, TF_NR);
             const int nv = (int)((n + VL - 1) / VL);
             t.last = (int)n - (nv - 1) * VL;
-            t.w = w->bytes + n0 * w->quads * 4;
+            t.w = w->bytes + n0 * w->groups * GROUP;
             t.scale = w->scale + n0;
             t.bias = b != NULL ? in(b, n0) : NULL;
             for (size_t i = 0; i < m; i += TF_MR) {
@@ -219,6 +247,12 @@ void TF_CPU_INT8(linear_packed)(struct tf_ctx *c, tf_mem *y, const tf_mem_act *x
 }
 
 /* ---- the weights ---- */
+
+/* The first group of column j. */
+static uint8_t *bytes_of(struct tf_packed *p, size_t j)
+{
+    return p->bytes + (j / TF_NR * p->groups * TF_NR + j % TF_NR) * GROUP;
+}
 
 /* 16 columns of w [K, N] from j on. */
 static void pack_columns(struct tf_packed *p, const float *w, size_t j)
@@ -234,45 +268,51 @@ static void pack_columns(struct tf_packed *p, const float *w, size_t j)
         p->scale[j + i] = max[i] / 127;
     }
     const v16f f = v_load(factor);
-    uint8_t *to = p->bytes + (j / TF_NR * p->quads * TF_NR + j % TF_NR) * 4;
-    for (size_t k = 0; k < K; k += 4, to += TF_NR * 4) {
-        v16u quad = u_set(0);
-        for (size_t i = 0; i < 4; i++) {
+    uint8_t *to = bytes_of(p, j);
+    for (size_t k = 0; k < K; k += GROUP, to += TF_NR * GROUP) {
+        v16u group = u_set(0);
+        for (size_t i = 0; i < GROUP; i++) {
             v16f x = k + i < K ? v_load_n(w + (k + i) * N + j, N - j) : v_set(0);
-            v16u q = u_and(u_add(quantised(x, f), u_set(OFFSET)), u_set(0xff));
-            quad = u_or(quad, u_shl(q, (int)(8 * i)));
+            v16u q = u_add(quantised(x, f), u_set(OFFSET));
+            if (i < GROUP - 1) /* the last byte keeps the sign */
+                q = u_and(q, u_set(0xff));
+            group = u_or(group, u_shl(q, (int)(8 * i)));
         }
-        u_store((uint32_t *)to, quad);
+#if GROUP == 4
+        u_store((uint32_t *)to, group);
+#else
+        narrow((q_of_x *)to, group);
+#endif
     }
 }
 
 /* Column j from its values [K]; q has room for K, filled up to a multiple of 16. */
-static void pack_row(struct tf_packed *p, int8_t *q, const float *row, size_t j)
+static void pack_row(struct tf_packed *p, q_of_x *q, const float *row, size_t j)
 {
-    uint8_t *to = p->bytes + (j / TF_NR * p->quads * TF_NR + j % TF_NR) * 4;
+    uint8_t *to = bytes_of(p, j);
     p->scale[j] = quantise(q, row, p->K).scale;
     for (size_t k = 0; k < p->K; k++)
-        to[k / 4 * TF_NR * 4 + k % 4] = (uint8_t)(q[k] + OFFSET);
+        to[k / GROUP * TF_NR * GROUP + k % GROUP] = (uint8_t)(q[k] + OFFSET);
 }
 
 struct tf_packed *TF_CPU_INT8(pack)(struct tf_ctx *c, const tf_mem_param *w, int K, int N,
                                     bool transposed, struct tf_err *err)
 {
-    const size_t k = (size_t)K, n = (size_t)N, padded = whole(n, TF_NR), quads = (k + 3) / 4;
+    const size_t k = (size_t)K, n = (size_t)N, padded = whole(n, TF_NR), groups = (k + GROUP - 1) / GROUP;
     struct tf_packed *p = tf_try_alloc(sizeof *p, err);
     if (p == NULL)
         return NULL;
-    *p = (struct tf_packed){.K = k, .N = n, .quads = quads};
+    *p = (struct tf_packed){.K = k, .N = n, .groups = groups};
     p->scale = tf_try_alloc(padded * sizeof *p->scale, err);
-    p->bytes = p->scale != NULL ? tf_try_alloc(padded * quads * 4, err) : NULL;
+    p->bytes = p->scale != NULL ? tf_try_alloc(padded * groups * GROUP, err) : NULL;
     if (p->bytes == NULL) {
         free(p->scale);
         free(p);
         return NULL;
     }
-    memset(p->bytes, OFFSET, padded * quads * 4);
+    memset(p->bytes, OFFSET, padded * groups * GROUP);
     memset(p->scale, 0, padded * sizeof *p->scale);
-    int8_t *q = (int8_t *)tf_cpu_scratch(c, TF_CPU_TILE, whole(k, 16) / sizeof(float));
+    q_of_x *q = (q_of_x *)tf_cpu_scratch(c, TF_CPU_TILE, whole(k, 16) * sizeof *q / sizeof(float));
     for (size_t j = 0; j < n; j += transposed ? 1 : 16)
         if (transposed)
             pack_row(p, q, in(w, j * k), j);
