@@ -503,12 +503,13 @@ counted: counting = B=build-count CUDA=no MPI=no SAN= CFLAGS='-O2 -g -fsanitize-
 counted:
 	@$(MAKE) --no-print-directory $(counting) build-count/tests/faults/count.o
 	@$(MAKE) --no-print-directory $(counting) LDLIBS=build-count/tests/faults/count.o all
-$B/tests/faults/shim.so: tests/faults/shim.c $B/flags
+# Preloaded into the tools.
+$B/tests/faults/shim.so $B/tests/bench/sample.so: $B/%.so: %.c $B/flags
 	@mkdir -p $(@D)
 	$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
 	$Q$(CC) $(all_cflags) -fPIC -shared -o $@ $< -ldl
 
-bench: all $B/tests/bench/ops $(exchanges) ## run the benchmarks; print throughput and ratios
+bench: all $B/tests/bench/ops $B/tests/bench/sample.so $(exchanges) ## run the benchmarks; print throughput and ratios
 	@$(test_env) tests/bench/run
 $B/tests/bench/ops: $B/tests/bench/ops.o $B/libtest.a $B/libtf.a
 	$(call link)

@@ -1,7 +1,7 @@
 /* ops.c - speed of the CPU backend's operations on one thread, at the shapes of presets base and
  * tiny, with the kernel set openblas beside it for the operations that call OpenBLAS. Prints
  * figures, judges nothing. `make bench` builds it; build/tests/bench/ops
- * [base|tiny|packed|rows|all] [cpu|ref]. */
+ * [peak|base|tiny|packed|cached|rows|all] [cpu|ref]. */
 #include "ops/backend.h"
 #include "ops/registry.h"
 
@@ -130,6 +130,44 @@ static struct tf_rows *rows_of(size_t rows, size_t length)
     be->rows_set(ctx, r, n, off);
     free(off);
     return r;
+}
+
+/* ---- the peak of this processor ---- */
+
+enum { REPEATS = 20000, SUMS = 12 };
+
+/* Fused multiply-adds of registers, in as many independent sums as two units with a latency of 6
+ * take. */
+#define CHAINS(name, bytes, features)                                                    \
+    features static void name(void *p)                                                   \
+    {                                                                                    \
+        typedef float vector __attribute__((vector_size(bytes)));                        \
+        vector s[SUMS], zero = {0}, a = zero + 0.999f, b = zero + 1e-3f;                 \
+        memcpy(s, p, sizeof s);                                                          \
+        for (int i = 0; i < REPEATS; i++)                                                \
+            _Pragma("GCC unroll 12") for (int j = 0; j < SUMS; j++) s[j] = s[j] * a + b; \
+        memcpy(p, s, sizeof s);                                                          \
+    }
+CHAINS(chains_16, 16, )
+#ifdef __x86_64__
+CHAINS(chains_32, 32, __attribute__((target("avx2,fma"))))
+CHAINS(chains_64, 64, __attribute__((target("avx512f"))))
+#endif
+
+/* With the vectors of the kernel set in use. */
+static void bench_peak(void)
+{
+    float sums[SUMS * 16] = {0};
+    void (*chains)(void *) = chains_16;
+    size_t lanes = 4;
+#ifdef __x86_64__
+    const char *set = be->kernels();
+    if (strstr(set, "avx512") != NULL)
+        chains = chains_64, lanes = 16;
+    else if (strstr(set, "avx2") != NULL)
+        chains = chains_32, lanes = 8;
+#endif
+    printf("peak %.1f GFLOP/s\n", 2e-9 * REPEATS * SUMS * (double)lanes / timed(chains, sums));
 }
 
 /* ---- linear maps ---- */
@@ -274,6 +312,59 @@ static void bench_attention(size_t rows, size_t length, int heads, int dk, float
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         drop(all[i]);
     be->rows_free(ctx, r);
+}
+
+/* ---- attention over cached keys ---- */
+
+enum { LAYERS = 12 }; /* together more than a cache of the processor holds, as in decoding */
+
+struct cached {
+    struct tf_cached_attention a[LAYERS];
+    size_t rows, next;
+};
+
+static void cached_attention(void *p)
+{
+    struct cached *d = p;
+    be->cached_attention(ctx, &d->a[d->next++ % LAYERS], d->rows);
+}
+
+static void bench_cached(size_t rows, size_t keys, int heads, int dk)
+{
+    const size_t D = (size_t)(heads * dk);
+    struct cached d = {.rows = rows};
+    uint32_t *table = (uint32_t *)fresh(rows * keys), *n_keys = (uint32_t *)fresh(rows);
+    for (size_t r = 0; r < rows; r++) {
+        n_keys[r] = (uint32_t)keys;
+        for (size_t j = 0; j < keys; j++) /* each step's keys together, as search_step leaves them */
+            table[r * keys + j] = (uint32_t)(j * rows + (r * 7 + j * 3) % rows);
+    }
+    float *q = fresh(rows * D), *o = fresh(rows * D), *kv[LAYERS];
+    for (int i = 0; i < LAYERS; i++) {
+        kv[i] = fresh(2 * keys * rows * D);
+        d.a[i] = (struct tf_cached_attention){.q = q,
+                                              .k = kv[i],
+                                              .v = kv[i] + keys * rows * D,
+                                              .o = o,
+                                              .ldq = D,
+                                              .ldk = D,
+                                              .ldv = D,
+                                              .ldo = D,
+                                              .heads = heads,
+                                              .dk = dk,
+                                              .dv = dk,
+                                              .table = table,
+                                              .table_ld = keys,
+                                              .n_keys = n_keys};
+    }
+    double t = timed(cached_attention, &d), n = (double)(rows * keys * D);
+    printf("  %4zu queries of %3zu keys, %d heads of %3d: %6.1f GFLOP/s, %5.1f GB/s\n", rows, keys,
+           heads, dk, 4e-9 * n / t, 8e-9 * n / t);
+    for (int i = 0; i < LAYERS; i++)
+        drop(kv[i]);
+    float *all[] = {q, o, (float *)table, (float *)n_keys};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        drop(all[i]);
 }
 
 /* ---- the vocabulary ---- */
@@ -436,6 +527,8 @@ int main(int argc, char **argv)
     if (sides[1].be != NULL)
         printf("openblas: %s\n", sides[1].be->describe(sides[1].ctx));
     bool all = strcmp(what, "all") == 0;
+    if (all || strcmp(what, "peak") == 0)
+        bench_peak();
     if (all || strcmp(what, "base") == 0) {
         static const int shape[][2] = {{512, 512}, {512, 1536}, {512, 2048}, {2048, 512}};
         bench_linear(3100, shape, 4);
@@ -457,6 +550,12 @@ int main(int argc, char **argv)
     }
     if (all || strcmp(what, "packed") == 0)
         bench_packed();
+    if (all || strcmp(what, "cached") == 0) {
+        bench_cached(64, 28, 8, 64);
+        bench_cached(256, 14, 8, 64);
+        bench_cached(1, 28, 8, 64);
+        bench_cached(64, 28, 4, 32);
+    }
     for (int i = 0; i < 2; i++)
         if (sides[i].be != NULL)
             sides[i].be->close(sides[i].ctx);
