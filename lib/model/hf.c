@@ -1,8 +1,7 @@
 /* hf.c - see hf_private.h. */
 #include "model/hf_private.h"
-#include "base/buf.h"
 #include "base/json.h"
-#include "cbor/json.h"
+#include "model/hf_settings_private.h"
 #include "model/names_private.h"
 
 #include <inttypes.h>
@@ -11,70 +10,20 @@
 
 struct import {
     struct tf_bundle *b;
-    struct tf_value json;
+    struct tf_hf_settings s;
     struct tf_config c;
     int64_t pad;    /* pad_token_id */
     bool tied;      /* the output projection is the decoder's embedding */
     bool m2m;       /* of M2M100, not of MarianMT */
     bool guessed;   /* which table of positions it has */
-    struct tf_buf refused;
 };
 
 /* ---- config.json ---- */
 
-static void refuse(struct import *m, const char *key, const char *value)
-{
-    tf_buf_printf(&m->refused, "%s%s: %s", m->refused.len > 0 ? ", " : "", key, value);
-}
-
-/* A flag that has to be `want`, or absent. */
-static int require_flag(struct import *m, const char *key, bool want, struct tf_err *err)
-{
-    bool got = want;
-    if (tf_value_bool_of(&m->json, key, &got, err) < 0)
-        return -1;
-    if (got != want)
-        refuse(m, key, got ? "true" : "false");
-    return 0;
-}
-
-/* An integer that has to be there. */
-static int number(struct import *m, const char *key, int64_t most, int64_t *to, struct tf_err *err)
-{
-    const int rc = tf_value_int_of(&m->json, key, 0, most, to, err);
-    return rc == 1 ? tf_fail(err, "%s is missing", key) : rc;
-}
-
-/* The same of both stacks. */
-static int both(struct import *m, const char *what, int64_t most, int64_t *to, struct tf_err *err)
-{
-    char key[64], other[64], value[32];
-    int64_t more;
-    snprintf(key, sizeof key, "encoder_%s", what);
-    snprintf(other, sizeof other, "decoder_%s", what);
-    if (number(m, key, most, to, err) != 0 || number(m, other, most, &more, err) != 0)
-        return -1;
-    snprintf(value, sizeof value, "%" PRId64, more);
-    if (*to != more)
-        refuse(m, other, value);
-    return 0;
-}
-
-static int read_activation(struct import *m, struct tf_err *err)
-{
-    const char *word = "swish";
-    if (tf_value_text_of(&m->json, "activation_function", &word, err) < 0)
-        return -1;
-    m->c.activation = strcmp(word, "relu") == 0 ? TF_ACTIVATION_RELU : TF_ACTIVATION_SWISH;
-    if (strcmp(word, "relu") != 0 && strcmp(word, "swish") != 0 && strcmp(word, "silu") != 0)
-        refuse(m, "activation_function", word);
-    return 0;
-}
-
 static int read_type(struct import *m, struct tf_err *err)
 {
     const char *type = "missing";
-    if (tf_value_text_of(&m->json, "model_type", &type, err) < 0)
+    if (tf_value_text_of(&m->s.json, "model_type", &type, err) < 0)
         return -1;
     m->m2m = strcmp(type, "m2m_100") == 0;
     return m->m2m || strcmp(type, "marian") == 0
@@ -86,20 +35,20 @@ static int read_flags(struct import *m, struct tf_err *err)
 {
     bool share = true;
     m->tied = true;
-    if (require_flag(m, "scale_embedding", true, err) != 0)
+    if (tf_hf_require_flag(&m->s, "scale_embedding", true, err) != 0)
         return -1;
     if (m->m2m)
-        return require_flag(m, "tie_word_embeddings", true, err);
-    if (require_flag(m, "normalize_before", false, err) != 0 ||
-        require_flag(m, "normalize_embedding", false, err) != 0 ||
-        require_flag(m, "add_final_layer_norm", false, err) != 0 ||
-        require_flag(m, "static_position_embeddings", true, err) != 0 ||
-        tf_value_bool_of(&m->json, "share_encoder_decoder_embeddings", &share, err) < 0 ||
-        tf_value_bool_of(&m->json, "tie_word_embeddings", &m->tied, err) < 0)
+        return tf_hf_require_flag(&m->s, "tie_word_embeddings", true, err);
+    if (tf_hf_require_flag(&m->s, "normalize_before", false, err) != 0 ||
+        tf_hf_require_flag(&m->s, "normalize_embedding", false, err) != 0 ||
+        tf_hf_require_flag(&m->s, "add_final_layer_norm", false, err) != 0 ||
+        tf_hf_require_flag(&m->s, "static_position_embeddings", true, err) != 0 ||
+        tf_value_bool_of(&m->s.json, "share_encoder_decoder_embeddings", &share, err) < 0 ||
+        tf_value_bool_of(&m->s.json, "tie_word_embeddings", &m->tied, err) < 0)
         return -1;
     m->c.tie = !m->tied ? TF_TIE_NONE : share ? TF_TIE_ALL : TF_TIE_DECODER;
     if (!m->tied && share)
-        refuse(m, "tie_word_embeddings", "false with shared embeddings");
+        tf_hf_refuse(&m->s, "tie_word_embeddings", "false with shared embeddings");
     return 0;
 }
 
@@ -107,39 +56,33 @@ static int read_sizes(struct import *m, struct tf_err *err)
 {
     struct tf_config *c = &m->c;
     int64_t start, other;
-    if (number(m, "encoder_layers", TF_MAX_LAYERS, &c->encoder_layers, err) != 0 ||
-        number(m, "decoder_layers", TF_MAX_LAYERS, &c->decoder_layers, err) != 0 ||
-        number(m, "d_model", TF_MAX_WIDTH, &c->d_model, err) != 0 ||
-        both(m, "ffn_dim", TF_MAX_WIDTH, &c->d_ff, err) != 0 ||
-        both(m, "attention_heads", 1024, &c->heads, err) != 0 ||
-        number(m, "vocab_size", 1 << 24, &c->vocab_size, err) != 0 ||
-        number(m, "eos_token_id", 1 << 24, &c->eos, err) != 0 ||
-        number(m, "pad_token_id", 1 << 24, &m->pad, err) != 0 ||
-        number(m, "decoder_start_token_id", 1 << 24, &start, err) != 0)
+    if (tf_hf_number(&m->s, "encoder_layers", TF_MAX_LAYERS, &c->encoder_layers, err) != 0 ||
+        tf_hf_number(&m->s, "decoder_layers", TF_MAX_LAYERS, &c->decoder_layers, err) != 0 ||
+        tf_hf_number(&m->s, "d_model", TF_MAX_WIDTH, &c->d_model, err) != 0 ||
+        tf_hf_both(&m->s, "ffn_dim", TF_MAX_WIDTH, &c->d_ff, err) != 0 ||
+        tf_hf_both(&m->s, "attention_heads", 1024, &c->heads, err) != 0 ||
+        tf_hf_number(&m->s, "vocab_size", 1 << 24, &c->vocab_size, err) != 0 ||
+        tf_hf_number(&m->s, "eos_token_id", 1 << 24, &c->eos, err) != 0 ||
+        tf_hf_number(&m->s, "pad_token_id", 1 << 24, &m->pad, err) != 0 ||
+        tf_hf_number(&m->s, "decoder_start_token_id", 1 << 24, &start, err) != 0)
         return -1;
     other = c->vocab_size;
-    if (tf_value_int_of(&m->json, "decoder_vocab_size", 0, 1 << 24, &other, err) < 0)
+    if (tf_value_int_of(&m->s.json, "decoder_vocab_size", 0, 1 << 24, &other, err) < 0)
         return -1;
     if (other != c->vocab_size)
-        refuse(m, "decoder_vocab_size", "another than vocab_size");
+        tf_hf_refuse(&m->s, "decoder_vocab_size", "another than vocab_size");
     if (start != (m->m2m ? c->eos : m->pad))
-        refuse(m, "decoder_start_token_id",
-               m->m2m ? "another than eos_token_id" : "another than pad_token_id");
-    if (c->heads < 1 || c->d_model % c->heads != 0)
-        return tf_fail(err, "d_model %" PRId64 ": not a multiple of %" PRId64 " heads", c->d_model,
-                       c->heads);
-    c->d_k = c->d_v = c->d_model / c->heads;
-    return 0;
+        tf_hf_refuse(&m->s, "decoder_start_token_id",
+                     m->m2m ? "another than eos_token_id" : "another than pad_token_id");
+    return tf_hf_head_width(c, err);
 }
 
 static int read_settings(struct import *m, struct tf_err *err)
 {
-    if (read_type(m, err) != 0 || read_flags(m, err) != 0 || read_activation(m, err) != 0 ||
-        read_sizes(m, err) != 0)
+    if (read_type(m, err) != 0 || read_flags(m, err) != 0 ||
+        tf_hf_activation(&m->s, "swish", &m->c, err) != 0 || read_sizes(m, err) != 0)
         return -1;
-    return m->refused.len == 0 ? 0
-                               : tf_fail(err, "settings that are not supported: %.*s",
-                                         (int)m->refused.len, m->refused.p);
+    return tf_hf_settings_end(&m->s, err);
 }
 
 /* ---- the padding id ---- */
@@ -220,7 +163,7 @@ static int read_eps_and_positions(struct import *m, enum tf_stored_positions pos
         m->c.norm_eps = 1e-6;
         m->guessed = positions == TF_STORED_AUTO;
     }
-    return tf_value_real_of(&m->json, "layer_norm_eps", 0, 1, &m->c.norm_eps, err) < 0 ? -1 : 0;
+    return tf_value_real_of(&m->s.json, "layer_norm_eps", 0, 1, &m->c.norm_eps, err) < 0 ? -1 : 0;
 }
 
 static bool has_output_bias(const struct import *m)
@@ -311,12 +254,10 @@ int tf_hf_import(struct tf_bundle *b, struct tf_config *c, const char *json, siz
                  enum tf_stored_positions positions, bool *guessed, struct tf_err *err)
 {
     struct import m = {.b = b, .c = tf_names_config()};
-    int rc = tf_value_from_json_text(&m.json, &b->arena, json, n, TF_JSON_PLAIN, "value", err);
-    if (rc == 0 && m.json.kind != TF_MAP)
-        rc = tf_fail(err, "not a JSON object");
+    int rc = tf_hf_settings_read(&m.s, &b->arena, json, n, err);
     if (rc == 0)
         rc = read_settings(&m, err);
-    tf_buf_release(&m.refused);
+    tf_hf_settings_release(&m.s);
     if (rc != 0)
         return tf_context(err, "config.json");
     if (m.m2m) {
