@@ -72,7 +72,7 @@ static int read_segmenter(struct tf_conversion *m, struct tf_buf *to, const char
     char *bytes;
     size_t n;
     if (path == NULL)
-        return tf_sp_words(to, list->v, list->n, err) != 0 ? tf_context(err, "%s", pieces) : 0;
+        return tf_sp_words(to, list->v, list->n, NULL, err) != 0 ? tf_context(err, "%s", pieces) : 0;
     if (tf_vocab_file_read(&bytes, &n, path, err) != 0)
         return -1;
     tf_buf_add(to, bytes, n);

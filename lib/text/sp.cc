@@ -100,14 +100,14 @@ static void read_pieces(struct tf_sp *s, const void *bytes, size_t n)
 }
 
 /* The model without its self-test: lines that the library encodes, and prints as they are if the
- * result is not the expected one. */
-static std::string without_self_test(const void *bytes, size_t n)
+ * result is not the expected one; and without codes, which it does not know. */
+static std::string without_extras(const void *bytes, size_t n)
 {
     std::string out;
     struct tf_span m = {(const uint8_t *)bytes, n};
     struct tf_proto_field f;
     for (const uint8_t *from = m.p; m.n > 0 && tf_proto_field(&m, &f); from = m.p)
-        if (f.number != TF_PROTO_SELF_TEST)
+        if (f.number != TF_PROTO_SELF_TEST && f.number != TF_PROTO_CODES)
             out.append((const char *)from, (size_t)(m.p - from));
     return out;
 }
@@ -129,7 +129,7 @@ int tf_sp_load(struct tf_sp **out, const void *bytes, size_t n, struct tf_err *e
                 delete v;
             }
         } s = {new tf_sp()};
-        if (!s.v->p.LoadFromSerializedProto(without_self_test(bytes, n)).ok())
+        if (!s.v->p.LoadFromSerializedProto(without_extras(bytes, n)).ok())
             return tf_fail(err, "not a SentencePiece model, or a damaged one");
         s.v->size = s.v->p.GetPieceSize();
         if (s.v->size < 1)

@@ -49,7 +49,8 @@ int tf_sp_check(const void *bytes, size_t n, struct tf_err *err)
             return malformed(err);
         if (f.number == TF_PROTO_PIECE && ++pieces > TF_MAX_PIECES)
             return tf_fail(err, "SentencePiece model with more than %zu pieces", TF_MAX_PIECES);
-        if (f.number > TF_PROTO_DENORMALIZER || f.number == TF_PROTO_SELF_TEST)
+        if (f.number != TF_PROTO_CODES &&
+            (f.number > TF_PROTO_DENORMALIZER || f.number == TF_PROTO_SELF_TEST))
             continue;
         for (struct tf_span body = f.body; body.n > 0;) {
             if (!tf_proto_field(&body, &inner))

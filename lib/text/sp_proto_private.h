@@ -12,7 +12,8 @@
  * ModelProto {repeated pieces = 1 {piece = 1, score = 2, type = 3};
  * trainer_spec = 2 {byte_fallback = 35, unk_surface = 44};
  * normalizer_spec = 3, denormalizer_spec = 5 {precompiled_charsmap = 2};
- * self_test_data = 4} */
+ * self_test_data = 4; and ours, an extension: codes = 1000 {lines = 1, end_alone = 2,
+ * end_in_pieces = 3}, see bpe_codes.h} */
 enum {
     TF_PROTO_PIECE = 1,
     TF_PROTO_TRAINER = 2,
@@ -24,7 +25,11 @@ enum {
     TF_PROTO_TYPE = 3,
     TF_PROTO_BYTE_FALLBACK = 35,
     TF_PROTO_UNK_SURFACE = 44,
-    TF_PROTO_CHARSMAP = 2
+    TF_PROTO_CHARSMAP = 2,
+    TF_PROTO_CODES = 1000,
+    TF_PROTO_CODES_LINES = 1,
+    TF_PROTO_CODES_END_ALONE = 2,
+    TF_PROTO_CODES_END_IN_PIECES = 3
 };
 
 /* types of pieces */

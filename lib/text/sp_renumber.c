@@ -208,19 +208,32 @@ int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n, const char *
     return 0;
 }
 
-int tf_sp_words(struct tf_buf *out, const char *const *texts, size_t n_texts, struct tf_err *err)
+static void put_codes(struct tf_buf *out, struct tf_buf *work, const struct tf_bpe_codes *codes)
+{
+    tf_buf_clear(work);
+    put_bytes(work, TF_PROTO_CODES_LINES, codes->lines, codes->n);
+    put_number(work, TF_PROTO_CODES_END_ALONE, codes->end_alone);
+    put_number(work, TF_PROTO_CODES_END_IN_PIECES, codes->end_in_pieces);
+    put_bytes(out, TF_PROTO_CODES, work->p, work->len);
+}
+
+int tf_sp_words(struct tf_buf *out, const char *const *texts, size_t n_texts,
+                const struct tf_bpe_codes *codes, struct tf_err *err)
 {
     struct tf_buf work = {0};
     if (check_texts(texts, n_texts, err) != 0)
         return -1;
     for (size_t i = 0; i < n_texts; i++)
-        if (strchr(texts[i], ' ') != NULL || strstr(texts[i], SPACE) != NULL || *texts[i] == 0)
+        if (strchr(texts[i], ' ') != NULL || *texts[i] == 0 ||
+            (codes == NULL && strstr(texts[i], SPACE) != NULL))
             return tf_fail(err, "'%s': a piece of a SentencePiece model, which is needed",
                            texts[i]);
     for (size_t i = 0; i < n_texts; i++)
         if (!put_special(out, &work, texts[i]))
             put_piece(out, &work, SPACE, texts[i], 0, TF_PIECE_NORMAL);
     put_trainer(out, &work, (struct tf_span){0}, texts, n_texts);
+    if (codes != NULL)
+        put_codes(out, &work, codes);
     tf_buf_release(&work);
     return 0;
 }

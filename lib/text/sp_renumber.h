@@ -5,8 +5,7 @@
 #define TF_TEXT_SP_RENUMBER_H
 
 #include "base/buf.h"
-#include "base/err.h"
-#include <stdbool.h>
+#include "text/bpe_codes.h"
 
 /* Append to *out the model of bytes [n] with the pieces texts[0 .. n_texts) in place of its own, by
  * id. Scores do not depend on ids, so text is segmented as before. A piece that the model has keeps
@@ -20,10 +19,11 @@ int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n, const char *
                    size_t n_texts, bool tags, struct tf_err *err) TF_MUST_CHECK;
 
 /* Append to *out a SentencePiece model, of the kind that splits text at spaces only, with these
- * words by id: for text that another program has segmented. The special pieces are as above.
- * Errors: no <unk>; a word twice; a word with a space in it, or with SentencePiece's sign for one,
- * which only a segmenter can handle. */
+ * words by id: for text that another program has segmented, or that these codes split
+ * (bpe_private.h), which are checked already; NULL: none. The special pieces are as above. Errors:
+ * no <unk>; a word twice; a word with a space in it, or without codes with SentencePiece's sign for
+ * one, which only a segmenter can handle. */
 int tf_sp_words(struct tf_buf *out, const char *const *texts, size_t n_texts,
-                struct tf_err *err) TF_MUST_CHECK;
+                const struct tf_bpe_codes *codes, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

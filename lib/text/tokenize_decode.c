@@ -127,6 +127,13 @@ static void escape_bars(struct tf_buf *b, size_t from)
             b->p[--to] = b->p[end];
 }
 
+static int decode(const struct tf_vocab *v, const uint32_t *ids, size_t n, struct tf_buf *out,
+                  struct tf_err *err)
+{
+    return v->bpe != NULL ? tf_bpe_decode(v->bpe, ids, n, out, err)
+                          : tf_sp_decode(v->sp, ids, n, out, err);
+}
+
 static void decode_item(const struct tf_tokenize_work *r, struct tf_work_block *b,
                         struct tf_work_item *it, const uint32_t *ids, size_t n)
 {
@@ -139,7 +146,7 @@ static void decode_item(const struct tf_tokenize_work *r, struct tf_work_block *
     const size_t start = b->out.len;
     put_before(&b->out, t, it);
     const size_t text = b->out.len;
-    if (it->code == 0 && n > 0 && tf_sp_decode(t->vocab->sp, ids, n, &b->out, &err) < 0) {
+    if (it->code == 0 && n > 0 && decode(t->vocab, ids, n, &b->out, &err) < 0) {
         tf_work_bad(it, TF_BAD_OTHER, "%.200s", err.msg);
         b->out.len = start;
         put_before(&b->out, t, it);

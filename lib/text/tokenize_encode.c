@@ -83,6 +83,21 @@ static void spell(struct tf_buf *out, const struct tf_sp *sp, const uint32_t *id
     }
 }
 
+/* The best segmentation, as the vocabulary has it: its pieces or their ids. */
+static int segment(const struct tf_tokenize_work *r, struct tf_work_block *b, const char *s,
+                   size_t n, struct tf_err *err)
+{
+    const struct tf_vocab *v = r->t->vocab;
+    if (v->bpe == NULL)
+        return r->pieces ? tf_sp_pieces(v->sp, s, n, &b->out, err)
+                         : tf_sp_encode(v->sp, s, n, &b->ids, err);
+    if (r->pieces)
+        tf_bpe_pieces(v->bpe, s, n, &b->out);
+    else
+        tf_bpe_encode(v->bpe, s, n, &b->ids);
+    return 0;
+}
+
 static void encode_item(const struct tf_tokenize_work *r, struct tf_work_block *b,
                         struct tf_work_item *it, const char *s, size_t n)
 {
@@ -111,10 +126,8 @@ static void encode_item(const struct tf_tokenize_work *r, struct tf_work_block *
         rc = tf_sample(r->sampler, s, n, t->alpha, (int)t->nbest, &rng, &b->ids, &err);
         if (r->pieces)
             spell(&b->out, t->vocab->sp, b->ids.v + start, b->ids.n - start);
-    } else if (n > 0 && r->pieces) {
-        rc = tf_sp_pieces(t->vocab->sp, s, n, &b->out, &err);
     } else if (n > 0) {
-        rc = tf_sp_encode(t->vocab->sp, s, n, &b->ids, &err);
+        rc = segment(r, b, s, n, &err);
     }
     if (alone)
         pthread_mutex_unlock(&huge);

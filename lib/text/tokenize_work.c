@@ -36,6 +36,8 @@ int tf_work_begin(struct tf_tokenize_work *r, struct tf_tokenize *t, const char 
                                              .text = !records,
                                              .items = records ? "records" : "lines",
                                              .place = records ? "record" : "line"}};
+    if (t->sample && t->vocab->bpe != NULL)
+        return tf_fail(err, "the vocabulary splits words by codes and can't be sampled");
     if (t->sample && tf_sampler_new(&r->sampler, t->vocab->sp, err) < 0)
         return -1;
     r->blocks = tf_xcalloc(ROUND_BLOCKS, sizeof *r->blocks);

@@ -26,6 +26,8 @@ int tf_vocab_parse(struct tf_vocab *v, const char *path, struct tf_err *err)
             seconds);
     tf_sandbox_limit(seconds, (256 << 20) + 64 * v->n, slow.msg);
     int rc = tf_sp_load(&v->sp, v->bytes, v->n, err);
+    if (rc == 0)
+        rc = tf_bpe_load(&v->bpe, v->bytes, v->n, v->sp, err);
     tf_sandbox_unlimit();
     if (rc == 0)
         return 0;
@@ -40,6 +42,7 @@ int tf_vocab_load(struct tf_vocab *v, const char *path, struct tf_err *err)
 
 void tf_vocab_release(struct tf_vocab *v)
 {
+    tf_bpe_free(v->bpe);
     tf_sp_free(v->sp);
     free(v->bytes);
     *v = (struct tf_vocab){0};

@@ -5,10 +5,12 @@
 
 #include "base/output.h"
 #include "stream/header.h"
+#include "text/bpe_private.h"
 #include "text/sp_private.h"
 
 struct tf_vocab {
     struct tf_sp *sp;
+    struct tf_bpe *bpe; /* what splits text, if it is not sp; else NULL */
     char *bytes; /* of the SentencePiece model, n */
     size_t n;
     /* SHA-256 of the bytes, which identifies the vocabulary in streams; of a segmenter of targets,

@@ -5,7 +5,7 @@ import random
 import struct
 
 UNKNOWN, CONTROL, USER, UNUSED, BYTE = 2, 3, 4, 5, 6  # types of pieces
-UNIGRAM, BPE = 1, 2
+UNIGRAM, BPE, WORDS = 1, 2, 3
 LONGEST = 2048  # bytes of a piece
 WORD = (1 << 64) - 1
 
@@ -32,6 +32,22 @@ def model(pieces, kind=UNIGRAM, table=b"", trainer=b"", more=b""):
     return (special + piece("\u2581".encode(), -3) + b"".join(pieces) +
             field(2, b"\x18" + bytes([kind]) + trainer) +
             field(3, field(1, b"own") + field(2, table)) + more)
+
+
+def codes(lines, pieces=(b"\xe2\x96\x81a@@", )):
+    """A vocabulary of words that such codes split."""
+    return model([piece(x) for x in pieces], WORDS, more=field(1000, field(1, b"".join(lines))))
+
+
+def doubled(k):
+    """Codes that merge 2^k a's."""
+    return [b"%s %s\n" % (b"a" * 2**i, b"a" * 2**i) for i in range(k)]
+
+
+def all_pairs(n):
+    """Codes of n bytes, of two characters each."""
+    text = [chr(0x4e00 + i).encode() for i in range(int((n / 8)**0.5))]
+    return [a + b" " + b + b"\n" for a in text for b in text]
 
 
 def table(keys, replacement, loop=False):
@@ -126,6 +142,13 @@ def for_text(n):
         "endless replacements": (model([piece(b"x")], table=table([1], b"x", loop=True)), line),
         "bytes": (model([piece(b"<0x%02X>" % i, 0, BYTE)
                          for i in range(256)], trainer=b"\x98\x02\x01"), line),
+        "codes, doubled": (codes(doubled(12)), line),
+        "codes, one by one": (codes([b"a" * i + b" a\n" for i in range(1, len(nested))]), line),
+        "codes, one by one from the end":
+        (codes([b"a a</w>\n"] + [b"a " + b"a" * i + b"</w>\n" for i in range(2, len(nested))]), line),
+        "codes, all pairs": (codes(all_pairs(n)), "".join(
+            chr(0x4e00 + i % 700) for i in range(n // 3)).encode() + b"\n"),
+        "codes and no token": (codes([b"b b\n"], []), b"ab" * (n // 2) + b"\n"),
         "samples": (model([piece(b"a")], more=field(4, field(1, field(1, line)))), b"a\n"),
     }
     for kind, name in ((UNIGRAM, "unigram"), (BPE, "bpe")):

@@ -48,6 +48,23 @@ static void use(const struct tf_sp *sp, const struct tf_sampler *sampler, const 
     tf_buf_release(&out);
 }
 
+/* The same where codes split words. */
+static void use_codes(const struct tf_vocab *v, const char *text, size_t n)
+{
+    struct tf_err err = {0};
+    struct tf_ids ids = {0};
+    struct tf_buf out = {0};
+    if (v->bpe == NULL)
+        return;
+    tf_bpe_encode(v->bpe, text, n, &ids);
+    for (size_t i = 0; i < ids.n; i++)
+        TF_ASSERT((int64_t)ids.v[i] < tf_sp_size(v->sp));
+    TF_ASSERT(tf_bpe_decode(v->bpe, ids.v, ids.n, &out, &err) == 0 || err.msg[0] != 0);
+    tf_bpe_pieces(v->bpe, text, n, &out);
+    tf_ids_release(&ids);
+    tf_buf_release(&out);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static const char text[] = "abc \xe2\x96\x81 bcd  \xc3\xa4\xc2\xa0\xef\xbd\x81 123 <s> \n\t";
@@ -69,12 +86,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         sampler = NULL;
     use(v.sp, sampler, "", 0);
     use(v.sp, sampler, text, sizeof text - 1);
+    use_codes(&v, text, sizeof text - 1);
     for (uint32_t id = 0; id < (uint32_t)size && id < 50; id++) {
         size_t len;
         const char *piece = tf_sp_piece(v.sp, id, &len);
         (void)tf_sp_kind(v.sp, id);
-        if (tf_utf8_valid((const uint8_t *)piece, len))
+        if (tf_utf8_valid((const uint8_t *)piece, len)) {
             use(v.sp, sampler, piece, len);
+            use_codes(&v, piece, len);
+        }
     }
     tf_sampler_free(sampler);
     tf_vocab_release(&v);
