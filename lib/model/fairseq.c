@@ -16,6 +16,7 @@ struct import {
     struct tf_bundle *b;
     const struct tf_py *args;
     struct tf_config c;
+    int64_t ff[2]; /* widths of the inner layers of both stacks */
     struct tf_buf refused;
 };
 
@@ -75,18 +76,24 @@ static int64_t both(struct import *m, const char *what)
     return x;
 }
 
-static int read_tying(struct import *m, struct tf_err *err)
+static int read_tying(struct tf_bundle *b, struct tf_config *c, bool shared, struct tf_err *err)
 {
-    struct tf_config *c = &m->c;
-    const struct tf_tensor *source = tf_bundle_find(m->b, "encoder.embed_tokens.weight"),
-                           *target = tf_bundle_find(m->b, "decoder.embed_tokens.weight"),
-                           *project = tf_bundle_find(m->b, "decoder.output_projection.weight");
+    const struct tf_tensor *source = tf_bundle_find(b, "encoder.embed_tokens.weight"),
+                           *target = tf_bundle_find(b, "decoder.embed_tokens.weight"),
+                           *project = tf_bundle_find(b, "decoder.output_projection.weight");
     if (project == NULL)
-        project = tf_bundle_find(m->b, "decoder.embed_out");
+        project = tf_bundle_find(b, "decoder.embed_out");
+    if (shared) {
+        target = target != NULL ? target : source != NULL ? source : project;
+        source = source != NULL ? source : target;
+    }
     if (source == NULL || target == NULL || source->rank != 2 || target->rank != 2)
         return tf_fail(err, "no matrices of embeddings");
     const bool tied = project == NULL || tf_tensors_equal(target, project);
-    c->tie = !tied ? TF_TIE_NONE : tf_tensors_equal(source, target) ? TF_TIE_ALL : TF_TIE_DECODER;
+    c->tie = shared                             ? TF_TIE_ALL
+             : !tied                            ? TF_TIE_NONE
+             : tf_tensors_equal(source, target) ? TF_TIE_ALL
+                                                : TF_TIE_DECODER;
     c->vocab_size = (int64_t)target->dims[0];
     c->source_vocab_size = c->tie == TF_TIE_ALL ? 0 : (int64_t)source->dims[0];
     return 0;
@@ -97,7 +104,10 @@ static int read_settings(struct import *m, struct tf_err *err)
     struct tf_config *c = &m->c;
     check_flags(m);
     c->d_model = both(m, "embed_dim");
-    c->d_ff = both(m, "ffn_embed_dim");
+    m->ff[0] = tf_torch_int(m->args, "encoder_ffn_embed_dim", 0);
+    m->ff[1] = tf_torch_int(m->args, "decoder_ffn_embed_dim", m->ff[0]);
+    if (!tf_fairseq_ff(c, m->ff))
+        refuse(m, "decoder_ffn_embed_dim", "less than an eighth of the encoder's, or the reverse");
     c->heads = both(m, "attention_heads");
     c->pre_norm = both(m, "normalize_before") != 0;
     c->encoder_layers = tf_torch_int(m->args, "encoder_layers", 0);
@@ -110,7 +120,7 @@ static int read_settings(struct import *m, struct tf_err *err)
         return tf_fail(err, "encoder_embed_dim %" PRId64 ": not a multiple of %" PRId64 " heads",
                        c->d_model, c->heads);
     c->d_k = c->d_v = c->d_model / c->heads;
-    return read_tying(m, err);
+    return 0;
 }
 
 /* ---- tensors ---- */
@@ -168,13 +178,13 @@ static bool is_extra(const char *name)
 }
 
 /* Older checkpoints have the three projections of an attention as one matrix: as three, by rows. */
-static void split_fused(struct import *m)
+static void split_fused(struct tf_bundle *b)
 {
     static const char fused[] = "in_proj_", letters[] = "qkv";
-    struct tf_tensor *all = tf_arena_zalloc(&m->b->arena, (3 * m->b->n + 1) * sizeof *all);
+    struct tf_tensor *all = tf_arena_zalloc(&b->arena, (3 * b->n + 1) * sizeof *all);
     size_t n = 0;
-    for (size_t i = 0; i < m->b->n; i++) {
-        const struct tf_tensor *t = &m->b->tensors[i];
+    for (size_t i = 0; i < b->n; i++) {
+        const struct tf_tensor *t = &b->tensors[i];
         const char *at = strstr(t->name, fused);
         if (at == NULL || t->rank < 1 || t->dims[0] % 3 != 0) {
             all[n++] = *t;
@@ -185,14 +195,70 @@ static void split_fused(struct import *m)
             const int len = snprintf(name, sizeof name, "%.*s%c_proj.%s", (int)(at - t->name),
                                      t->name, letters[k], at + sizeof fused - 1);
             all[n] = *t;
-            all[n].name = tf_arena_strndup(&m->b->arena, name, (size_t)len);
+            all[n].name = tf_arena_strndup(&b->arena, name, (size_t)len);
             all[n].dims[0] = t->dims[0] / 3;
             all[n].bytes = t->bytes / 3;
             all[n++].data = (const char *)t->data + k * (t->bytes / 3);
         }
     }
-    m->b->tensors = all;
-    m->b->n = n;
+    b->tensors = all;
+    b->n = n;
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+    const size_t n = strlen(name), k = strlen(end);
+    return n >= k && strcmp(name + n - k, end) == 0;
+}
+
+/* A tensor with `more` zeros after each of `rows` parts. */
+static void widen(struct tf_bundle *b, struct tf_tensor *t, int dim, uint64_t to)
+{
+    const uint64_t rows = dim == 0 ? 1 : t->dims[0];
+    const size_t from = t->bytes / rows, width = from / t->dims[dim] * to;
+    char *data = tf_arena_zalloc(&b->arena, rows * width);
+    for (uint64_t r = 0; r < rows; r++)
+        memcpy(data + r * width, (const char *)t->data + r * from, from);
+    t->data = data;
+    t->bytes = rows * width;
+    t->dims[dim] = to;
+}
+
+bool tf_fairseq_ff(struct tf_config *c, const int64_t ff[2])
+{
+    const bool wider = ff[0] > ff[1]; /* the encoder's */
+    c->d_ff = ff[!wider];
+    return ff[wider] >= (c->d_ff + 7) / 8;
+}
+
+/* The inner layers of a stack that are narrower than those of the other: the function is the same
+ * with further units whose weights are zero. */
+static void widen_all(struct tf_bundle *b, const int64_t ff[2], int64_t to)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        struct tf_tensor *t = &b->tensors[i];
+        const uint64_t from = (uint64_t)ff[*t->name == 'd'];
+        const int dim = ends_with(t->name, ".fc2.weight") ? 1 : 0;
+        if (from < (uint64_t)to && from > 0 && t->rank == 1 + !ends_with(t->name, ".fc1.bias") &&
+            (dim == 1 || strstr(t->name, ".fc1.") != NULL) && t->dims[dim] == from &&
+            t->dims[0] > 0)
+            widen(b, t, dim, (uint64_t)to);
+    }
+}
+
+int tf_fairseq_parameters(struct tf_bundle *b, struct tf_config *c, const int64_t ff[2],
+                          bool shared, struct tf_err *err)
+{
+    if (read_tying(b, c, shared, err) != 0 || tf_config_check(c, err) != 0)
+        return -1;
+    split_fused(b);
+    widen_all(b, ff, c->d_ff);
+    const struct tf_names f = {.of_layers = of_layers,
+                               .of_model = c->tie == TF_TIE_NONE ? of_untied : of_model,
+                               .of_layer = name_of_layer,
+                               .transposed = true,
+                               .is_extra = is_extra};
+    return tf_names_import(&f, b, c, err);
 }
 
 /* ---- all of it ---- */
@@ -215,17 +281,11 @@ int tf_fairseq_import(struct tf_bundle *b, struct tf_config *c, struct tf_fairse
     if (rc == 0)
         rc = read_settings(&m, err);
     tf_buf_release(&m.refused);
-    if (rc != 0 || tf_config_check(&m.c, err) != 0)
+    if (rc != 0)
         return -1;
-    split_fused(&m);
     *langs = (struct tf_fairseq_langs){language(&m, t, "source_lang"),
                                        language(&m, t, "target_lang")};
-    const struct tf_names f = {.of_layers = of_layers,
-                               .of_model = m.c.tie == TF_TIE_NONE ? of_untied : of_model,
-                               .of_layer = name_of_layer,
-                               .transposed = true,
-                               .is_extra = is_extra};
-    rc = tf_names_import(&f, b, &m.c, err);
+    rc = tf_fairseq_parameters(b, &m.c, m.ff, false, err);
     *c = m.c;
     return rc;
 }

@@ -16,7 +16,7 @@ fingerprint() { tf-info "$1" | grep '^model'; }
 @test "a checkpoint is the model that was put into it, in each form and variant" {
     for variant in '' form=legacy fused=true 'form=legacy fused=true tie=decoder' tie=none \
         'pre_norm=true activation=swish' 'dtype=f16 form=legacy' cfg=true \
-        'source=40 tie=none' 'source=40 tie=decoder form=legacy' extra=code; do
+        'source=40 tie=none' 'source=40 tie=decoder form=legacy' extra=code ff=8 'ff=8 fused=true'; do
         # shellcheck disable=SC2086
         make $variant
         t 0 tf-convert d -o d.tfm
@@ -72,6 +72,9 @@ PY
     make activation=gelu
     cp d/model.pt x/
     damaged "settings that are not supported: activation_fn: gelu" ''
+    make ff=2
+    cp d/model.pt x/
+    damaged "settings that are not supported: decoder_ffn_embed_dim: less than an eighth" ''
     make
     cp d/model.pt x/
     damaged "crc" 'i = b.index(b"model/data/3") + 200; b[i] ^= 1'

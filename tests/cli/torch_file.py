@@ -9,9 +9,11 @@
                                             a dict
     torch_file.py same A.npz B.npz          A, of tf-tools, has configuration and parameters of B
 
-Keys: form (zip, legacy), fused (projections in one matrix), tie, pre_norm, activation, dtype (f32,
-f16), source (words of a dictionary of its own), cfg (arguments as newer checkpoints have them),
-extra (what else is in the file). The forms are those of torch/serialization.py; names are those of
+Keys: form (zip, legacy), fused (projections in one matrix), tie,
+pre_norm, activation, dtype (f32, f16), source (words of a dictionary of its own), dict (a file with
+the words of both), ff (width of the decoder's inner layers, if it is less than the encoder's), cfg (arguments
+as newer checkpoints have them), extra (what else is in the file). The forms are those of
+torch/serialization.py; names are those of
 fairseq/models/transformer."""
 import argparse
 import io
@@ -150,19 +152,36 @@ def fairseq_names(w, fused):
     return out
 
 
+def narrow(model, n):
+    """The decoder's inner layers with n units: those that the weights have besides become zero."""
+    out = OrderedDict(model)
+    for name, x in model.items():
+        if name.startswith("decoder.layers.") and (".fc1." in name or name.endswith("fc2.weight")):
+            rest = x[n:] if ".fc1." in name else x[:, n:]
+            rest[...] = 0
+            out[name] = x[:n] if ".fc1." in name else x[:, :n]
+    return out
+
+
 def fairseq(path, npz, words):
     k = dict(ct2.KEYS, form="zip", fused="false", dtype="f32", cfg="false", extra="", bias="false",
-             offset="2")
+             offset="2", dict="", ff="0")
     k.update(x.split("=", 1) for x in words)
     target = [f"w{i}@@" if i % 3 else f"w{i}" for i in range(52)]
+    if k["dict"]:
+        with open(k["dict"], encoding="utf-8", newline="\n") as f:
+            target = f.read().split("\n")[:-1]
     n_source = int(k["source"]) or len(target)
     source = target if not int(k["source"]) else [f"s{i}" for i in range(n_source)]
     V = len(target) + 4
     w = ct2.random_weights(k, V, n_source + 4)
     if k["dtype"] == "f16":
         w = {name: x.astype("<f2") for name, x in w.items()}
+    names = fairseq_names(w, k["fused"] == "true")
+    if int(k["ff"]):
+        names = narrow(names, int(k["ff"]))
     model = OrderedDict((name, Tensor(x, i % 2 == 0, i % 3)) for i, (name, x) in
-                        enumerate(fairseq_names(w, k["fused"] == "true").items()))
+                        enumerate(names.items()))
     for side in "encoder", "decoder":
         model[side + ".version"] = Tensor(np.array([3], "<f4"))
         model[side + ".embed_positions._float_tensor"] = Tensor(np.array([0], "<f4"))
@@ -173,6 +192,8 @@ def fairseq(path, npz, words):
         arguments.update({side + "_layers": ct2.L, side + "_embed_dim": ct2.D,
                           side + "_ffn_embed_dim": ct2.F, side + "_attention_heads": ct2.H,
                           side + "_normalize_before": k["pre_norm"] == "true"})
+    if int(k["ff"]):
+        arguments["decoder_ffn_embed_dim"] = int(k["ff"])
     langs = {"source_lang": "en", "target_lang": "de"}
     root = {"model": model, "extra_state": {"epoch": 3, "best": 1.5, "set": {1, 2}, "b": b"\0x"},
             "last_optimizer_state": {"state": {0: {"exp_avg": Tensor(np.zeros((3, 2), "<f4"))}}}}
@@ -190,7 +211,7 @@ def fairseq(path, npz, words):
     os.makedirs(path, exist_ok=True)
     save(root, path + "/model.pt", k["form"])
     for lang, tokens in ("en", source), ("de", target):
-        with open(f"{path}/dict.{lang}.txt", "w") as f:
+        with open(f"{path}/dict.{lang}.txt", "w", encoding="utf-8") as f:
             f.writelines(f"{t} {1000 - i}\n" for i, t in enumerate(tokens))
     c = ct2.config_of(k, V, n_source + 4)
     c.update(bos=2, eos=2, pad=1, unk=3)
