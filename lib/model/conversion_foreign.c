@@ -7,6 +7,7 @@
 #include "model/hf_private.h"
 #include "model/hf_vocab_private.h"
 #include "model/marian_private.h"
+#include "text/bpe_file.h"
 #include "text/sp_check.h"
 #include "text/sp_renumber.h"
 #include "text/vocab_file.h"
@@ -64,15 +65,18 @@ static bool has_ids(struct tf_conversion *m, const struct tf_buf *segmenter,
     return true;
 }
 
-/* *to = the segmenter at a path, with the ids of the list if there is one. No path: one of words.
- */
+/* *to = the segmenter at a path, with the ids of the list if there is one. No path: one of words,
+ * which codes may split. */
 static int read_segmenter(struct tf_conversion *m, struct tf_buf *to, const char *path,
                           const struct tf_piece_list *list, const char *pieces, struct tf_err *err)
 {
     char *bytes;
     size_t n;
     if (path == NULL)
-        return tf_sp_words(to, list->v, list->n, NULL, err) != 0 ? tf_context(err, "%s", pieces) : 0;
+        return tf_sp_words(to, list->v, list->n, m->codes.lines != NULL ? &m->codes : NULL, err) !=
+                       0
+                   ? tf_context(err, "%s", pieces)
+                   : 0;
     if (tf_vocab_file_read(&bytes, &n, path, err) != 0)
         return -1;
     tf_buf_add(to, bytes, n);
@@ -133,7 +137,11 @@ static void say_what(const char *name, const char *program, const struct tf_conf
 
 static void say_words(const char *name, const struct tf_convert_opts *o)
 {
-    if (o->vocab == NULL)
+    if (o->vocab == NULL && o->codes != NULL)
+        tf_note("%s: tf-tokenize splits words by %s; its text is tokens between spaces, as Moses' "
+                "tokenizer makes them",
+                name, o->codes);
+    else if (o->vocab == NULL)
         tf_note("%s: no SentencePiece model: its text is tokens between spaces, as another program "
                 "splits it",
                 name);
@@ -306,7 +314,10 @@ int tf_conversion_read_fairseq(struct tf_conversion *m, const char *name, const 
         return tf_context(err, "%s", name);
     if (langs.source == NULL || langs.target == NULL)
         return tf_fail(err, "%s: no source_lang and target_lang", name);
-    if (read_dictionaries(m, lists, dir, &langs, err) != 0 || use_segmenters(m, o, lists, err) != 0)
+    if (read_dictionaries(m, lists, dir, &langs, err) != 0 ||
+        (o->codes != NULL && o->vocab == NULL &&
+         tf_bpe_file_read(&m->codes, &m->arena, o->codes, false, err) != 0) ||
+        use_segmenters(m, o, lists, err) != 0)
         return -1;
     m->header.special.unk = tf_piece_list_id(&lists[1], "<unk>");
     (void)(tf_lang_set(m->header.lang, langs.source) &&

@@ -8,6 +8,7 @@
 #include "model/convert_opts.h"
 #include "model/load.h"
 #include "stream/header.h"
+#include "text/bpe_codes.h"
 
 enum { TF_MAX_CONFIG = 1 << 20 /* bytes of a configuration in JSON */ };
 
@@ -26,6 +27,7 @@ struct tf_conversion {
     const uint8_t *vocab, *vocab_target;
     size_t vocab_n, vocab_target_n;
     struct tf_buf vocab_buf, vocab_target_buf;
+    struct tf_bpe_codes codes; /* that split the text of those; lines NULL: none */
     const struct tf_tensor **v; /* input tensor of each parameter, in the order of params */
     const struct tf_tensor **v_amax; /* of those in 8 bits (int8.h); else NULL */
     struct tf_tensor *out, *out_amax; /* output tensors, names without "p/"; the latter's dims are 0

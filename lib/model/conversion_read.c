@@ -265,6 +265,7 @@ static int read_dir(struct tf_conversion *m, const char **input, struct tf_model
         o->pieces_target = d->pieces_target;
         o->tokens = d->tokens;
     }
+    o->codes = d->codes;
     if (o->vocab != NULL) /* then all of it is the user's */
         return 0;
     o->vocab = d->vocab;

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { MAX_FILES = 1000, MAX_SETTINGS = 1 << 20 };
 
@@ -154,9 +155,15 @@ static bool is_fairseq(const struct dir *d)
 static int read_fairseq(const struct dir *d, struct tf_model_dir *m, struct tf_err *err)
 {
     static const char *const names[] = {"model.pt", "checkpoint_best.pt"};
+    struct stat st;
     for (size_t i = 0; i < 2 && m->weights == NULL; i++)
         m->weights = has(d, names[i]);
     m->fairseq = d->path;
+    m->codes = has(d, "bpecodes");
+    if (m->codes == NULL)
+        m->codes = has(d, "code");
+    if (m->codes != NULL && (stat(m->codes, &st) != 0 || !S_ISREG(st.st_mode)))
+        m->codes = NULL; /* a folder of code */
     find_segmenters(d, m);
     return one_of(d, "*.pt", &m->weights, err);
 }

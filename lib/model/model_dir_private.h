@@ -17,6 +17,7 @@ struct tf_model_dir {
     const char *pieces_target;        /* those of targets, if they differ */
     const char *tokens;               /* of M2M100: where the tags of languages are */
     const char *fairseq;              /* the directory, if it has dictionaries of fairseq */
+    const char *codes;                /* of subword-nmt or fastBPE */
     bool needs_pieces;                /* whatever the SentencePiece models are */
 };
 
@@ -26,7 +27,7 @@ struct tf_model_dir {
  * M2M100, NLLB: the same with sentencepiece.bpe.model, with vocab.json (M2M100 only), and with
  * special_tokens_map.json or tokenizer_config.json.
  * fairseq: model.pt, checkpoint_best.pt or the only .pt, dict.LANG.txt, and a SentencePiece model
- * if text is split by one.
+ * or codes (bpecodes, code) if text is split by them.
  * transformers: config.json, model.safetensors or pytorch_model.bin, source.spm, target.spm,
  * vocab.json.
  * Marian (OPUS-MT, Firefox, Bergamot): the model and the vocabularies that decoder.yml or
