@@ -4,6 +4,7 @@
 #include "model/conversion_private.h"
 #include "model/ct2_private.h"
 #include "model/fairseq_private.h"
+#include "model/fsmt_private.h"
 #include "model/hf_private.h"
 #include "model/hf_vocab_private.h"
 #include "model/marian_private.h"
@@ -325,4 +326,71 @@ int tf_conversion_read_fairseq(struct tf_conversion *m, const char *name, const 
     say_what(name, "fairseq", &m->config);
     say_words(name, o);
     return tf_conversion_check_vocab(m, dir, name, err);
+}
+
+/* ---- FSMT: fairseq's models, as transformers has them ---- */
+
+static int read_fsmt_tokenizer(const char *path, struct tf_err *err)
+{
+    char *json;
+    size_t n;
+    if (tf_read_file(&json, &n, path, TF_MAX_CONFIG, err) != 0)
+        return -1;
+    const int rc = tf_fsmt_check_tokenizer(json, n, err);
+    free(json);
+    return rc != 0 ? tf_context(err, "%s", path) : 0;
+}
+
+static int read_pieces(struct tf_conversion *m, struct tf_piece_list *list, const char *path,
+                       int64_t size, struct tf_err *err)
+{
+    if (tf_piece_list_read(list, &m->arena, path, err) != 0)
+        return -1;
+    return list->n == (uint64_t)size ? 0
+                                     : tf_fail(err, "%s: %zu pieces, and %lld embeddings", path,
+                                               list->n, (long long)size);
+}
+
+static int read_fsmt_vocabularies(struct tf_conversion *m, const char *name,
+                                  const struct tf_convert_opts *o, struct tf_err *err)
+{
+    struct tf_config *c = &m->config;
+    struct tf_piece_list lists[2];
+    if (read_pieces(m, &lists[0], o->pieces, tf_config_source_ids(c), err) != 0 ||
+        read_pieces(m, &lists[1], o->pieces_target, c->vocab_size, err) != 0 ||
+        tf_bpe_file_read(&m->codes, &m->arena, o->codes, true, err) != 0)
+        return -1;
+    if (equal(&lists[0], &lists[1])) {
+        lists[1] = lists[0];
+        c->source_vocab_size = 0;
+    } else if (c->tie == TF_TIE_ALL) {
+        return tf_fail(err, "%s: one matrix of embeddings, and two vocabularies", name);
+    }
+    m->header.special.unk = tf_piece_list_id(&lists[1], "<unk>");
+    return use_segmenters(m, o, lists, err);
+}
+
+int tf_conversion_read_fsmt(struct tf_conversion *m, const char *name, const char *config,
+                            const struct tf_convert_opts *o, struct tf_err *err)
+{
+    struct tf_fairseq_langs langs;
+    char *json;
+    size_t n;
+    if (o->vocab != NULL || o->pieces_target == NULL) /* then --pieces was given */
+        return tf_fail_status(err, TF_USAGE, "--%s: %s has vocabularies of its own",
+                              o->vocab != NULL ? "vocab" : "pieces", name);
+    if (tf_read_file(&json, &n, config, TF_MAX_CONFIG, err) != 0)
+        return -1;
+    const int rc = tf_fsmt_import(&m->bundle, &m->config, &langs, json, n, err);
+    free(json);
+    if (rc != 0)
+        return tf_context(err, "%s", name);
+    if ((o->tokens != NULL && read_fsmt_tokenizer(o->tokens, err) != 0) ||
+        read_fsmt_vocabularies(m, name, o, err) != 0)
+        return -1;
+    (void)(langs.source != NULL && tf_lang_set(m->header.lang, langs.source) &&
+           tf_lang_set(m->header.target_lang, langs.target));
+    say_what(name, "FSMT", &m->config);
+    say_words(name, o);
+    return tf_conversion_check_vocab(m, o->pieces, name, err);
 }

@@ -53,6 +53,8 @@ int tf_conversion_read_hf(struct tf_conversion *m, const char *name, const char 
                           const struct tf_convert_opts *o, struct tf_err *err) TF_MUST_CHECK;
 int tf_conversion_read_ct2(struct tf_conversion *m, const char *name, const char *config,
                            const struct tf_convert_opts *o, struct tf_err *err) TF_MUST_CHECK;
+int tf_conversion_read_fsmt(struct tf_conversion *m, const char *name, const char *config,
+                            const struct tf_convert_opts *o, struct tf_err *err) TF_MUST_CHECK;
 int tf_conversion_read_fairseq(struct tf_conversion *m, const char *name, const char *dir,
                                const struct tf_convert_opts *o, struct tf_err *err) TF_MUST_CHECK;
 

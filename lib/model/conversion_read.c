@@ -238,6 +238,8 @@ static int read_file(struct tf_conversion *m, struct tf_in *in, const struct tf_
             return -1;
         if (m->from == TF_FORMAT_CT2_BIN)
             return tf_conversion_read_ct2(m, name, config, o, err);
+        if (dir->fsmt)
+            return tf_conversion_read_fsmt(m, name, config, o, err);
         if (config != NULL)
             return tf_conversion_read_hf(m, name, config, o, err);
         if (tf_marian_is(&m->bundle))

@@ -28,7 +28,7 @@ struct tf_convert_opts {
     const char *pieces, *vocab_target;
     /* or NULL: of targets, where they have ids of their own */
     const char *pieces_target;
-    /* or NULL: a file of transformers with the tags of languages */
+    /* or NULL: a file of transformers with the tags of languages; of FSMT tokenizer_config.json */
     const char *tokens;
     /* or NULL: codes that split words (text/bpe_codes.h) */
     const char *codes;

@@ -170,12 +170,42 @@ static int read_fairseq(const struct dir *d, struct tf_model_dir *m, struct tf_e
 
 /* ---- transformers ---- */
 
-static int read_hf(const struct dir *d, struct tf_model_dir *m, struct tf_err *err)
+static int read_weights(const struct dir *d, struct tf_model_dir *m, struct tf_err *err)
 {
     m->config = has(d, "config.json");
     m->weights = has(d, "model.safetensors");
     if (m->weights == NULL)
         m->weights = has(d, "pytorch_model.bin");
+    return m->weights != NULL
+               ? 0
+               : tf_fail(err, "%s: no model.safetensors or pytorch_model.bin", d->path);
+}
+
+static bool is_fsmt(const struct dir *d)
+{
+    return has(d, "config.json") != NULL &&
+           (has(d, "vocab-src.json") != NULL || has(d, "vocab-tgt.json") != NULL);
+}
+
+static int read_fsmt(const struct dir *d, struct tf_model_dir *m, struct tf_err *err)
+{
+    m->fsmt = m->needs_pieces = true;
+    m->pieces = has(d, "vocab-src.json");
+    m->pieces_target = has(d, "vocab-tgt.json");
+    m->codes = has(d, "merges.txt");
+    m->tokens = has(d, "tokenizer_config.json");
+    if (m->pieces == NULL || m->pieces_target == NULL || m->codes == NULL)
+        return tf_fail(err, "%s: no %s", d->path,
+                       m->pieces == NULL          ? "vocab-src.json"
+                       : m->pieces_target == NULL ? "vocab-tgt.json"
+                                                  : "merges.txt");
+    return read_weights(d, m, err);
+}
+
+static int read_hf(const struct dir *d, struct tf_model_dir *m, struct tf_err *err)
+{
+    if (read_weights(d, m, err) != 0)
+        return -1;
     m->vocab = has(d, "source.spm");
     m->vocab_target = has(d, "target.spm");
     m->pieces = has(d, "vocab.json");
@@ -185,8 +215,6 @@ static int read_hf(const struct dir *d, struct tf_model_dir *m, struct tf_err *e
     const bool m2m = m->vocab == NULL && has(d, "sentencepiece.bpe.model") != NULL;
     if (m2m)
         m->vocab = has(d, "sentencepiece.bpe.model");
-    if (m->weights == NULL)
-        return tf_fail(err, "%s: no model.safetensors or pytorch_model.bin", d->path);
     if (m->vocab == NULL || (m->pieces == NULL && !m2m))
         return tf_fail(err, "%s: no %s", d->path, m->vocab == NULL ? "source.spm" : "vocab.json");
     if (has(d, "target_vocab.json") != NULL)
@@ -273,6 +301,7 @@ int tf_model_dir_read(struct tf_model_dir *m, struct tf_arena *a, const char *pa
     const int rc = is_ct2(&d)                         ? read_ct2(&d, m, err)
                    : has(&d, "metadata.json") != NULL ? read_package(&d, m, err)
                    : is_fairseq(&d)                   ? read_fairseq(&d, m, err)
+                   : is_fsmt(&d)                      ? read_fsmt(&d, m, err)
                    : has(&d, "config.json") != NULL   ? read_hf(&d, m, err)
                                                       : read_marian(&d, m, err);
     if (m->vocab_target != NULL && m->vocab != NULL && strcmp(m->vocab, m->vocab_target) == 0)

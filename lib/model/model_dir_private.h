@@ -15,9 +15,10 @@ struct tf_model_dir {
     const char *vocab, *vocab_target; /* SentencePiece models; NULL: the source's */
     const char *pieces;               /* the ids of both, if they are not those of vocab */
     const char *pieces_target;        /* those of targets, if they differ */
-    const char *tokens;               /* of M2M100: where the tags of languages are */
+    const char *tokens; /* of M2M100: where the tags of languages are; of FSMT: tokenizer_config */
     const char *fairseq;              /* the directory, if it has dictionaries of fairseq */
     const char *codes;                /* of subword-nmt or fastBPE */
+    bool fsmt;                        /* transformers' form of fairseq's models */
     bool needs_pieces;                /* whatever the SentencePiece models are */
 };
 
@@ -28,6 +29,8 @@ struct tf_model_dir {
  * special_tokens_map.json or tokenizer_config.json.
  * fairseq: model.pt, checkpoint_best.pt or the only .pt, dict.LANG.txt, and a SentencePiece model
  * or codes (bpecodes, code) if text is split by them.
+ * FSMT: config.json, model.safetensors or pytorch_model.bin, vocab-src.json, vocab-tgt.json,
+ * merges.txt, and tokenizer_config.json if there is one.
  * transformers: config.json, model.safetensors or pytorch_model.bin, source.spm, target.spm,
  * vocab.json.
  * Marian (OPUS-MT, Firefox, Bergamot): the model and the vocabularies that decoder.yml or

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHECKED_ROWS = 16 };
+enum { CHECKED_ROWS = 16, MOST_CHECKED = 1024 };
 
 static bool has_table(const struct tf_config *c, const float *x, size_t rows)
 {
@@ -58,6 +58,24 @@ int tf_positions_recognise(struct tf_config *c, const struct tf_tensor *encoder,
         c->norm_eps = 1e-6;
         *guessed = positions == TF_STORED_AUTO;
     }
+    return rc;
+}
+
+int tf_positions_check(const struct tf_config *c, const struct tf_tensor *t, struct tf_err *err)
+{
+    const uint64_t first = (uint64_t)c->position_offset, D = (uint64_t)c->d_model;
+    if (t == NULL)
+        return 0;
+    if (D == 0 || t->rank != 2 || t->dims[1] != D)
+        return tf_fail(err, "tensor '%s': not a table of positions", t->name);
+    float *x = tf_try_alloc((t->bytes / tf_dtype_size(t->dtype) + 1) * sizeof *x, err);
+    if (x == NULL)
+        return -1;
+    int rc = tf_tensor_floats(x, t, err);
+    const uint64_t rows = t->dims[0] > first ? t->dims[0] - first : 0;
+    if (rc == 0 && !has_table(c, x + first * D, rows < MOST_CHECKED ? rows : MOST_CHECKED))
+        rc = tf_fail(err, "tensor '%s': other positions than sinusoids are not supported", t->name);
+    free(x);
     return rc;
 }
 

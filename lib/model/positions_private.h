@@ -22,6 +22,10 @@ enum tf_stored_positions {
 int tf_positions_recognise(struct tf_config *c, const struct tf_tensor *encoder,
                            const struct tf_tensor *decoder, enum tf_stored_positions positions,
                            bool *guessed, struct tf_err *err) TF_MUST_CHECK;
+/* Check that t [rows, D], NULL or not, has the configuration's table from its row position_offset
+ * on: a model whose table was trained is refused. */
+int tf_positions_check(const struct tf_config *c, const struct tf_tensor *t,
+                       struct tf_err *err) TF_MUST_CHECK;
 /* The table [rows, D] of a configuration with sinusoids, f32 in the arena. */
 struct tf_tensor tf_positions_table(const struct tf_config *c, size_t rows, struct tf_arena *a);
 

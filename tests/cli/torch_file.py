@@ -3,17 +3,19 @@
 
     torch_file.py fairseq DIR FILE.npz [KEY=VALUE...]   a random model, as a directory of fairseq
                                             and as an npz of tf-tools
+    torch_file.py fsmt DIR FILE.npz [KEY=VALUE...]   the same as a directory of FSMT in transformers
     torch_file.py m2m DIR FILE.npz PIECES   the same for NLLB in transformers; PIECES: of its
                                             SentencePiece model, a line each
     torch_file.py state FILE.safetensors FILE [KEY=VALUE...]   its tensors as torch.save writes
                                             a dict
     torch_file.py same A.npz B.npz          A, of tf-tools, has configuration and parameters of B
 
-Keys: form (zip, legacy), fused (projections in one matrix), tie,
+Keys: form (zip, legacy; of fsmt also safetensors), fused (projections in one matrix), tie,
 pre_norm, activation, dtype (f32, f16), source (words of a dictionary of its own), dict (a file with
-the words of both), ff (width of the decoder's inner layers, if it is less than the encoder's), cfg (arguments
-as newer checkpoints have them), extra (what else is in the file). The forms are those of
-torch/serialization.py; names are those of
+the words of both), ff (width of the decoder's inner layers, if it is less than the encoder's), cfg
+(arguments as newer checkpoints have them), extra (what else is in the file); of fsmt target (its
+pieces), copies (each name that one matrix has), positions (learned: another table). The forms are
+those of torch/serialization.py; names are those of
 fairseq/models/transformer."""
 import argparse
 import io
@@ -219,6 +221,69 @@ def fairseq(path, npz, words):
              **{name: np.ascontiguousarray(x) for name, x in w.items()})
 
 
+def safetensors(path, tensors):
+    head, at = {}, 0
+    for name, x in tensors.items():
+        kind = {"<f4": "F32", "<f2": "F16"}[x.dtype.str]
+        head[name] = {"dtype": kind, "shape": list(x.shape), "data_offsets": [at, at + x.nbytes]}
+        at += x.nbytes
+    text = json.dumps(head).encode()
+    with open(path, "wb") as f:
+        f.write(struct.pack("<Q", len(text)) + text)
+        f.writelines(np.ascontiguousarray(x).tobytes() for x in tensors.values())
+
+
+def fsmt(path, npz, words):
+    k = dict(ct2.KEYS, form="zip", dtype="f32", bias="false", offset="2", ff="0", copies="true",
+             target="52")
+    k.update(x.split("=", 1) for x in words)
+    special = ["<s>", "<pad>", "</s>", "<unk>"]
+    target = special + [f"w{i}" if i % 3 else f"w{i}</w>" for i in range(int(k["target"]))]
+    source = target if not int(k["source"]) else special + [f"s{i}</w>" for i in
+                                                            range(int(k["source"]))]
+    w = ct2.random_weights(k, len(target), len(source))
+    if k["dtype"] == "f16":
+        w = {name: x.astype("<f2") for name, x in w.items()}
+    names = fairseq_names(w, False)
+    if int(k["ff"]):
+        names = narrow(names, int(k["ff"]))
+    if k["copies"] == "false" and k["tie"] == "all":
+        del names["encoder.embed_tokens.weight"]
+    elif k["copies"] == "true" and k["tie"] != "none":
+        names["decoder.output_projection.weight"] = names["decoder.embed_tokens.weight"]
+    for side in "encoder", "decoder":
+        names[side + ".embed_positions.weight"] = np.concatenate(
+            [ct2.table("t2t", 0)[:1], np.zeros((1, ct2.D), "<f4"), ct2.table(k["positions"], 2)])
+    os.makedirs(path, exist_ok=True)
+    names = OrderedDict(("model." + name, x) for name, x in names.items())
+    if k["form"] == "safetensors":
+        safetensors(path + "/model.safetensors", names)
+    else:
+        save(OrderedDict((name, Tensor(x)) for name, x in names.items()),
+             path + "/pytorch_model.bin", k["form"])
+    config = {"model_type": "fsmt", "langs": ["en", "de"], "d_model": ct2.D,
+              "scale_embedding": True, "activation_function": k["activation"],
+              "tie_word_embeddings": k["tie"] == "all", "src_vocab_size": len(source),
+              "tgt_vocab_size": len(target), "bos_token_id": 0, "pad_token_id": 1,
+              "eos_token_id": 2, "decoder_start_token_id": 2}
+    for side in "encoder", "decoder":
+        config.update({side + "_layers": ct2.L, side + "_attention_heads": ct2.H,
+                       side + "_ffn_dim": ct2.F})
+    if int(k["ff"]):
+        config["decoder_ffn_dim"] = int(k["ff"])
+    for name, x in (("config", config), ("vocab-src", {p: i for i, p in enumerate(source)}),
+                    ("vocab-tgt", {p: i for i, p in enumerate(target)}),
+                    ("tokenizer_config", {"langs": ["en", "de"], "do_lower_case": False})):
+        with open(f"{path}/{name}.json", "w") as f:
+            json.dump(x, f)
+    with open(path + "/merges.txt", "w") as f:
+        f.write("w 1\ns 1</w>\n")
+    c = ct2.config_of(k, len(target), len(source))
+    c.update(bos=2, eos=2, pad=1, unk=3)
+    np.savez(npz, config=np.frombuffer(json.dumps(c).encode(), "u1"),
+             **{name: np.ascontiguousarray(x) for name, x in w.items()})
+
+
 def m2m(path, npz, pieces):
     own = [x.rstrip("\n") for x in open(pieces, encoding="utf8")]
     tags = ["eng_Latn", "fra_Latn", "zho_Hans"]
@@ -278,6 +343,8 @@ def state(safetensors, path, words):
 
 if sys.argv[1] == "fairseq":
     fairseq(sys.argv[2], sys.argv[3], sys.argv[4:])
+elif sys.argv[1] == "fsmt":
+    fsmt(sys.argv[2], sys.argv[3], sys.argv[4:])
 elif sys.argv[1] == "m2m":
     m2m(*sys.argv[2:])
 elif sys.argv[1] == "same":
