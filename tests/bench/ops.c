@@ -11,13 +11,14 @@
 #include <string.h>
 #include <time.h>
 
-/* The backend in use, and both that are compared: the one requested and openblas, if installed. */
+/* The backend in use, and those that are compared: the one requested, openblas, if installed, and
+ * the one requested in int8. */
 static const struct tf_backend *be;
 static struct tf_ctx *ctx;
 static struct {
     const struct tf_backend *be;
     struct tf_ctx *ctx;
-} sides[2];
+} sides[3];
 
 static void use(int side)
 {
@@ -25,9 +26,9 @@ static void use(int side)
     ctx = sides[side].ctx;
 }
 
-static bool open_side(int side, const char *name, struct tf_err *err)
+static bool open_side(int side, const char *name, const char *precision, struct tf_err *err)
 {
-    be = tf_backend_find(name, "fp32", TF_USE_TRAINING, NULL, err);
+    be = tf_backend_find(name, precision, TF_USE_DECODING, NULL, err);
     ctx = be != NULL ? be->open(&(struct tf_ctx_opts){.threads = 1}, err) : NULL;
     if (ctx == NULL)
         return false;
@@ -51,14 +52,14 @@ static int ascending(const void *a, const void *b)
     return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
 }
 
-/* Seconds of one call on each of the first n sides: the medians of five runs of at least 20 ms
- * each, taken in turn. */
-static void timed_sides(double *median, int n, void (*f)(void *), void *arg)
+/* Seconds of one call on each of n sides: the medians of five runs of at least 20 ms each, taken in
+ * turn. */
+static void timed_sides(double *median, int first, int n, void (*f)(void *), void *arg)
 {
     double t[2][5];
     int reps[2];
     for (int s = 0; s < n; s++) {
-        use(s);
+        use(first + s);
         f(arg);
         double once = now();
         f(arg);
@@ -67,7 +68,7 @@ static void timed_sides(double *median, int n, void (*f)(void *), void *arg)
     }
     for (int i = 0; i < 5; i++)
         for (int s = 0; s < n; s++) {
-            use(s);
+            use(first + s);
             double start = now();
             for (int j = 0; j < reps[s]; j++)
                 f(arg);
@@ -77,13 +78,13 @@ static void timed_sides(double *median, int n, void (*f)(void *), void *arg)
         qsort(t[s], 5, sizeof t[s][0], ascending);
         median[s] = t[s][2];
     }
-    use(0);
+    use(first);
 }
 
 static double timed(void (*f)(void *), void *arg)
 {
     double t;
-    timed_sides(&t, 1, f, arg);
+    timed_sides(&t, 0, 1, f, arg);
     return t;
 }
 
@@ -91,7 +92,7 @@ static double timed(void (*f)(void *), void *arg)
 static void print_rates(const char *what, double flop, void (*f)(void *), void *arg)
 {
     double t[2];
-    timed_sides(t, sides[1].be != NULL ? 2 : 1, f, arg);
+    timed_sides(t, 0, sides[1].be != NULL ? 2 : 1, f, arg);
     printf("  %s %6.1f", what, flop / t[0]);
     if (sides[1].be != NULL)
         printf(" | %6.1f %.2f", flop / t[1], t[0] / t[1]);
@@ -243,13 +244,14 @@ static void bench_linear(int R, const int (*shape)[2], size_t n)
     }
 }
 
-static void bench_packed(void)
+static void bench_packed(int side)
 {
     static const int shape[][2] = {{512, 512}, {512, 1536}, {512, 2048}, {2048, 512}, {512, 37000},
                                    {128, 384}, {128, 256},  {256, 128},  {128, 6000}};
     static const int rows[] = {1, 2, 4, 6, 8, 12, 16, 32, 64, 128};
     struct tf_err err = {0};
-    printf("packed, GFLOP/s; rows  ");
+    use(side);
+    printf("packed, %s, 10^9 operations/s; rows", be->precision);
     for (size_t j = 0; j < sizeof rows / sizeof rows[0]; j++)
         printf(" %6d", rows[j]);
     putchar('\n');
@@ -259,12 +261,14 @@ static void bench_packed(void)
         printf("  %14d x %5d", l.K, l.N);
         for (size_t j = 0; j < sizeof rows / sizeof rows[0]; j++) {
             l.R = rows[j];
-            printf(" %6.1f", 2e-9 * l.R * l.N * l.K / timed(linear_packed, &l));
+            double t;
+            timed_sides(&t, side, 1, linear_packed, &l);
+            printf(" %6.1f", 2e-9 * l.R * l.N * l.K / t);
             fflush(stdout);
         }
         putchar('\n');
         linear_free(&l);
-    }
+    }    use(0);
 }
 
 /* ---- attention ---- */
@@ -515,14 +519,17 @@ int main(int argc, char **argv)
     const char *isa = getenv("TF_CPU_ISA");
     char *here = strdup(isa != NULL ? isa : "");
     setenv("TF_CPU_ISA", "openblas", 1);
-    if (!open_side(1, "cpu", &why))
+    if (!open_side(1, "cpu", "fp32", &why))
         printf("%s\n", why.msg);
     setenv("TF_CPU_ISA", here, 1);
     free(here);
-    if (!open_side(0, argc > 2 ? argv[2] : "cpu", &err)) {
+    const char *name = argc > 2 ? argv[2] : "cpu";
+    if (!open_side(0, name, "fp32", &err)) {
         fprintf(stderr, "ops: %s\n", err.msg);
         return 1;
     }
+    (void)open_side(2, name, "int8", &why);
+    use(0);
     printf("%s: %s\n", be->name, be->describe(ctx));
     if (sides[1].be != NULL)
         printf("openblas: %s\n", sides[1].be->describe(sides[1].ctx));
@@ -549,14 +556,16 @@ int main(int argc, char **argv)
         bench_rows(500, 128, 0.3f);
     }
     if (all || strcmp(what, "packed") == 0)
-        bench_packed();
+        for (int side = 0; side < 3; side += 2)
+            if (sides[side].be != NULL)
+                bench_packed(side);
     if (all || strcmp(what, "cached") == 0) {
         bench_cached(64, 28, 8, 64);
         bench_cached(256, 14, 8, 64);
         bench_cached(1, 28, 8, 64);
         bench_cached(64, 28, 4, 32);
     }
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3; i++)
         if (sides[i].be != NULL)
             sides[i].be->close(sides[i].ctx);
     return 0;

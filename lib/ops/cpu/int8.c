@@ -33,6 +33,10 @@ typedef int8_t q_of_x;
 
 enum { ROWS = 16 * TF_MR }; /* rows that share a pass over the weights */
 
+/* Larger weights come from memory, where a panel so narrow as AVX2's is read only now and then:
+ * each tile fetches a part of the next panel. */
+enum { CACHE = 2 << 20 };
+
 /* Column j of panel p, k = GROUP g + i: bytes[((p * groups + g) * TF_NR + j) * GROUP + i]. Panels
  * are filled up with columns, and groups with k, whose q is 0. */
 struct tf_packed {
@@ -229,6 +233,7 @@ void TF_CPU_INT8(linear_packed)(struct tf_ctx *c, tf_mem *y, const tf_mem_act *x
         const size_t m = least(rows - m0, ROWS);
         for (size_t i = 0; i < m; i++)
             row[i] = quantise(q + i * ldx, in(x, (m0 + i) * w->K), w->K);
+        const bool fetch = GROUP == 2 && m > TF_MR && w->N * w->K > CACHE;
         for (size_t n0 = 0; n0 < w->N; n0 += TF_NR) {
             const size_t n = least(w->N - n0, TF_NR);
             const int nv = (int)((n + VL - 1) / VL);
@@ -236,7 +241,10 @@ void TF_CPU_INT8(linear_packed)(struct tf_ctx *c, tf_mem *y, const tf_mem_act *x
             t.w = w->bytes + n0 * w->groups * GROUP;
             t.scale = w->scale + n0;
             t.bias = b != NULL ? in(b, n0) : NULL;
+            const size_t panel = n0 + TF_NR < w->N && fetch ? w->groups * TF_NR * GROUP : 0;
             for (size_t i = 0; i < m; i += TF_MR) {
+                for (size_t at = panel * i / m / 64 * 64; at < panel * (i + TF_MR) / m; at += 64)
+                    __builtin_prefetch(t.w + panel + at, 0, 2);
                 t.x = q + i * ldx;
                 t.row = row + i;
                 t.y = out(y, (m0 + i) * w->N + n0);
