@@ -340,7 +340,7 @@ static void bench_cached(size_t rows, size_t keys, int heads, int dk)
     uint32_t *table = (uint32_t *)fresh(rows * keys), *n_keys = (uint32_t *)fresh(rows);
     for (size_t r = 0; r < rows; r++) {
         n_keys[r] = (uint32_t)keys;
-        for (size_t j = 0; j < keys; j++) /* each step's keys together, as search_step leaves them */
+        for (size_t j = 0; j < keys; j++) /* keys of a step lie together, as in decoding */
             table[r * keys + j] = (uint32_t)(j * rows + (r * 7 + j * 3) % rows);
     }
     float *q = fresh(rows * D), *o = fresh(rows * D), *kv[LAYERS];

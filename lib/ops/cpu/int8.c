@@ -306,7 +306,8 @@ static void pack_row(struct tf_packed *p, q_of_x *q, const float *row, size_t j)
 struct tf_packed *TF_CPU_INT8(pack)(struct tf_ctx *c, const tf_mem_param *w, int K, int N,
                                     bool transposed, struct tf_err *err)
 {
-    const size_t k = (size_t)K, n = (size_t)N, padded = whole(n, TF_NR), groups = (k + GROUP - 1) / GROUP;
+    const size_t k = (size_t)K, n = (size_t)N, padded = whole(n, TF_NR),
+                 groups = (k + GROUP - 1) / GROUP;
     struct tf_packed *p = tf_try_alloc(sizeof *p, err);
     if (p == NULL)
         return NULL;
