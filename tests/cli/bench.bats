@@ -116,3 +116,22 @@ SH
     [ "$(grep -c 'fxtranslate 9 .* 30.0; ours 3.00 times that' <<<"$output")" -eq 4 ]
     [ "$(grep -c 'pymarian 1 .* 10.0; ours 9.00 times that' <<<"$output")" -eq 4 ]
 }
+
+@test "CPU time by families: each file of operations has one, and samples of a run are shares" {
+    (cd "$TOP" && echo lib/ops/cpu/*.c) >files
+    bench 'from samples import family
+for f in open("files").read().split():
+    print(f, "=", family(f + ":tf_cpu_avx2_any"))'
+    rest=$(grep '= rest of operations' <<<"$output" | sed 's|.*/||; s| =.*||' | tr '\n' ' ')
+    [ "$rest" = 'cpu.c embed.c ssru.c swish.c table.c ' ]
+
+    [ -z "${TF_SAN:-}" ] || skip "the preloaded library and the sanitizer's do not go together"
+    [ -z "${TF_EMULATOR:-}" ] || skip "the library would be loaded into the emulator"
+    cc -shared -fPIC -o sample.so "$TOP/tests/bench/sample.c"
+    "$TF_PYTHON" "$TOP/tests/cli/batches.py" n=100 >b.tfs
+    bench 'import samples
+seconds = samples.command("tf-train -q --preset tiny --vocab-size 4000 --steps 20 --threads 1 "
+                          "--device cpu --no-save -o run b.tfs", "./sample.so")
+print(seconds)
+assert seconds["products"] > seconds["norms"] > 0, seconds'
+}
