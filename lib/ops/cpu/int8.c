@@ -233,7 +233,7 @@ void TF_CPU_INT8(linear_packed)(struct tf_ctx *c, tf_mem *y, const tf_mem_act *x
         const size_t m = least(rows - m0, ROWS);
         for (size_t i = 0; i < m; i++)
             row[i] = quantise(q + i * ldx, in(x, (m0 + i) * w->K), w->K);
-        const bool fetch = GROUP == 2 && m > TF_MR && w->N * w->K > CACHE;
+        const bool fetch = VL == 8 && !OFFSET && m > TF_MR && w->N * w->K > CACHE;
         for (size_t n0 = 0; n0 < w->N; n0 += TF_NR) {
             const size_t n = least(w->N - n0, TF_NR);
             const int nv = (int)((n + VL - 1) / VL);
