@@ -11,6 +11,8 @@ enum { MOST_RESULTS = 32 };
 /* A node of the trie is represented by its base: its child for byte c is at base ^ c. Several
  * parents may share a node. */
 struct node {
+    uint32_t child;             /* the first unit of a child + 1, or 0 */
+    uint32_t sibling;           /* of the unit of this number: the next one + 1, or 0 */
     uint32_t parents;           /* not yet visited */
     uint16_t shortest, longest; /* of the texts that lead here */
     uint8_t results;            /* most keys that such a text begins with */
@@ -46,20 +48,29 @@ static size_t offset(uint32_t u)
     return (size_t)(u >> 10) << ((u & 1u << 9) >> 6);
 }
 
-/* Where byte c leads from a node. False: nowhere. */
-static bool follow(const struct charsmap *t, size_t base, size_t c, struct edge *e)
+/* The edge that the unit of this number is. */
+static inline struct edge edge_at(struct tf_span trie, size_t i)
 {
-    uint32_t u = unit(t->trie, base ^ c);
-    if ((u & 0x800000ff) != c)
-        return false;
-    *e = (struct edge){.to = base ^ c ^ offset(u), .ends_key = (u & 0x100) != 0};
-    return true;
+    const uint32_t u = unit(trie, i);
+    return (struct edge){.to = i ^ offset(u), .ends_key = (u & 0x100) != 0};
 }
 
 /* Offset of the replacement of a key that ends in a node. */
-static size_t replacement(const struct charsmap *t, size_t base)
+static size_t replacement(struct tf_span trie, size_t base)
 {
-    return unit(t->trie, base) & 0x7fffffff;
+    return unit(trie, base) & 0x7fffffff;
+}
+
+/* List the units by the node that they lead on from. */
+static void list_children(struct charsmap *t)
+{
+    for (size_t i = t->n; i-- > 0;) {
+        const size_t c = unit(t->trie, i) & 0x800000ff, base = i ^ c;
+        if (c > 0xff || base >= t->n)
+            continue;
+        t->nodes[i].sibling = t->nodes[base].child;
+        t->nodes[base].child = (uint32_t)i + 1;
+    }
 }
 
 /* Visit every node that can be reached from the root, and count its parents. -1: a lookup could
@@ -67,7 +78,6 @@ static size_t replacement(const struct charsmap *t, size_t base)
 static int find_nodes(struct charsmap *t, size_t root)
 {
     size_t first = 0, last = 0;
-    struct edge e;
     if (root >= t->n)
         return -1;
     t->nodes[root].found = true;
@@ -76,10 +86,9 @@ static int find_nodes(struct charsmap *t, size_t root)
         size_t base = t->queue[first++];
         if ((base | 0xff) >= t->n) /* a lookup reads a child before it checks it */
             return -1;
-        for (size_t c = 0; c < 256; c++) {
-            if (!follow(t, base, c, &e))
-                continue;
-            if (e.to >= t->n || (e.ends_key && replacement(t, e.to) >= t->texts.n))
+        for (size_t i = t->nodes[base].child; i > 0; i = t->nodes[i - 1].sibling) {
+            const struct edge e = edge_at(t->trie, i - 1);
+            if (e.to >= t->n || (e.ends_key && replacement(t->trie, e.to) >= t->texts.n))
                 return -1;
             t->nodes[e.to].parents++;
             if (!t->nodes[e.to].found) {
@@ -134,22 +143,21 @@ static int check_edge(struct charsmap *t, size_t base, const struct edge *e, str
                        "SentencePiece model whose normalisation replaces more than %d texts that "
                        "begin with each other",
                        MOST_RESULTS);
-    return e->ends_key ? check_replacement(t->texts, replacement(t, e->to), shortest, err) : 0;
+    return e->ends_key ? check_replacement(t->texts, replacement(t->trie, e->to), shortest, err)
+                       : 0;
 }
 
 /* Visit each node after all of its parents, so that what is known of it is complete. */
 static int check_keys(struct charsmap *t, size_t root, struct tf_err *err)
 {
     size_t first = 0, last = 0, nodes = 0;
-    struct edge e;
     for (size_t i = 0; i < t->n; i++)
         nodes += t->nodes[i].found;
     t->queue[last++] = (uint32_t)root;
     while (first < last) {
         size_t base = t->queue[first++];
-        for (size_t c = 0; c < 256; c++) {
-            if (!follow(t, base, c, &e))
-                continue;
+        for (size_t i = t->nodes[base].child; i > 0; i = t->nodes[i - 1].sibling) {
+            const struct edge e = edge_at(t->trie, i - 1);
             if (check_edge(t, base, &e, err) < 0)
                 return -1;
             if (--t->nodes[e.to].parents == 0)
@@ -171,6 +179,7 @@ int tf_charsmap_check(struct tf_span table, struct tf_err *err)
                          .n = n / 4};
     t.nodes = tf_xcalloc(t.n, sizeof *t.nodes);
     t.queue = tf_xarray(NULL, t.n, sizeof *t.queue);
+    list_children(&t);
     const size_t root = offset(unit(t.trie, 0));
     int rc = find_nodes(&t, root) < 0 ? damaged(err) : check_keys(&t, root, err);
     free(t.nodes);
