@@ -89,7 +89,8 @@ static void read_pieces(struct tf_sp *s, const void *bytes, size_t n)
                 unknown = std::max(unknown, inner.body.n);
             else if (f.number == TF_PROTO_DENORMALIZER && inner.number == TF_PROTO_CHARSMAP)
                 growth = TF_MAX_GROWTH;
-            else if (f.number == TF_PROTO_TRAINER && inner.number == TF_PROTO_BYTE_FALLBACK)
+            else if (f.number == TF_PROTO_TRAINER && inner.number == TF_PROTO_BYTE_FALLBACK &&
+                     inner.is_varint)
                 s->p.join_unknown = inner.value == 0;
     for (struct tf_span m = all; id < (size_t)s->size && tf_proto_piece(&m, &piece); id++) {
         size_t text =
@@ -187,6 +188,11 @@ int64_t tf_sp_eos(const struct tf_sp *s)
 enum tf_sp_sampling tf_sp_sampling(const struct tf_sp *s)
 {
     return s->sampling;
+}
+
+bool tf_sp_joins_unknown(const struct tf_sp *s)
+{
+    return s->p.join_unknown;
 }
 
 const char *tf_sp_piece(const struct tf_sp *s, uint32_t id, size_t *n)

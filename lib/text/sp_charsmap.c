@@ -55,6 +55,13 @@ static inline struct edge edge_at(struct tf_span trie, size_t i)
     return (struct edge){.to = i ^ offset(u), .ends_key = (u & 0x100) != 0};
 }
 
+/* Where byte c leads from a node. False: nowhere. */
+static inline bool follow(struct tf_span trie, size_t base, size_t c, struct edge *e)
+{
+    *e = edge_at(trie, base ^ c);
+    return (unit(trie, base ^ c) & 0x800000ff) == c;
+}
+
 /* Offset of the replacement of a key that ends in a node. */
 static size_t replacement(struct tf_span trie, size_t base)
 {
@@ -185,4 +192,41 @@ int tf_charsmap_check(struct tf_span table, struct tf_err *err)
     free(t.nodes);
     free(t.queue);
     return rc;
+}
+
+void tf_charsmap_open(struct tf_charsmap *m, struct tf_span table)
+{
+    *m = (struct tf_charsmap){0};
+    if (table.n == 0)
+        return;
+    const size_t n = unit(table, 0);
+    m->trie = (struct tf_span){table.p + 4, n};
+    m->texts = (const char *)table.p + 4 + n;
+    m->root = offset(unit(m->trie, 0));
+}
+
+size_t tf_charsmap_find(const struct tf_charsmap *m, const char *s, size_t n, const char **text)
+{
+    size_t longest = 0, base = m->root;
+    struct edge e;
+    for (size_t i = 0; m->texts != NULL && i < n; base = e.to) {
+        if (!follow(m->trie, base, (unsigned char)s[i++], &e))
+            break;
+        if (e.ends_key) {
+            longest = i;
+            *text = m->texts + replacement(m->trie, e.to);
+        }
+    }
+    return longest;
+}
+
+bool tf_charsmap_leaves(const struct tf_charsmap *m, unsigned char c)
+{
+    struct edge first, second;
+    if (m->texts == NULL || !follow(m->trie, m->root, c, &first))
+        return true;
+    for (size_t next = 0; next < 0x80; next++)
+        if (follow(m->trie, first.to, next, &second))
+            return false;
+    return !first.ends_key;
 }

@@ -34,6 +34,8 @@ int64_t tf_sp_unk(const struct tf_sp *sp);
 int64_t tf_sp_bos(const struct tf_sp *sp);
 int64_t tf_sp_eos(const struct tf_sp *sp);
 enum tf_sp_sampling tf_sp_sampling(const struct tf_sp *sp);
+/* Whether adjacent unknown characters become one unknown piece; else they become byte pieces. */
+bool tf_sp_joins_unknown(const struct tf_sp *sp);
 
 /* The piece of an id (UTF-8, not terminated, valid as long as sp), its score and its kind. The id
  * must be below the size. */

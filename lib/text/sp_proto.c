@@ -26,6 +26,7 @@ bool tf_proto_field(struct tf_span *m, struct tf_proto_field *f)
     f->number = key >> 3;
     switch (key & 7) {
     case 0:
+        f->is_varint = true;
         return varint(m, &f->value);
     case 1:
         n = 8;

@@ -10,8 +10,9 @@
 
 /* Messages, and the fields that we read:
  * ModelProto {repeated pieces = 1 {piece = 1, score = 2, type = 3};
- * trainer_spec = 2 {byte_fallback = 35, unk_surface = 44};
- * normalizer_spec = 3, denormalizer_spec = 5 {precompiled_charsmap = 2};
+ * trainer_spec = 2 {treat_whitespace_as_suffix = 24, byte_fallback = 35, unk_surface = 44};
+ * normalizer_spec = 3, denormalizer_spec = 5 {precompiled_charsmap = 2, add_dummy_prefix = 3,
+ * remove_extra_whitespaces = 4, escape_whitespaces = 5};
  * self_test_data = 4; and ours, an extension: codes = 1000 {lines = 1, end_alone = 2,
  * end_in_pieces = 3}, see bpe_codes.h} */
 enum {
@@ -23,9 +24,13 @@ enum {
     TF_PROTO_TEXT = 1, /* of a piece */
     TF_PROTO_SCORE = 2,
     TF_PROTO_TYPE = 3,
+    TF_PROTO_SPACE_ENDS = 24,
     TF_PROTO_BYTE_FALLBACK = 35,
     TF_PROTO_UNK_SURFACE = 44,
     TF_PROTO_CHARSMAP = 2,
+    TF_PROTO_ADD_SPACE = 3,
+    TF_PROTO_SINGLE_SPACES = 4,
+    TF_PROTO_ESCAPE_SPACES = 5,
     TF_PROTO_CODES = 1000,
     TF_PROTO_CODES_LINES = 1,
     TF_PROTO_CODES_END_ALONE = 2,
@@ -50,8 +55,9 @@ struct tf_span {
 struct tf_proto_field {
     uint64_t number;
     struct tf_span body; /* p NULL: the field is a number, and no bytes */
-    uint64_t value;      /* of a varint */
-    float real;          /* of 4 bytes, else 0 */
+    bool is_varint;
+    uint64_t value; /* of a varint */
+    float real;     /* of 4 bytes, else 0 */
 };
 
 /* Read the next field from the front of *m. False if the message is malformed. */

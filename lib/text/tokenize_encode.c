@@ -84,10 +84,14 @@ static void spell(struct tf_buf *out, const struct tf_sp *sp, const uint32_t *id
 }
 
 /* The best segmentation, as the vocabulary has it: its pieces or their ids. */
-static int segment(const struct tf_tokenize_work *r, struct tf_work_block *b, const char *s,
-                   size_t n, struct tf_err *err)
+static int segment(const struct tf_tokenize_work *r, struct tf_work_block *b, int lane,
+                   const char *s, size_t n, struct tf_err *err)
 {
     const struct tf_vocab *v = r->t->vocab;
+    if (r->segmenter != NULL) {
+        tf_segment(r->segmenter, r->rooms[lane], s, n, &b->ids);
+        return 0;
+    }
     if (v->bpe == NULL)
         return r->pieces ? tf_sp_pieces(v->sp, s, n, &b->out, err)
                          : tf_sp_encode(v->sp, s, n, &b->ids, err);
@@ -98,7 +102,7 @@ static int segment(const struct tf_tokenize_work *r, struct tf_work_block *b, co
     return 0;
 }
 
-static void encode_item(const struct tf_tokenize_work *r, struct tf_work_block *b,
+static void encode_item(const struct tf_tokenize_work *r, struct tf_work_block *b, int lane,
                         struct tf_work_item *it, const char *s, size_t n)
 {
     struct tf_err err = {0};
@@ -115,7 +119,7 @@ static void encode_item(const struct tf_tokenize_work *r, struct tf_work_block *
         n = b->scratch.len;
     }
     int rc = 0;
-    /* Segmenting takes about 200 times the size of a line, for each segmentation: convert only one
+    /* Segmenting takes up to 200 times the size of a line, for each segmentation: convert only one
      * huge line at a time. */
     static pthread_mutex_t huge = PTHREAD_MUTEX_INITIALIZER;
     bool alone = n > (size_t)HUGE_LINE / (1 + (t->sample ? (size_t)t->nbest : 0));
@@ -127,7 +131,7 @@ static void encode_item(const struct tf_tokenize_work *r, struct tf_work_block *
         if (r->pieces)
             spell(&b->out, t->vocab->sp, b->ids.v + start, b->ids.n - start);
     } else if (n > 0) {
-        rc = segment(r, b, s, n, &err);
+        rc = segment(r, b, lane, s, n, &err);
     }
     if (alone)
         pthread_mutex_unlock(&huge);
@@ -144,7 +148,6 @@ static void encode_item(const struct tf_tokenize_work *r, struct tf_work_block *
 
 static void encode_block(void *arg, size_t job, int lane)
 {
-    (void)lane;
     const struct tf_tokenize_work *r = arg;
     struct tf_work_block *b = &r->blocks[job];
     size_t at = 0;
@@ -152,7 +155,7 @@ static void encode_block(void *arg, size_t job, int lane)
         struct tf_work_item *it = &b->items[k];
         const size_t line = b->out.len;
         if (it->code == 0)
-            encode_item(r, b, it, b->text.p + at, it->end - at);
+            encode_item(r, b, lane, it, b->text.p + at, it->end - at);
         if (r->pieces)
             tf_work_end_line(b, line);
         it->out_end = r->pieces ? b->out.len : b->ids.n;
@@ -241,6 +244,8 @@ int tf_tokenize_encode(struct tf_tokenize *t, struct tf_in *in, const struct tf_
         tf_work_end(&r);
         return -1;
     }
+    if (!t->sample && t->vocab->bpe == NULL)
+        r.segmenter = tf_segmenter_new(t->vocab->sp, t->vocab->bytes, t->vocab->n);
     int rc = begin_stream(&w, t, table, out, err);
     /* Write the header at once, so that the next stage can refuse a wrong vocabulary early. */
     if (rc == 0 && !tf_in_line_ready(in, max_line(&r)))

@@ -42,6 +42,9 @@ int tf_work_begin(struct tf_tokenize_work *r, struct tf_tokenize *t, const char 
         return -1;
     r->blocks = tf_xcalloc(ROUND_BLOCKS, sizeof *r->blocks);
     r->pool = tf_pool_new(t->threads > 0 ? (int)t->threads : tf_threads_default());
+    r->rooms = tf_xcalloc((size_t)tf_pool_lanes(r->pool), sizeof *r->rooms);
+    for (int i = 0; i < tf_pool_lanes(r->pool); i++)
+        r->rooms[i] = tf_segment_room_new();
     return 0;
 }
 
@@ -56,8 +59,12 @@ void tf_work_end(struct tf_tokenize_work *r)
         tf_ids_release(&r->blocks[i].ids);
     }
     free(r->blocks);
+    for (int i = 0; r->rooms != NULL && i < tf_pool_lanes(r->pool); i++)
+        tf_segment_room_free(r->rooms[i]);
+    free(r->rooms);
     if (r->pool != NULL)
         tf_pool_free(r->pool);
+    tf_segmenter_free(r->segmenter);
     tf_sampler_free(r->sampler);
 }
 

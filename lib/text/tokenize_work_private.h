@@ -7,6 +7,7 @@
 #include "base/bad.h"
 #include "base/thread.h"
 #include "text/sample_private.h"
+#include "text/segment_private.h"
 #include "text/tokenize.h"
 
 enum { TF_WORK_ITEMS = 256 }; /* of a block */
@@ -37,7 +38,9 @@ struct tf_tokenize_work {
     struct tf_tokenize *t;
     const char *name; /* of the input */
     struct tf_sampler *sampler;
-    bool pieces; /* convert lines to text, not to ids */
+    struct tf_segmenter *segmenter; /* for ids; NULL: the library or codes segment */
+    struct tf_segment_room **rooms; /* by lane */
+    bool pieces;                    /* convert lines to text, not to ids */
     struct tf_pool *pool;
     struct tf_work_block *blocks;
     size_t used; /* blocks of this round */

@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "base/utf8.h"
 #include "text/sample_private.h"
+#include "text/segment_private.h"
 #include "text/vocab_private.h"
 
 enum { MAX_INPUT = 1 << 15, MOST_PIECES = 1 << 16 };
@@ -48,6 +49,25 @@ static void use(const struct tf_sp *sp, const struct tf_sampler *sampler, const 
     tf_buf_release(&out);
 }
 
+/* Our own segmentation has the library's ids. */
+static void compare(const struct tf_vocab *v, const struct tf_segmenter *s, const char *text,
+                    size_t n)
+{
+    struct tf_err err = {0};
+    struct tf_ids want = {0}, got = {0};
+    if (s == NULL)
+        return;
+    struct tf_segment_room *room = tf_segment_room_new();
+    TF_ASSERT(tf_sp_encode(v->sp, text, n, &want, &err) == 0);
+    tf_segment(s, room, text, n, &got);
+    TF_ASSERT(want.n == got.n);
+    for (size_t i = 0; i < want.n; i++)
+        TF_ASSERT(want.v[i] == got.v[i]);
+    tf_segment_room_free(room);
+    tf_ids_release(&want);
+    tf_ids_release(&got);
+}
+
 /* The same where codes split words. */
 static void use_codes(const struct tf_vocab *v, const char *text, size_t n)
 {
@@ -84,9 +104,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         TF_ASSERT(special[i] >= -1 && special[i] < size);
     if (tf_sampler_new(&sampler, v.sp, &err) != 0)
         sampler = NULL;
+    struct tf_segmenter *segmenter = tf_segmenter_new(v.sp, v.bytes, v.n);
     use(v.sp, sampler, "", 0);
     use(v.sp, sampler, text, sizeof text - 1);
     use_codes(&v, text, sizeof text - 1);
+    compare(&v, segmenter, text, sizeof text - 1);
     for (uint32_t id = 0; id < (uint32_t)size && id < 50; id++) {
         size_t len;
         const char *piece = tf_sp_piece(v.sp, id, &len);
@@ -94,8 +116,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         if (tf_utf8_valid((const uint8_t *)piece, len)) {
             use(v.sp, sampler, piece, len);
             use_codes(&v, piece, len);
+            compare(&v, segmenter, piece, len);
         }
     }
+    tf_segmenter_free(segmenter);
     tf_sampler_free(sampler);
     tf_vocab_release(&v);
     return 0;

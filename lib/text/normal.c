@@ -1,0 +1,140 @@
+/* normal.c - see normal_private.h. */
+#include "text/normal_private.h"
+#include "base/utf8.h"
+
+#include <string.h>
+
+#define SPACE "\xe2\x96\x81"       /* U+2581 */
+#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+
+/* ---- rules ---- */
+
+static void read_rule(struct tf_normal *m, bool *add, uint64_t of, const struct tf_proto_field *f)
+{
+    if (of == TF_PROTO_TRAINER && f->number == TF_PROTO_SPACE_ENDS && f->is_varint)
+        m->suffix = f->value != 0;
+    if (of != TF_PROTO_NORMALIZER)
+        return;
+    if (f->number == TF_PROTO_CHARSMAP && f->body.p != NULL)
+        tf_charsmap_open(&m->map, f->body);
+    else if (f->number == TF_PROTO_ADD_SPACE && f->is_varint)
+        *add = f->value != 0;
+    else if (f->number == TF_PROTO_SINGLE_SPACES && f->is_varint)
+        m->single = f->value != 0;
+    else if (f->number == TF_PROTO_ESCAPE_SPACES && f->is_varint)
+        m->escape = f->value != 0;
+}
+
+void tf_normal_read(struct tf_normal *m, const void *bytes, size_t n,
+                    const struct tf_piece_trie *user)
+{
+    bool add = true;
+    struct tf_proto_field f, inner;
+    *m = (struct tf_normal){.user = user,
+                            .has_user = user->v != NULL,
+                            .single = true,
+                            .escape = true};
+    for (struct tf_span left = {bytes, n}; left.n > 0 && tf_proto_field(&left, &f);)
+        for (struct tf_span body = f.body; body.n > 0 && tf_proto_field(&body, &inner);)
+            read_rule(m, &add, f.number, &inner);
+    m->prefix = add && !m->suffix;
+    m->suffix = add && m->suffix;
+    for (unsigned c = 0; c < 0x80; c++)
+        m->plain[c] = tf_charsmap_leaves(&m->map, (unsigned char)c) &&
+                      !(m->has_user && tf_piece_next(user, 0, (unsigned char)c) != 0);
+}
+
+/* ---- text ---- */
+
+/* What the first bytes of s, `taken`, become. */
+struct part {
+    const char *p;
+    size_t n, taken;
+};
+
+static struct part next_part(const struct tf_normal *m, const char *s, size_t n)
+{
+    uint32_t id;
+    const char *text;
+    size_t len = m->has_user ? tf_piece_longest(m->user, s, n, &id) : 0;
+    if (len > 0)
+        return (struct part){s, len, len};
+    len = tf_charsmap_find(&m->map, s, n, &text);
+    if (len > 0)
+        return (struct part){text, strlen(text), len};
+    len = tf_utf8_at(s, n);
+    if (len > 0)
+        return (struct part){s, len, len};
+    /* The rest of a character, of which the table replaces the first bytes. */
+    return (struct part){REPLACEMENT, sizeof REPLACEMENT - 1, 1};
+}
+
+static void put_space(const struct tf_normal *m, struct tf_buf *out)
+{
+    if (m->escape)
+        tf_buf_add(out, SPACE, sizeof SPACE - 1);
+    else
+        tf_buf_byte(out, ' ');
+}
+
+static void put(const struct tf_normal *m, const char *p, size_t n, struct tf_buf *out)
+{
+    for (const char *space; n > 0 && (space = memchr(p, ' ', n)) != NULL;) {
+        const size_t before = (size_t)(space - p);
+        tf_buf_add(out, p, before);
+        put_space(m, out);
+        p += before + 1;
+        n -= before + 1;
+    }
+    tf_buf_add(out, p, n);
+}
+
+/* The number of bytes from s on that stay as they are, and are no spaces. */
+static size_t plain_run(const struct tf_normal *m, const char *s, size_t n)
+{
+    size_t i = 0;
+    while (i < n && (unsigned char)s[i] < 0x80 && s[i] != ' ' && m->plain[(unsigned char)s[i]])
+        i++;
+    /* The last one may begin a text that is replaced. */
+    return i > 0 && i < n && (unsigned char)s[i] >= 0x80 ? i - 1 : i;
+}
+
+static void drop_spaces(const struct tf_normal *m, size_t from, struct tf_buf *out)
+{
+    const char *space = m->escape ? SPACE : " ";
+    const size_t n = strlen(space);
+    while (out->len - from >= n && memcmp(out->p + out->len - n, space, n) == 0)
+        out->len -= n;
+}
+
+void tf_normalise(const struct tf_normal *m, const char *s, size_t n, struct tf_buf *out)
+{
+    const size_t from = out->len;
+    struct part part;
+    size_t at = 0;
+    for (; m->single && at < n; at += part.taken) {
+        part = next_part(m, s + at, n - at);
+        if (part.n != 1 || part.p[0] != ' ')
+            break;
+    }
+    if (at == n)
+        return;
+    if (m->prefix)
+        put_space(m, out);
+    for (bool after_space = m->single; at < n; at += part.taken) {
+        const size_t run = plain_run(m, s + at, n - at);
+        part = run > 0 ? (struct part){s + at, run, run} : next_part(m, s + at, n - at);
+        while (after_space && part.n > 0 && part.p[0] == ' ') {
+            part.p++;
+            part.n--;
+        }
+        if (part.n > 0) {
+            put(m, part.p, part.n, out);
+            after_space = m->single && part.p[part.n - 1] == ' ';
+        }
+    }
+    if (m->single)
+        drop_spaces(m, from, out);
+    if (m->suffix)
+        put_space(m, out);
+}
