@@ -130,8 +130,7 @@ for f in open("files").read().split():
     cc -shared -fPIC -o sample.so "$TOP/tests/bench/sample.c"
     "$TF_PYTHON" "$TOP/tests/cli/batches.py" n=100 >b.tfs
     bench 'import samples
-seconds = samples.command("tf-train -q --preset tiny --vocab-size 4000 --steps 20 --threads 1 "
+seconds = samples.command("tf-train -q --preset tiny --vocab-size 4000 --steps 40 --threads 1 "
                           "--device cpu --no-save -o run b.tfs", "./sample.so")
-print(seconds)
-assert seconds["products"] > seconds["norms"] > 0, seconds'
+assert seconds["products"] > 0 and all(x >= 0 for x in seconds.values()), seconds'
 }
