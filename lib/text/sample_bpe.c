@@ -1,6 +1,7 @@
 /* sample_bpe.c - samples of a BPE model: merges in the order of their scores, each skipped with
  * probability alpha. */
 #include "base/memory.h"
+#include "text/merge_heap_private.h"
 #include "text/sample_pieces_private.h"
 #include "text/sample_private.h"
 #include <stdlib.h>
@@ -23,55 +24,8 @@ struct symbol {
     bool user; /* user-defined: never merged */
 };
 
-struct merge {
-    float score;
-    uint32_t left, right, n; /* n: bytes of the two when the merge was found */
-    uint32_t node;
-};
-
-struct heap {
-    struct merge *v;
-    size_t n, cap;
-};
-
-static bool before(const struct merge *a, const struct merge *b)
-{
-    return a->score > b->score || (!(a->score < b->score) && a->left < b->left);
-}
-
-static void heap_push(struct heap *h, struct merge m)
-{
-    if (h->n == h->cap) {
-        h->cap = h->cap ? h->cap * 2 : 256;
-        h->v = tf_xarray(h->v, h->cap, sizeof *h->v);
-    }
-    size_t i = h->n++;
-    for (; i > 0 && before(&m, &h->v[(i - 1) / 2]); i = (i - 1) / 2)
-        h->v[i] = h->v[(i - 1) / 2];
-    h->v[i] = m;
-}
-
-static struct merge heap_pop(struct heap *h)
-{
-    struct merge top = h->v[0], last = h->v[--h->n];
-    size_t i = 0;
-    for (;;) {
-        size_t k = 2 * i + 1;
-        if (k >= h->n)
-            break;
-        if (k + 1 < h->n && before(&h->v[k + 1], &h->v[k]))
-            k++;
-        if (!before(&h->v[k], &last))
-            break;
-        h->v[i] = h->v[k];
-        i = k;
-    }
-    h->v[i] = last;
-    return top;
-}
-
 /* Add the merge of two neighbours to the heap if the result is a piece. */
-static void offer(const struct tf_sampler *s, struct heap *h, const char *text,
+static void offer(const struct tf_sampler *s, struct tf_merge_heap *h, const char *text,
                   const struct symbol *sym, uint32_t left, uint32_t right)
 {
     if (sym[left].user || sym[right].user)
@@ -80,9 +34,11 @@ static void offer(const struct tf_sampler *s, struct heap *h, const char *text,
     uint32_t node = walk(s, sym[left].node, text + sym[right].at, sym[right].n);
     int64_t id = tf_sample_id(&s->prefixes, node);
     if (id >= 0)
-        heap_push(h,
-                  (struct merge){
-                      .score = s->score[id], .left = left, .right = right, .n = n, .node = node});
+        tf_merge_push(h, (struct tf_merge){.score = s->score[id],
+                                           .left = left,
+                                           .right = right,
+                                           .n = n,
+                                           .node = node});
 }
 
 /* The length of the longest user-defined symbol at the start of the text, or 0. */
@@ -121,11 +77,11 @@ void tf_sample_bpe(const struct tf_sampler *s, const char *text, size_t n, doubl
     }
     if (count > 0)
         sym[count - 1].next = 0;
-    struct heap h = {0};
+    struct tf_merge_heap h = {0};
     for (uint32_t i = 0; i + 1 < count; i++)
         offer(s, &h, text, sym, i, i + 1);
     while (h.n > 0) {
-        struct merge m = heap_pop(&h);
+        struct tf_merge m = tf_merge_pop(&h);
         struct symbol *left = &sym[m.left], *right = &sym[m.right];
         if (left->n == 0 || right->n == 0 || left->n + right->n != m.n)
             continue;

@@ -133,7 +133,7 @@ static void empty(struct tf_segment_room *room)
     tf_buf_release(&room->text);
     free(room->paths);
     free(room->symbols);
-    free(room->merges);
+    free(room->merges.v);
     *room = (struct tf_segment_room){.words = words};
 }
 

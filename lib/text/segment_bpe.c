@@ -9,40 +9,6 @@
 
 #define SPACE "\xe2\x96\x81" /* U+2581 */
 
-/* ---- the heap ---- */
-
-static bool before(const struct tf_segment_merge *a, const struct tf_segment_merge *b)
-{
-    return a->score > b->score || (!(a->score < b->score) && a->left < b->left);
-}
-
-static void heap_push(struct tf_segment_room *r, struct tf_segment_merge m)
-{
-    if (r->n_merges == r->merges_cap) {
-        r->merges_cap = r->merges_cap ? r->merges_cap * 2 : 256;
-        r->merges = tf_xarray(r->merges, r->merges_cap, sizeof *r->merges);
-    }
-    size_t i = r->n_merges++;
-    for (; i > 0 && before(&m, &r->merges[(i - 1) / 2]); i = (i - 1) / 2)
-        r->merges[i] = r->merges[(i - 1) / 2];
-    r->merges[i] = m;
-}
-
-static struct tf_segment_merge heap_pop(struct tf_segment_room *r)
-{
-    struct tf_segment_merge *v = r->merges, top = v[0], last = v[--r->n_merges];
-    size_t i = 0;
-    for (size_t k; (k = 2 * i + 1) < r->n_merges; i = k) {
-        if (k + 1 < r->n_merges && before(&v[k + 1], &v[k]))
-            k++;
-        if (!before(&v[k], &last))
-            break;
-        v[i] = v[k];
-    }
-    v[i] = last;
-    return top;
-}
-
 /* ---- a word ---- */
 
 /* The node of a text that n more bytes follow; 0: no piece begins so. */
@@ -60,17 +26,17 @@ static void offer(const struct tf_segmenter *s, struct tf_segment_room *r, const
     const struct tf_segment_symbol *a = &r->symbols[left], *b = &r->symbols[right];
     const uint32_t node = a->node != 0 ? walk(&s->all, a->node, text + b->at, b->n) : 0;
     if (node != 0 && s->all.v[node].id != TF_NO_PIECE)
-        heap_push(r, (struct tf_segment_merge){.score = s->all.v[node].score,
-                                               .left = left,
-                                               .right = right,
-                                               .n = a->n + b->n,
-                                               .node = node});
+        tf_merge_push(&r->merges, (struct tf_merge){.score = s->all.v[node].score,
+                                                    .left = left,
+                                                    .right = right,
+                                                    .n = a->n + b->n,
+                                                    .node = node});
 }
 
 static void merge(const struct tf_segmenter *s, struct tf_segment_room *r, const char *text)
 {
-    while (r->n_merges > 0) {
-        const struct tf_segment_merge m = heap_pop(r);
+    while (r->merges.n > 0) {
+        const struct tf_merge m = tf_merge_pop(&r->merges);
         struct tf_segment_symbol *left = &r->symbols[m.left], *right = &r->symbols[m.right];
         if (left->n == 0 || right->n == 0 || left->n + right->n != m.n)
             continue;

@@ -3,6 +3,7 @@
 #ifndef TF_TEXT_SEGMENT_PRIVATE_H
 #define TF_TEXT_SEGMENT_PRIVATE_H
 
+#include "text/merge_heap_private.h"
 #include "text/normal_private.h"
 #include "text/sp_private.h"
 
@@ -48,12 +49,6 @@ struct tf_segment_symbol {
     uint32_t node;
 };
 
-struct tf_segment_merge {
-    float score;
-    uint32_t left, right, n; /* n: bytes of the two when the merge was found */
-    uint32_t node;
-};
-
 /* A word that was segmented before. */
 enum { TF_SEGMENT_WORDS = 1 << 14, TF_SEGMENT_WORD = 23, TF_SEGMENT_IDS = 9 };
 struct tf_segment_word {
@@ -66,8 +61,8 @@ struct tf_segment_room {
     struct tf_buf text; /* normalised */
     struct tf_segment_path *paths;
     struct tf_segment_symbol *symbols;
-    struct tf_segment_merge *merges;                 /* a heap */
-    size_t n_paths, n_symbols, n_merges, merges_cap; /* n_paths, n_symbols: how many fit */
+    struct tf_merge_heap merges;
+    size_t n_paths, n_symbols; /* how many fit */
     struct tf_segment_word *words;
 };
 

@@ -71,3 +71,23 @@ bool tf_proto_piece(struct tf_span *m, struct tf_proto_piece *piece)
     }
     return true;
 }
+
+void tf_proto_put_varint(struct tf_buf *b, uint64_t x)
+{
+    for (; x > 127; x >>= 7)
+        tf_buf_byte(b, (unsigned char)(x | 128));
+    tf_buf_byte(b, (unsigned char)x);
+}
+
+void tf_proto_put_number(struct tf_buf *b, uint64_t field, uint64_t x)
+{
+    tf_proto_put_varint(b, field << 3);
+    tf_proto_put_varint(b, x);
+}
+
+void tf_proto_put_bytes(struct tf_buf *b, uint64_t field, const void *p, size_t n)
+{
+    tf_proto_put_varint(b, field << 3 | 2);
+    tf_proto_put_varint(b, n);
+    tf_buf_add(b, p, n);
+}

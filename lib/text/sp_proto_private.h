@@ -1,8 +1,10 @@
-/* sp_proto_private.h - reads .model files without SentencePiece. Field numbers are those of
- * sentencepiece_model.proto. A field that occurs again replaces the one before, as in the library.
- */
+/* sp_proto_private.h - reads and writes .model files without SentencePiece. Field numbers are those
+ * of sentencepiece_model.proto. A field that occurs again replaces the one before, as in the
+ * library. */
 #ifndef TF_TEXT_SP_PROTO_PRIVATE_H
 #define TF_TEXT_SP_PROTO_PRIVATE_H
+
+#include "base/buf.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,5 +74,10 @@ struct tf_proto_piece {
 /* Read on to the next piece of *m, what is left of a ModelProto that tf_sp_check has accepted.
  * False: there is none. The pieces come in the order of their ids. */
 bool tf_proto_piece(struct tf_span *m, struct tf_proto_piece *piece);
+
+/* Append a number in groups of 7 bits; a field that is a number; one of n bytes. */
+void tf_proto_put_varint(struct tf_buf *b, uint64_t x);
+void tf_proto_put_number(struct tf_buf *b, uint64_t field, uint64_t x);
+void tf_proto_put_bytes(struct tf_buf *b, uint64_t field, const void *p, size_t n);
 
 #endif

@@ -52,38 +52,18 @@ static void list_normal(struct list *l, struct tf_span model)
 
 /* ---- writing ---- */
 
-static void put_varint(struct tf_buf *b, uint64_t x)
-{
-    for (; x > 127; x >>= 7)
-        tf_buf_byte(b, (unsigned char)(x | 128));
-    tf_buf_byte(b, (unsigned char)x);
-}
-
-static void put_number(struct tf_buf *b, uint64_t field, uint64_t x)
-{
-    put_varint(b, field << 3);
-    put_varint(b, x);
-}
-
-static void put_bytes(struct tf_buf *b, uint64_t field, const void *p, size_t n)
-{
-    put_varint(b, field << 3 | 2);
-    put_varint(b, n);
-    tf_buf_add(b, p, n);
-}
-
 static void put_piece(struct tf_buf *out, struct tf_buf *work, const char *prefix, const char *text,
                       float score, int type)
 {
     tf_buf_clear(work);
-    put_varint(work, (uint64_t)TF_PROTO_TEXT << 3 | 2);
-    put_varint(work, strlen(prefix) + strlen(text));
+    tf_proto_put_varint(work, (uint64_t)TF_PROTO_TEXT << 3 | 2);
+    tf_proto_put_varint(work, strlen(prefix) + strlen(text));
     tf_buf_str(work, prefix);
     tf_buf_str(work, text);
-    put_varint(work, (uint64_t)TF_PROTO_SCORE << 3 | 5);
+    tf_proto_put_varint(work, (uint64_t)TF_PROTO_SCORE << 3 | 5);
     tf_buf_add(work, &score, sizeof score); /* little-endian, as the machines that this runs on */
-    put_number(work, TF_PROTO_TYPE, (uint64_t)type);
-    put_bytes(out, TF_PROTO_PIECE, work->p, work->len);
+    tf_proto_put_number(work, TF_PROTO_TYPE, (uint64_t)type);
+    tf_proto_put_bytes(out, TF_PROTO_PIECE, work->p, work->len);
 }
 
 /* A piece that stands for a language, as published models have them. */
@@ -157,13 +137,13 @@ static void put_trainer(struct tf_buf *out, struct tf_buf *work, struct tf_span 
             tf_buf_add(work, begin, (size_t)(left.p - begin));
     }
     if (spec.n == 0)
-        put_number(work, MODEL_TYPE, WORD);
-    put_number(work, VOCAB_SIZE, n);
-    put_number(work, UNK_ID, (uint64_t)id_of(texts, n, "<unk>"));
-    put_number(work, BOS_ID, (uint64_t)id_of(texts, n, "<s>"));
-    put_number(work, EOS_ID, (uint64_t)id_of(texts, n, "</s>"));
-    put_number(work, PAD_ID, (uint64_t)id_of(texts, n, "<pad>"));
-    put_bytes(out, TF_PROTO_TRAINER, work->p, work->len);
+        tf_proto_put_number(work, MODEL_TYPE, WORD);
+    tf_proto_put_number(work, VOCAB_SIZE, n);
+    tf_proto_put_number(work, UNK_ID, (uint64_t)id_of(texts, n, "<unk>"));
+    tf_proto_put_number(work, BOS_ID, (uint64_t)id_of(texts, n, "<s>"));
+    tf_proto_put_number(work, EOS_ID, (uint64_t)id_of(texts, n, "</s>"));
+    tf_proto_put_number(work, PAD_ID, (uint64_t)id_of(texts, n, "<pad>"));
+    tf_proto_put_bytes(out, TF_PROTO_TRAINER, work->p, work->len);
 }
 
 static int check_texts(const char *const *texts, size_t n, struct tf_err *err)
@@ -211,10 +191,10 @@ int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n, const char *
 static void put_codes(struct tf_buf *out, struct tf_buf *work, const struct tf_bpe_codes *codes)
 {
     tf_buf_clear(work);
-    put_bytes(work, TF_PROTO_CODES_LINES, codes->lines, codes->n);
-    put_number(work, TF_PROTO_CODES_END_ALONE, codes->end_alone);
-    put_number(work, TF_PROTO_CODES_END_IN_PIECES, codes->end_in_pieces);
-    put_bytes(out, TF_PROTO_CODES, work->p, work->len);
+    tf_proto_put_bytes(work, TF_PROTO_CODES_LINES, codes->lines, codes->n);
+    tf_proto_put_number(work, TF_PROTO_CODES_END_ALONE, codes->end_alone);
+    tf_proto_put_number(work, TF_PROTO_CODES_END_IN_PIECES, codes->end_in_pieces);
+    tf_proto_put_bytes(out, TF_PROTO_CODES, work->p, work->len);
 }
 
 int tf_sp_words(struct tf_buf *out, const char *const *texts, size_t n_texts,

@@ -132,5 +132,5 @@ for f in open("files").read().split():
     bench 'import samples
 seconds = samples.command("tf-train -q --preset tiny --vocab-size 4000 --steps 40 --threads 1 "
                           "--device cpu --no-save -o run b.tfs", "./sample.so")
-assert seconds["products"] > 0 and all(x >= 0 for x in seconds.values()), seconds'
+assert seconds["products"] > 0, seconds'
 }

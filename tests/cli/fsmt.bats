@@ -85,12 +85,17 @@ stream() {
     expect_error usage
 }
 
-# MESSAGE JQ: with config.json changed so
-refused() {
-    jq "$2" d/config.json >x/config.json
+# MESSAGE: of tf-convert about x
+x_is_refused() {
     t 1 tf-convert x -o x.tfm
     expect_error "$1"
     [ ! -e x.tfm ]
+}
+
+# MESSAGE JQ: with config.json changed so
+refused() {
+    jq "$2" d/config.json >x/config.json
+    x_is_refused "$1"
 }
 
 @test "settings that we do not compute are refused by name, and so are wrong sizes" {
@@ -130,9 +135,7 @@ broken() {
     rm -rf x
     cp -r d x
     eval "$3" >x/"$2"
-    t 1 tf-convert x -o x.tfm
-    expect_error "x/$2: $1"
-    [ ! -e x.tfm ]
+    x_is_refused "x/$2: $1"
 }
 
 @test "vocabularies and merges that are damaged or contradict the model are refused" {

@@ -34,34 +34,14 @@ static void add_text(struct tf_buf *out, struct tf_rng *rng, uint32_t least, uin
 
 /* ---- models ---- */
 
-static void add_varint(struct tf_buf *out, uint64_t x)
-{
-    for (; x > 0x7f; x >>= 7)
-        tf_buf_byte(out, (unsigned char)(x | 0x80));
-    tf_buf_byte(out, (unsigned char)x);
-}
-
-static void add_number(struct tf_buf *out, uint32_t field, uint64_t x)
-{
-    add_varint(out, field << 3);
-    add_varint(out, x);
-}
-
-static void add_bytes(struct tf_buf *out, uint32_t field, const char *p, size_t n)
-{
-    add_varint(out, field << 3 | 2);
-    add_varint(out, n);
-    tf_buf_add(out, p, n);
-}
-
 static void add_piece(struct tf_buf *out, const char *p, size_t n, float score, int type)
 {
     struct tf_buf body = {0};
-    add_bytes(&body, TF_PROTO_TEXT, p, n);
-    add_varint(&body, TF_PROTO_SCORE << 3 | 5);
+    tf_proto_put_bytes(&body, TF_PROTO_TEXT, p, n);
+    tf_proto_put_varint(&body, TF_PROTO_SCORE << 3 | 5);
     tf_buf_add(&body, &score, sizeof score);
-    add_number(&body, TF_PROTO_TYPE, (uint64_t)type);
-    add_bytes(out, TF_PROTO_PIECE, body.p, body.len);
+    tf_proto_put_number(&body, TF_PROTO_TYPE, (uint64_t)type);
+    tf_proto_put_bytes(out, TF_PROTO_PIECE, body.p, body.len);
     tf_buf_release(&body);
 }
 
@@ -113,7 +93,7 @@ static void add_table(struct tf_buf *out, struct tf_rng *rng)
         tf_buf_byte(&table, (unsigned char)(size >> 8 * k));
     tf_buf_add(&table, trie.p, size);
     tf_buf_add(&table, texts.p, texts.len);
-    add_bytes(out, TF_PROTO_CHARSMAP, table.p, table.len);
+    tf_proto_put_bytes(out, TF_PROTO_CHARSMAP, table.p, table.len);
     tf_buf_release(&trie);
     tf_buf_release(&texts);
     tf_buf_release(&key);
@@ -176,19 +156,19 @@ static void make_model(struct tf_buf *out, struct tf_rng *rng, bool bpe, const s
     const bool bytes = below(rng, 4) == 0;
     tf_buf_clear(out);
     add_pieces(out, rng, bytes);
-    add_number(&trainer, 3, bpe ? 2 : 1);
-    add_number(&trainer, TF_PROTO_SPACE_ENDS, below(rng, 4) == 0);
-    add_number(&trainer, TF_PROTO_BYTE_FALLBACK, bytes);
-    add_bytes(out, TF_PROTO_TRAINER, trainer.p, trainer.len);
+    tf_proto_put_number(&trainer, 3, bpe ? 2 : 1);
+    tf_proto_put_number(&trainer, TF_PROTO_SPACE_ENDS, below(rng, 4) == 0);
+    tf_proto_put_number(&trainer, TF_PROTO_BYTE_FALLBACK, bytes);
+    tf_proto_put_bytes(out, TF_PROTO_TRAINER, trainer.p, trainer.len);
     if (map != NULL)
-        add_bytes(&normalizer, TF_PROTO_CHARSMAP, map->p, map->len);
+        tf_proto_put_bytes(&normalizer, TF_PROTO_CHARSMAP, map->p, map->len);
     else if (below(rng, 3) > 0)
         add_table(&normalizer, rng);
     for (uint32_t field = TF_PROTO_ADD_SPACE; field <= TF_PROTO_ESCAPE_SPACES; field++)
         if (below(rng, 2))
-            add_number(&normalizer, field, below(rng, 3));
+            tf_proto_put_number(&normalizer, field, below(rng, 3));
     if (normalizer.len > 0)
-        add_bytes(out, TF_PROTO_NORMALIZER, normalizer.p, normalizer.len);
+        tf_proto_put_bytes(out, TF_PROTO_NORMALIZER, normalizer.p, normalizer.len);
     tf_buf_release(&trainer);
     tf_buf_release(&normalizer);
 }
