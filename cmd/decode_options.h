@@ -18,6 +18,9 @@ enum { SEARCH = 1, SAMPLE = 2 };
     OPT_REAL(0, "normalize", &(o).normalize, .arg = "X", .lo = 0, .hi = 100, \
              .flags = TF_OPT_SEMANTIC, .excludes = "alpha", \
              .help = "another length penalty instead, Marian's: score = logp / length^X"), \
+    OPT_FLAG(0, "early-stopping", &(o).early_stopping, .flags = TF_OPT_SEMANTIC, \
+             .modes = SEARCH, \
+             .help = "end a search after K finished outputs, as CTranslate2 and fairseq do"), \
     OPT_STR(0, "begin", &(o).begin, .arg = "PIECE", .flags = TF_OPT_SEMANTIC, \
             .help = "begin every output with this piece, such as the tag of a language"), \
     OPT_INT(0, "max-extra", &(o).max_extra, .arg = "N", .def = TEXT(TF_MAX_EXTRA), .lo = 0, \

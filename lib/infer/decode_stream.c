@@ -41,7 +41,8 @@ static struct tf_search_opts search_opts(const struct tf_decode_opts *o,
                                .seed = (uint64_t)o->seed,
                                .min_length = (size_t)o->min_length,
                                .ngram = (size_t)o->ngram,
-                               .repetition = o->repetition};
+                               .repetition = o->repetition,
+                               .early_stopping = o->early_stopping};
     int64_t ban[] = {c->pad, c->bos, m->header.special.bos,
                      o->allow_unk ? -1 : m->header.special.unk};
     for (size_t i = 0; i < sizeof ban / sizeof *ban; i++)

@@ -20,6 +20,7 @@ struct tf_decode_opts {
     double repetition; /* 0: none */
     bool nbest_out; /* n-best records instead of token records */
     bool token_scores, sample, allow_unk;
+    bool early_stopping; /* not with sample */
     bool truncate; /* cut a source that is too long */
 };
 

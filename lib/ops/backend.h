@@ -44,7 +44,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TF_BACKEND_ABI 17
+#define TF_BACKEND_ABI 18
 
 struct tf_ctx;    /* a lane */
 struct tf_rows;   /* a row space */

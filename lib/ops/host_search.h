@@ -127,15 +127,23 @@ static inline void tf_search_advance(struct tf_search *s, struct tf_search_pass 
 {
     const struct tf_search_opts *opts = &s->opts;
     const uint32_t *n_fin = s->n_fin, *limit = s->limit;
+    uint32_t *ended = s->ended;
+    const bool early = opts->early_stopping;
     double most = s->penalty[limit[i] + 1];
     size_t from = w->out;
-    for (size_t c = 0; c < n; c++)
-        if (v->may_end && g[c].id == opts->eos)
+    for (size_t c = 0; c < n && (!early || c < opts->K); c++)
+        if (v->may_end && g[c].id == opts->eos) {
             tf_search_add_finished(s, i, w->t, &g[c]);
-    for (size_t c = 0; c < n && w->out - from < opts->K; c++) {
+            ended[i]++;
+        }
+    const bool penalised = opts->alpha > 0 || opts->normalize > 0,
+               done = early && penalised && ended[i] >= opts->K;
+    for (size_t c = 0; c < n && w->out - from < opts->K && !done; c++) {
+        const bool some = early && w->out > from; /* then all others stay */
         if (v->may_end && g[c].id == opts->eos)
             continue;
-        if (n_fin[i] == opts->N && !(g[c].logp / most > s->fin_score[(i + 1) * opts->N - 1]))
+        if (!some && n_fin[i] == opts->N &&
+            !(g[c].logp / most > s->fin_score[(i + 1) * opts->N - 1]))
             continue;
         tf_search_add_live(s, w, i, &g[c]);
     }

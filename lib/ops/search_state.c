@@ -38,7 +38,8 @@ void tf_search_init(struct tf_search *s, const struct tf_search_opts *opts,
 {
     TF_ASSERT(opts->K >= 1 && opts->K <= TF_SEARCH_MAX_BEAM && opts->N >= 1 && opts->N <= opts->K &&
               opts->alpha >= 0 && opts->normalize >= 0 && opts->n_ban <= TF_SEARCH_BANS);
-    TF_ASSERT(!opts->sample || (opts->N == opts->K && opts->temperature > 0));
+    TF_ASSERT(!opts->sample ||
+              (opts->N == opts->K && opts->temperature > 0 && !opts->early_stopping));
     *s = (struct tf_search){.opts = *opts,
                             .be = be,
                             .ctx = ctx,
@@ -132,6 +133,7 @@ static void send_rows(struct tf_search *s, const struct tf_search_group *g)
     send_u32(s, s->n_src, len, n);
     send_u32(s, s->row0, count, n);
     send_u32(s, s->live, one, n);
+    send_u32(s, s->ended, zero, n);
     send_u32(s, s->limit, g->limit, n);
     send_u32(s, s->src_first, g->src_off, n);
     send_u32(s, s->src_rows, len, n);

@@ -23,12 +23,27 @@
  *    nor lower ones can enter the set, so the N results are those of a search without this rule.
  *    The sentence is done when no hypothesis is live.
  *
- * This is the search of Tensor2Tensor, with separate alive and finished hypotheses and its early
- * stop, except for three things: the stop compares with the N-th finished hypothesis, not the K-th
- * (the same result, sooner); a hypothesis at the limit ends with EOS at EOS's true cost instead of
- * being cut off, so every output is complete and its logp is that of tf-score up to rounding; and K
- * = 1 is plain greedy search. There are fewer than N results only where fewer hypotheses exist; a
- * sentence has none when no probability is finite.
+ * With early_stopping, 4 and 5 are those of CTranslate2 (src/decoding.cc, BeamSearch, patience 1)
+ * and fairseq (sequence_generator.py) instead:
+ * 4. Of the first K selected candidates those that end (EOS at t >= P) join the finished set, and
+ *    are counted. Ends after the first K are left out. The first K others stay live, in order.
+ * 5. The sentence is done once K or more are counted, unless alpha and normalize are 0, or when no
+ *    hypothesis is live. None is dropped alone, because its ends would count; but once N are
+ *    finished and the best live hypothesis has bound <= the N-th score, all are dropped: nothing
+ *    can enter the set any more.
+ * Where the two programs differ: of the ends of the step in which the count reaches K, CTranslate2
+ * takes all, and so does this; fairseq takes the best, K in all, which only results after the first
+ * can show. With alpha and normalize 0 fairseq counts all the same; CTranslate2 stops when a step's
+ * best candidate ends and N are finished, whose first is that of this rule. At the limit
+ * CTranslate2 cuts hypotheses off without EOS; fairseq ends them, as this does.
+ *
+ * Without early_stopping, this is the search of Tensor2Tensor, with separate alive and finished
+ * hypotheses and its early stop, except for three things: the stop compares with the N-th finished
+ * hypothesis, not the K-th (the same result, sooner); a hypothesis at the limit ends with EOS at
+ * EOS's true cost instead of being cut off, so every output is complete and its logp is that of
+ * tf-score up to rounding; and K = 1 is plain greedy search, which it is with early_stopping, too.
+ * There are fewer than N results only where fewer hypotheses exist, or, with early_stopping, fewer
+ * are counted; a sentence has none when no probability is finite.
  *
  * Sampling: instead of 3, every live hypothesis draws one candidate, with probability proportional
  * to exp(lp / temperature) among those of step 2; at t = P (or 0) the one live row draws K. With
@@ -74,8 +89,9 @@ struct tf_search_opts {
     uint64_t seed;
     size_t min_length, ngram; /* 0: none */
     double repetition;        /* > 0; 0: none */
+    bool early_stopping;      /* not with sample */
 };
-/* Is one of the last three set? */
+/* Is min_length, ngram or repetition set? */
 static inline bool tf_search_has_rules(const struct tf_search_opts *r)
 {
     return r->min_length > 0 || r->ngram > 0 || r->repetition > 0;
@@ -94,7 +110,7 @@ enum { TF_SEARCH_LIVE, TF_SEARCH_STEP, TF_SEARCH_SLOT, TF_SEARCH_BOUND, TF_SEARC
  * entries of a row in use; table_next is scratch of search_step. logp: of the live rows.
  * Sentences: rows of sentence i are row0[i] .. row0[i] + live[i] - 1. prefix has the forced
  * prefixes one after the other, prefix_off their offsets; key the low and the high word of each
- * sentence's key, for sampling; penalty[len] is lp(len). */
+ * sentence's key, for sampling; penalty[len] is lp(len). ended: counted by early_stopping. */
 #define TF_SEARCH_STATE(X)                       \
     X(uint32_t, ids, s->max_rows)                \
     X(uint32_t, at, s->max_rows)                 \
@@ -108,6 +124,7 @@ enum { TF_SEARCH_LIVE, TF_SEARCH_STEP, TF_SEARCH_SLOT, TF_SEARCH_BOUND, TF_SEARC
     X(double, logp_next, s->max_rows)            \
     X(uint32_t, row0, s->S)                      \
     X(uint32_t, live, s->S)                      \
+    X(uint32_t, ended, s->S)                     \
     X(uint32_t, limit, s->S)                     \
     X(uint32_t, src_first, s->S)                 \
     X(uint32_t, src_rows, s->S)                  \

@@ -484,8 +484,8 @@ plain_only() {
 
 @test "decoding in fp32 and fp16 gives the CPU's text" {
     few >few.tfs
-    for args in "--beam 1" "--beam 4" "--beam 4 --nbest 3" "--sample --seed 5" \
-        "--sample --seed 5 --top-k 9 --top-p 0.8"; do
+    for args in "--beam 1" "--beam 4" "--beam 4 --nbest 3" "--beam 4 --nbest 3 --early-stopping" \
+        "--sample --seed 5" "--sample --seed 5 --top-k 9 --top-p 0.8"; do
         # shellcheck disable=SC2086
         for p in fp32 fp16; do
             tf-decode --device cpu -m "$MODEL" $args few.tfs | tf-tokenize -d -m "$MODEL" >cpu.txt
@@ -534,6 +534,9 @@ plain_only() {
     tf-decode --device cuda -m "$MODEL" "${rules[@]}" few.tfs >rules.tfs
     tf-tokenize -d -m "$MODEL" rules.tfs | cmp - cpu.txt >&2
     tf-decode --device cuda -m "$MODEL" "${rules[@]}" --batch 2 few.tfs | cmp - rules.tfs >&2
+    early=(--early-stopping --nbest 4 --precision fp32)
+    tf-decode --device cuda -m "$MODEL" "${early[@]}" few.tfs >early.tfs
+    tf-decode --device cuda -m "$MODEL" "${early[@]}" --batch 2 few.tfs | cmp - early.tfs >&2
     t 2 tf-decode --device cuda -m "$MODEL" --insert set.tfs few.tfs
     expect_error "--insert: runs on the CPU only"
 }

@@ -234,6 +234,8 @@ PY
     expect_error "too small"
     d_t 2 --sample --beam 3
     expect_error "--beam is only for search"
+    d_t 2 --sample --early-stopping
+    expect_error "--early-stopping is only for search"
     d_t 2 --seed 3
     expect_error "is only for --sample"
     t 2 tf-decode
@@ -369,6 +371,49 @@ for hyp, score in zip(best("got.jsonl"), best("scores.jsonl")):
         both, again = both + 1, again + bool(repeated)
 assert again > 30 and both - again > 100, (both, again)
 PY
+}
+
+# The hypotheses of a stream, without its provenance.
+hyps() {
+    tf-cbor json "$1" | jq -c 'select(.type == "nbest") | .hyps'
+}
+
+@test "--early-stopping: some of the hypotheses, the same for every layout, on the reference, greedy" {
+    decode --nbest 4 -o plain "$LINES_TFS"
+    d_t 0 --nbest 4 --early-stopping --threads 1 -o got "$LINES_TFS"
+    for b in 1 7 64; do
+        decode --nbest 4 --early-stopping --threads 2 --batch $b --window 10 "$LINES_TFS" | cmp - got
+    done
+    decode --nbest 4 --early-stopping --device ref "$LINES_TFS" | tf-tokenize -d -m "$MODEL" >ref.txt
+    tf-tokenize -d -m "$MODEL" got | cmp - ref.txt
+    # What ends is what ends without it, or less of that.
+    paste <(hyps plain) <(hyps got) | jq -s '
+        [range(0; length; 2) as $i | [.[$i], .[$i + 1]] | select(.[0] != .[1])] as $differ |
+        ($differ | length) > 5 and
+            all($differ[] | transpose[]; .[0].score >= .[1].score)' | grep -qx true
+    cmp <(decode -k 1 --nbest 1 "$LINES_TFS" | tf-cbor json | jq .hyps) \
+        <(decode -k 1 --nbest 1 --early-stopping "$LINES_TFS" | tf-cbor json | jq .hyps)
+}
+
+@test "--early-stopping: the n-best lists of CTranslate2" {
+    [ -n "${PEER_PYTHON:-}" ] ||
+        lacks ctranslate2 "no PEER_PYTHON: names a Python with ctranslate2 and numpy"
+    tf-convert "$MODEL" --to npz -o m.npz
+    "$TF_PYTHON" "$TOP/tests/cli/ct2_search.py" flat m.npz 0.3 flat.npz
+    tf-convert flat.npz -o flat.tfm
+    tf-convert flat.tfm --to ctranslate2 -o ct2
+    for k in 2 4 5; do
+        for power in 0 0.5 1; do
+            t 0 tf-decode -m flat.tfm --early-stopping -k $k --nbest $k --normalize $power \
+                --allow-unk --max-extra 200 -o nbest "$LINES_TFS"
+            t 0 "$PEER_PYTHON" "$TOP/tests/cli/ct2_search.py" compare ct2 "$LINES_TFS" nbest $k $power
+            expect_output "$LINES of $LINES"
+        done
+    done
+    # Which its other search has not.
+    tf-decode -m flat.tfm -k 4 --nbest 4 --normalize 1 --allow-unk -o nbest "$LINES_TFS"
+    "$PEER_PYTHON" "$TOP/tests/cli/ct2_search.py" compare ct2 "$LINES_TFS" nbest 4 1 >equal
+    [ "$(cut -d ' ' -f 1 equal)" -lt 20 ]
 }
 
 @test "the rules of outputs: the same bytes for every layout, the same text on the reference" {

@@ -16,6 +16,9 @@ setup_file() {
     [ -z "$stderr" ]
     cmp want got
     tf-translate -m "$MODEL" --beam 2 --max-extra 5 --threads 2 -b 3 -w 7 <"$LINES_TXT" | cmp want -
+    tf-translate -m "$MODEL" --early-stopping --max-extra 5 "$LINES_TXT" >early
+    tf-tokenize -m "$MODEL" "$LINES_TXT" | tf-decode -q -m "$MODEL" --early-stopping --max-extra 5 |
+        tf-tokenize -d -m "$MODEL" | cmp - early
     tf-translate -m "$MODEL" --sample --seed 3 --temperature 2 --top-k 4 --top-p 0.9 "$LINES_TXT" >a
     tf-tokenize -m "$MODEL" "$LINES_TXT" |
         tf-decode -q -m "$MODEL" --sample --seed 3 --temperature 2 --top-k 4 --top-p 0.9 |

@@ -96,6 +96,7 @@ static void rules(struct tf_decode_opts *o, unsigned byte)
     o->ngram = byte & 2 ? 2 : 0;
     o->repetition = byte & 4 ? 1.5 : 0;
     o->truncate = byte & 8;
+    o->early_stopping = byte & 16 && !o->sample;
 }
 
 /* Do two tokens in a row occur twice? */

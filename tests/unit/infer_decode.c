@@ -499,6 +499,8 @@ int main(void)
     o = defaults();
     o.nbest = 3, o.nbest_out = o.token_scores = true;
     layouts("n-best with token scores", o);
+    o.early_stopping = true;
+    layouts("early stopping", o);
     o = defaults();
     o.sample = o.nbest_out = true, o.nbest = 3;
     layouts("sampling", o);

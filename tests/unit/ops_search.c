@@ -1,5 +1,5 @@
-/* ops_search.c - search_step against the rule in ops/search_state.h, written out over whole
- * hypotheses and without any early stop; against exhaustive enumeration; and the bodies against
+/* ops_search.c - search_step against the rules in ops/search_state.h, written out over whole
+ * hypotheses and with none dropped; against exhaustive enumeration; and the bodies against
  * each other. The "model" is a hash of sentence and history, so that every hypothesis has its own
  * distribution and no tensor is needed. */
 #include "../harness/plugin.h"
@@ -287,7 +287,7 @@ static void by_hand(struct results *out, const struct tf_search_opts *rule, cons
     static struct cand c[MAX_K * MAX_V];
     memset(out, 0, sizeof *out);
     for (size_t i = 0; i < g->n; i++) {
-        size_t n = 1, P = g->prefix_off[i + 1] - g->prefix_off[i];
+        size_t n = 1, ended = 0, P = g->prefix_off[i + 1] - g->prefix_off[i];
         memset(&live[0], 0, sizeof live[0]);
         for (size_t t = 0; t <= g->limit[i] && n > 0; t++) {
             size_t m = candidates(c, rule, f, g, i, live, n, t),
@@ -298,14 +298,18 @@ static void by_hand(struct results *out, const struct tf_search_opts *rule, cons
                 h.lp[t] = (double)(float)c[j].x;
                 if (t >= P && c[j].id == rule->eos) {
                     h.score = h.logp / penalty(rule, h.n);
-                    finish(out->v[i], &out->n[i], rule->N, h);
+                    if (!rule->early_stopping || j < rule->K) {
+                        finish(out->v[i], &out->n[i], rule->N, h);
+                        ended++;
+                    }
                 } else if (k < rule->K) {
                     h.ids[h.n++] = c[j].id;
                     next[k++] = h;
                 }
             }
             memcpy(live, next, k * sizeof *live);
-            n = k;
+            const bool penalised = rule->alpha > 0 || rule->normalize > 0;
+            n = rule->early_stopping && penalised && ended >= rule->K ? 0 : k;
         }
     }
 }
@@ -403,7 +407,7 @@ static void group_random(struct group *g, struct tf_rng *r, const struct tf_sear
     }
 }
 
-static bool with_rules;
+static bool with_rules, early_stopping;
 
 /* Powers of two, whose products are exact in every backend. */
 static void random_rules(struct tf_search_opts *rule, struct tf_rng *r)
@@ -436,6 +440,7 @@ static void random_searches(const char *what, int count, size_t max_v, int level
         struct tf_search_opts rule = {.V = f.V,
                                       .K = 1 + tf_rng_below(&r, tf_rng_below(&r, 4) ? 6 : MAX_K),
                                       .start = 77,
+                                      .early_stopping = early_stopping,
                                       .sample = sample,
                                       .temperature = 1,
                                       .seed = tf_rng_u64(&r)};
@@ -485,7 +490,7 @@ static void random_searches(const char *what, int count, size_t max_v, int level
                    rule.V, rule.K, rule.N, rule.alpha, rule.eos, rule.n_ban, g.n);
     }
     if (!sample)
-        ok(rule_ok, "%s: the results are those of the rule without early stop", what);
+        ok(rule_ok, "%s: the results are those of the rule that drops nothing", what);
     ok(agree, "%s: all backends choose alike", what);
     ok(tables, "%s: tables, slots and positions tell the history of every row", what);
     ok(lag_ok, "%s: a host that lags gets the same", what);
@@ -573,6 +578,59 @@ static void by_example(const struct body *b)
     ok(tf_search_fetch(&s, &err) == 0 && tf_search_poll(&s, false, &err) == 0 && s.rows == 0 &&
            tf_search_count(&s, 0) == 0,
        "no finite probability: the sentence ends without a result");
+    tf_search_release(&s);
+}
+
+/* Two steps of a beam of 2 over a, b, c and the end. In the first, the end comes after a and b. */
+static void ends_that_count(const struct body *b, bool early, size_t want, double score)
+{
+    const float first[] = {-1, -1.125F, -5, -1.25F},
+                second[] = {-9, -9, -9, -2, -9, -9, -9, -2.25F};
+    const uint32_t limit[] = {3}, src_off[] = {0, 1};
+    const char *what = early ? "early stopping" : "no early stopping";
+    struct tf_search_opts rule = {
+        .V = 4, .K = 2, .N = 1, .normalize = 1, .eos = 3, .early_stopping = early};
+    struct tf_search_group g = {1, src_off, limit, NULL, NULL, NULL};
+    struct tf_search s;
+    struct tf_err err = {0};
+    search_init(&s, &rule, b);
+    must(tf_search_start(&s, &g, &err), &err);
+    step(&s, first, 4);
+    must(tf_search_poll(&s, false, &err), &err);
+    is_int(s.rows, 2, "%s: a and b live", what);
+    step(&s, second, 8);
+    must(tf_search_poll(&s, false, &err), &err);
+    is_int(s.rows, 0, "%s: and have ended", what);
+    must(tf_search_fetch(&s, &err), &err);
+    is_int(tf_search_result(&s, 0, 0).n, want, "%s: tokens of the best", what);
+    is_near(tf_search_result(&s, 0, 0).score, score, 0, "%s: its score", what);
+    tf_search_release(&s);
+}
+
+/* Three steps over a, b and the end. After the second "a" has ended with the score -5/16, which
+ * "a a" may beat and "b a" cannot; but the end of that is the second, and so ends the search. */
+static void hopeless_ends_count(const struct body *b)
+{
+    const float first[] = {-0.5F, -1, -9}, second[] = {-2, -9, -0.125F, -4, -9, -9},
+                third[] = {-0.125F, -9, -9, -9, -9, -0.125F};
+    const uint32_t limit[] = {9}, src_off[] = {0, 1};
+    struct tf_search_opts rule = {
+        .V = 3, .K = 2, .N = 1, .normalize = 1, .eos = 2, .early_stopping = true};
+    struct tf_search_group g = {1, src_off, limit, NULL, NULL, NULL};
+    struct tf_search s;
+    struct tf_err err = {0};
+    search_init(&s, &rule, b);
+    must(tf_search_start(&s, &g, &err), &err);
+    step(&s, first, 3);
+    must(tf_search_poll(&s, false, &err), &err);
+    step(&s, second, 6);
+    must(tf_search_poll(&s, false, &err), &err);
+    is_int(s.rows, 2, "early stopping: one that can no longer win is live");
+    step(&s, third, 6);
+    must(tf_search_poll(&s, false, &err), &err);
+    is_int(s.rows, 0, "early stopping: and its end counts");
+    must(tf_search_fetch(&s, &err), &err);
+    is_near(tf_search_result(&s, 0, 0).score, -0.3125, 0, "early stopping: the best is the first");
     tf_search_release(&s);
 }
 
@@ -748,6 +806,9 @@ int main(void)
     for (int b = 2; b < n_bodies; b++) {
         printf("# %s\n", bodies[b].be->name);
         by_example(&bodies[b]);
+        ends_that_count(&bodies[b], false, 0, -1.25);
+        ends_that_count(&bodies[b], true, 1, -1.5);
+        hopeless_ends_count(&bodies[b]);
         exhaustive(&bodies[b]);
         draws(&bodies[b], 1, 0);
         draws(&bodies[b], 0.5, 1);
@@ -770,6 +831,13 @@ int main(void)
     random_searches("rules, infinities and NaN", 200, 30, 0, 0.3, true, false);
     random_searches("rules, sampling", 200, 8, 0, 0.1, true, true);
     random_searches("rules, wide vocabularies", 4, MAX_V, 0, 0, true, false);
+    early_stopping = true;
+    random_searches("early stopping and rules", 300, 30, 0, 0, true, false);
+    with_rules = false;
+    random_searches("early stopping, few ids", 400, 12, 0, 0, false, false);
+    random_searches("early stopping, ties", 300, 40, 3, 0, true, false);
+    random_searches("early stopping, infinities and NaN", 200, 30, 0, 0.3, true, false);
+    random_searches("early stopping, wide vocabularies", 4, MAX_V, 0, 0, true, false);
     close_bodies();
     return done();
 }

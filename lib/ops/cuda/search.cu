@@ -498,16 +498,22 @@ static __global__ void __launch_bounds__(1024)
         for (uint32_t d = 0, draws = v.live == 0 ? 0 : v.t == v.prefix ? K : v.live; d < draws; d++)
             if (next[d].id != TF_NO_ID)
                 g[n++] = next[d];
-    for (uint32_t c = 0; c < n; c++)
+    const bool early = s.opts.early_stopping;
+    uint32_t *ended = s.ended;
+    for (uint32_t c = 0; c < n && (!early || c < K); c++)
         if (v.may_end && g[c].id == s.opts.eos) {
             float x = lp_of(s, lp, l, g[c].row, g[c].id);
             finish(s, i, v, g[c], x > 0 ? 0 : (double)x);
+            ended[i]++;
         }
+    const bool penalised = s.opts.alpha > 0 || s.opts.normalize > 0,
+               done = early && penalised && ended[i] >= K;
     bool full = s.n_fin[i] == s.opts.N;
     double most = s.penalty[s.limit[i] + 1],
            least = full ? s.fin_score[(i + 1) * s.opts.N - 1] : 0;
-    for (uint32_t c = 0; c < n && out < K; c++)
-        if (!(v.may_end && g[c].id == s.opts.eos) && (!full || g[c].logp / most > least))
+    for (uint32_t c = 0; c < n && out < K && !done; c++)
+        if (!(v.may_end && g[c].id == s.opts.eos) &&
+            ((early && out > 0) || !full || g[c].logp / most > least))
             next[out++] = g[c];
     l.n_next[i] = out;
 }
