@@ -129,11 +129,13 @@ static int read_segmenters(struct tf_conversion *m, const struct tf_convert_opts
     return use_segmenters(m, o, list, err);
 }
 
-static void say_what(const char *name, const char *program, const struct tf_config *c)
+/* search: options of tf-decode besides, for the search of that program */
+static void say_what(const char *name, const char *program, const struct tf_config *c,
+                     const char *search)
 {
-    tf_note("%s: %s, %lld + %lld layers of width %lld, %s; decode with --normalize 1", name,
+    tf_note("%s: %s, %lld + %lld layers of width %lld, %s; decode with --normalize 1%s", name,
             program, (long long)c->encoder_layers, (long long)c->decoder_layers,
-            (long long)c->d_model, tf_activations[c->activation]);
+            (long long)c->d_model, tf_activations[c->activation], search);
 }
 
 static void say_words(const char *name, const struct tf_convert_opts *o)
@@ -173,7 +175,7 @@ int tf_conversion_read_marian(struct tf_conversion *m, const char *name,
     if (tf_marian_import(&m->bundle, &m->config, &m->header.special.unk, vocab,
                          m->vocab_target != NULL && o->pieces == NULL, err) != 0)
         return tf_context(err, "%s", name);
-    say_what(name, "Marian", &m->config);
+    say_what(name, "Marian", &m->config, "");
     return tf_conversion_check_vocab(m, o->vocab, name, err);
 }
 
@@ -220,7 +222,7 @@ int tf_conversion_read_hf(struct tf_conversion *m, const char *name, const char 
         m->config.bos = tf_sp_id(m->vocab, m->vocab_n, "<s>");
         m->config.pad = tf_sp_id(m->vocab, m->vocab_n, "<pad>");
     }
-    say_what(name, m2m ? "M2M100" : "MarianMT", &m->config);
+    say_what(name, m2m ? "M2M100" : "MarianMT", &m->config, "");
     if (guessed)
         say_positions(name);
     return tf_conversion_check_vocab(m, o->vocab, name, err);
@@ -257,7 +259,7 @@ int tf_conversion_read_ct2(struct tf_conversion *m, const char *name, const char
     if (import_ct2(m, name, config, o, lists, &guessed, err) != 0 ||
         use_segmenters(m, o, lists, err) != 0)
         return -1;
-    say_what(name, "CTranslate2", &m->config);
+    say_what(name, "CTranslate2", &m->config, " --early-stopping");
     say_words(name, o);
     if (guessed)
         say_positions(name);
@@ -323,7 +325,7 @@ int tf_conversion_read_fairseq(struct tf_conversion *m, const char *name, const 
     m->header.special.unk = tf_piece_list_id(&lists[1], "<unk>");
     (void)(tf_lang_set(m->header.lang, langs.source) &&
            tf_lang_set(m->header.target_lang, langs.target));
-    say_what(name, "fairseq", &m->config);
+    say_what(name, "fairseq", &m->config, " --early-stopping");
     say_words(name, o);
     return tf_conversion_check_vocab(m, dir, name, err);
 }
@@ -390,7 +392,7 @@ int tf_conversion_read_fsmt(struct tf_conversion *m, const char *name, const cha
         return -1;
     (void)(langs.source != NULL && tf_lang_set(m->header.lang, langs.source) &&
            tf_lang_set(m->header.target_lang, langs.target));
-    say_what(name, "FSMT", &m->config);
+    say_what(name, "FSMT", &m->config, " --early-stopping");
     say_words(name, o);
     return tf_conversion_check_vocab(m, o->pieces, name, err);
 }

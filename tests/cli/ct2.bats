@@ -33,7 +33,7 @@ fingerprint() { tf-info "$1" | grep '^model'; }
         t 0 tf-convert d -o d.tfm
         [ "$(fingerprint d.tfm)" = "$(fingerprint m.tfm)" ] || { echo "$variant"; return 1; }
     done
-    expect_contains "$stderr" "d/model.bin: CTranslate2, 2 + 2 layers of width 16, relu"
+    expect_contains "$stderr" "d/model.bin: CTranslate2, 2 + 2 layers of width 16, relu; decode with --normalize 1 --early-stopping"
     expect_contains "$stderr" "--positions halves is what it computes there"
     tf-convert d --positions halves -o h.tfm
     tf-info h.tfm | grep -Eq '^  position_table +halves$'

@@ -26,7 +26,7 @@ fingerprint() { tf-info "$1" | grep '^model'; }
         tf-convert --to npz d.tfm -o d.npz
         "$TF_PYTHON" "$TOP/tests/cli/torch_file.py" same d.npz m.npz
     done
-    expect_contains "$stderr" "d/model.pt: fairseq, 2 + 2 layers of width 16, relu"
+    expect_contains "$stderr" "d/model.pt: fairseq, 2 + 2 layers of width 16, relu; decode with --normalize 1 --early-stopping"
     tf-info d.tfm | grep -Eq '^lang +en$'
 }
 
