@@ -5,9 +5,9 @@
 #include "base/memory.h"
 #include "ops/registry.h"
 
-enum { SETS = 7 };
+enum { SETS = 8 };
 static const char *const sets[SETS] = {"generic",    "avx2", "avxvnni", "avx512",
-                                       "avx512vnni", "neon", "neondot"};
+                                       "avx512vnni", "amx",  "neon",    "neondot"};
 #if defined __aarch64__
 #define FUSED "neon" /* the first set with fused multiply-adds */
 #else

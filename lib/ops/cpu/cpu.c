@@ -6,6 +6,8 @@
 
 #ifdef TF_SETS_X86
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +32,7 @@ TABLES(avxvnni);
 TABLES(avx512);
 TABLES(avx512vnni);
 TABLES(avx512bf16);
+TABLES(amx);
 
 static bool has_avx2(void)
 {
@@ -57,6 +60,15 @@ static bool has_avx512vnni(void)
 static bool has_avx512bf16(void)
 {
     return has_avx512vnni() && __builtin_cpu_supports("avx512bf16");
+}
+
+/* Linux gives a process the state of tiles when it asks (arch_prctl(2), ARCH_REQ_XCOMP_PERM). */
+static bool has_amx(void)
+{
+    enum { TILES = 1 << 24, INT8 = 1 << 25, REQUEST = 0x1023, TILE_DATA = 18 };
+    unsigned a, b, c, d;
+    return has_avx512bf16() && __get_cpuid_count(7, 0, &a, &b, &c, &d) && d & TILES && d & INT8 &&
+           syscall(SYS_arch_prctl, REQUEST, TILE_DATA) == 0;
 }
 #endif
 
@@ -90,7 +102,12 @@ static const struct set {
     SET(neondot, has_dot),
     SET(neon, always),
 #endif
-    SET(generic, always)};
+    SET(generic, always),
+#ifdef TF_SETS_X86
+    /* Only by name: it has not run on such a processor yet, only tests/ops/amx.c on others. */
+    SET(amx, has_amx),
+#endif
+};
 enum { SETS = sizeof best_first / sizeof best_first[0] };
 
 static const struct set *best(void)

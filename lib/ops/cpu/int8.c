@@ -8,13 +8,17 @@
  * Compiled once per set of instructions. Those with VNNI multiply unsigned by signed bytes: there a
  * weight is stored as q + 128, and a sum starts at -128 times the sum of the row to make up for
  * it. Those of x86 without it multiply pairs of 16 bits: there the rows of x are kept in 16 bits,
- * and the weights, still bytes in memory, are widened as they are loaded. */
+ * and the weights, still bytes in memory, are widened as they are loaded. AMX multiplies tiles:
+ * amx_private.h. */
 #include "base/memory.h"
 #include "ops/cpu/gemm_private.h"
 
 #include <stdlib.h>
 
-#if defined __AVX512VNNI__ && VL == 16
+#ifdef TF_AMX
+#include "ops/cpu/amx_private.h"
+#define OFFSET 0
+#elif defined __AVX512VNNI__ && VL == 16
 #define OFFSET 128
 #elif defined __AVXVNNI__ && VL == 8
 #define OFFSET 128
@@ -23,7 +27,7 @@
 #endif
 
 /* What one instruction adds up for each sum: GROUP products. */
-#if VL >= 8 && !OFFSET
+#if VL >= 8 && !OFFSET && !defined TF_AMX
 #define GROUP 2
 typedef int16_t q_of_x;
 #else
@@ -31,13 +35,19 @@ typedef int16_t q_of_x;
 typedef int8_t q_of_x;
 #endif
 
+/* NR: columns of a panel. K is filled up to a multiple of STEP. */
+#ifdef TF_AMX
+enum { NR = 32, STEP = 64 };
+#else
+enum { NR = TF_NR, STEP = GROUP };
+#endif
 enum { ROWS = 16 * TF_MR }; /* rows that share a pass over the weights */
 
 /* Larger weights come from memory, where a panel so narrow as AVX2's is read only now and then:
  * each tile fetches a part of the next panel. */
 enum { CACHE = 2 << 20 };
 
-/* Column j of panel p, k = GROUP g + i: bytes[((p * groups + g) * TF_NR + j) * GROUP + i]. Panels
+/* Column j of panel p, k = GROUP g + i: bytes[((p * groups + g) * NR + j) * GROUP + i]. Panels
  * are filled up with columns, and groups with k, whose q is 0. */
 struct tf_packed {
     size_t K, N, groups;
@@ -157,6 +167,8 @@ static struct row quantise(q_of_x *q, const float *x, size_t n)
 
 /* ---- a tile of y ---- */
 
+/* Rows and columns of y in a panel: x, row from its first row on, w, scale, bias from its first
+ * column. */
 struct tile {
     size_t groups, ldx, ldy;
     const q_of_x *x;
@@ -167,6 +179,35 @@ struct tile {
     int last; /* columns in the last register */
     bool relu;
 };
+
+/* y = sum * scales + b: n of VL columns from j on in row i. */
+INLINE void finish(const struct tile *t, size_t i, size_t j, vi sum, int n)
+{
+    vf s = r_set(t->row[i].scale) * r_load(t->scale + j),
+       b = t->bias != NULL ? r_load_n(t->bias + j, n) : r_set(0);
+    vf y = r_fma(__builtin_convertvector(sum, vf), s, b);
+    if (t->relu)
+        y = r_max(r_set(0), y);
+    r_store_n(t->y + i * t->ldy + j, y, n);
+}
+
+#ifdef TF_AMX
+
+/* The first m rows and n columns of a panel. */
+static void multiply_panel(struct tile *t, size_t m, size_t n, size_t fetch)
+{
+    (void)fetch;
+    int32_t sums[AMX_ROWS][NR];
+    for (size_t i0 = 0; i0 < m; i0 += AMX_ROWS) {
+        const size_t some = least(m - i0, AMX_ROWS);
+        amx_multiply(sums, t->x + i0 * t->ldx, t->ldx, t->w, t->groups * GROUP / STEP, some);
+        for (size_t i = 0; i < some; i++)
+            for (size_t j = 0; j < n; j += VL)
+                finish(t, i0 + i, j, (vi) * (const vu_at *)&sums[i][j], (int)least(VL, n - j));
+    }
+}
+
+#else
 
 /* mr and nv are constants at every call, as in gemm_tile_private.h. */
 INLINE void tile(const struct tile *t, const int mr, const int nv)
@@ -200,18 +241,30 @@ INLINE void tile(const struct tile *t, const int mr, const int nv)
 #pragma GCC unroll 8
     for (int i = 0; i < mr; i++)
 #pragma GCC unroll 8
-        for (int j = 0; j < nv; j++) {
-            const int n = j < nv - 1 ? VL : t->last;
-            vf s = r_set(t->row[i].scale) * r_load(t->scale + j * VL),
-               b = t->bias != NULL ? r_load_n(t->bias + j * VL, n) : r_set(0);
-            vf y = r_fma(__builtin_convertvector(acc[i][j], vf), s, b);
-            if (t->relu)
-                y = r_max(r_set(0), y);
-            r_store_n(t->y + (size_t)i * t->ldy + j * VL, y, n);
-        }
+        for (int j = 0; j < nv; j++)
+            finish(t, (size_t)i, (size_t)j * VL, acc[i][j], j < nv - 1 ? VL : t->last);
 }
 
 TF_CPU_TILES
+
+/* The first m rows and n columns of a panel; fetch bytes of the next, which follows. t->x, row and
+ * y end after these rows. */
+static void multiply_panel(struct tile *t, size_t m, size_t n, size_t fetch)
+{
+    const int nv = (int)((n + VL - 1) / VL);
+    const uint8_t *next = t->w + t->groups * NR * GROUP;
+    t->last = (int)n - (nv - 1) * VL;
+    for (size_t i = 0; i < m; i += TF_MR) {
+        for (size_t at = fetch * i / m / 64 * 64; at < fetch * (i + TF_MR) / m; at += 64)
+            __builtin_prefetch(next + at, 0, 2);
+        tiles[least(m - i, TF_MR) - 1][nv - 1](t);
+        t->x += TF_MR * t->ldx;
+        t->row += TF_MR;
+        t->y += TF_MR * t->ldy;
+    }
+}
+
+#endif
 
 static size_t whole(size_t n, size_t of)
 {
@@ -222,36 +275,35 @@ void TF_CPU_INT8(linear_packed)(struct tf_ctx *c, tf_mem *y, const tf_mem_act *x
                                 const struct tf_packed *w, const tf_mem_param *b, size_t rows,
                                 unsigned flags)
 {
-    const size_t ldx = whole(w->K, 16);
+    const size_t ldx = whole(w->K, STEP > 16 ? STEP : 16);
     q_of_x *q = (q_of_x *)tf_cpu_scratch(c, TF_CPU_TILE, ROWS * ldx * sizeof *q / sizeof(float));
     struct row row[ROWS];
     struct tile t = {.groups = w->groups,
                      .ldx = ldx,
                      .ldy = w->N,
                      .relu = (flags & TF_LIN_RELU) != 0};
+#ifdef TF_AMX
+    TILE_CONFIGURE(&amx_config);
+#endif
     for (size_t m0 = 0; m0 < rows; m0 += ROWS) {
         const size_t m = least(rows - m0, ROWS);
         for (size_t i = 0; i < m; i++)
             row[i] = quantise(q + i * ldx, in(x, (m0 + i) * w->K), w->K);
         const bool fetch = VL == 8 && !OFFSET && m > TF_MR && w->N * w->K > CACHE;
-        for (size_t n0 = 0; n0 < w->N; n0 += TF_NR) {
-            const size_t n = least(w->N - n0, TF_NR);
-            const int nv = (int)((n + VL - 1) / VL);
-            t.last = (int)n - (nv - 1) * VL;
+        for (size_t n0 = 0; n0 < w->N; n0 += NR) {
+            t.x = q;
+            t.row = row;
             t.w = w->bytes + n0 * w->groups * GROUP;
             t.scale = w->scale + n0;
             t.bias = b != NULL ? in(b, n0) : NULL;
-            const size_t panel = n0 + TF_NR < w->N && fetch ? w->groups * TF_NR * GROUP : 0;
-            for (size_t i = 0; i < m; i += TF_MR) {
-                for (size_t at = panel * i / m / 64 * 64; at < panel * (i + TF_MR) / m; at += 64)
-                    __builtin_prefetch(t.w + panel + at, 0, 2);
-                t.x = q + i * ldx;
-                t.row = row + i;
-                t.y = out(y, (m0 + i) * w->N + n0);
-                tiles[least(m - i, TF_MR) - 1][nv - 1](&t);
-            }
+            t.y = out(y, m0 * w->N + n0);
+            multiply_panel(&t, m, least(w->N - n0, NR),
+                           n0 + NR < w->N && fetch ? w->groups * NR * GROUP : 0);
         }
     }
+#ifdef TF_AMX
+    TILE_RELEASE();
+#endif
 }
 
 /* ---- the weights ---- */
@@ -259,7 +311,7 @@ void TF_CPU_INT8(linear_packed)(struct tf_ctx *c, tf_mem *y, const tf_mem_act *x
 /* The first group of column j. */
 static uint8_t *bytes_of(struct tf_packed *p, size_t j)
 {
-    return p->bytes + (j / TF_NR * p->groups * TF_NR + j % TF_NR) * GROUP;
+    return p->bytes + (j / NR * p->groups * NR + j % NR) * GROUP;
 }
 
 /* 16 columns of w [K, N] from j on. */
@@ -277,7 +329,7 @@ static void pack_columns(struct tf_packed *p, const float *w, size_t j)
     }
     const v16f f = v_load(factor);
     uint8_t *to = bytes_of(p, j);
-    for (size_t k = 0; k < K; k += GROUP, to += TF_NR * GROUP) {
+    for (size_t k = 0; k < K; k += GROUP, to += NR * GROUP) {
         v16u group = u_set(0);
         for (size_t i = 0; i < GROUP; i++) {
             v16f x = k + i < K ? v_load_n(w + (k + i) * N + j, N - j) : v_set(0);
@@ -300,14 +352,14 @@ static void pack_row(struct tf_packed *p, q_of_x *q, const float *row, size_t j)
     uint8_t *to = bytes_of(p, j);
     p->scale[j] = quantise(q, row, p->K).scale;
     for (size_t k = 0; k < p->K; k++)
-        to[k / GROUP * TF_NR * GROUP + k % GROUP] = (uint8_t)(q[k] + OFFSET);
+        to[k / GROUP * NR * GROUP + k % GROUP] = (uint8_t)(q[k] + OFFSET);
 }
 
 struct tf_packed *TF_CPU_INT8(pack)(struct tf_ctx *c, const tf_mem_param *w, int K, int N,
                                     bool transposed, struct tf_err *err)
 {
-    const size_t k = (size_t)K, n = (size_t)N, padded = whole(n, TF_NR),
-                 groups = (k + GROUP - 1) / GROUP;
+    const size_t k = (size_t)K, n = (size_t)N, padded = whole(n, NR),
+                 groups = whole(k, STEP) / GROUP;
     struct tf_packed *p = tf_try_alloc(sizeof *p, err);
     if (p == NULL)
         return NULL;
