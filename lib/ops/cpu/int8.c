@@ -75,6 +75,8 @@ INLINE v16u quantised(v16f x, v16f factor)
     return u_sub(u_bits(v_add(v_mul(x, factor), magic)), u_bits(magic));
 }
 
+#ifndef TF_AMX
+
 /* A group of weights for VL columns, as dot takes them. */
 INLINE vi columns_at(const uint8_t *w)
 {
@@ -111,6 +113,8 @@ INLINE vi dot(vi acc, vi w, vi x)
     return sum;
 #endif
 }
+
+#endif
 
 /* ---- the rows of x ---- */
 
