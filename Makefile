@@ -91,19 +91,18 @@ isa_neon := -DTF_NEON -fno-schedule-insns
 # Sets that add dot products: of bytes, which only int8.c uses, or of pairs of bf16, which only
 # bf16.c does. The other kernels of a set are those of its base.
 int8_sets := $(isas) $(if $(x86),avxvnni avx512vnni amx) $(if $(arm),neondot)
-bf16_sets := $(isas) $(if $(x86),avx512bf16)
+bf16_sets := $(isas) $(if $(x86),avx512bf16 amx)
 sets := $(sort $(int8_sets) $(bf16_sets))
 base_avxvnni := avx2
 base_avx512vnni := avx512
 base_avx512bf16 := avx512
 base_amx := avx512
-bf16_amx := avx512bf16
 base_neondot := neon
 int8_avx512bf16 := avx512vnni
 isa_avxvnni := $(isa_avx2) -mavxvnni
 isa_avx512vnni := $(isa_avx512) -mavx512vnni
 isa_avx512bf16 := $(isa_avx512) -mavx512bf16
-isa_amx := $(isa_avx512) -mamx-tile -mamx-int8 -DTF_AMX
+isa_amx := $(isa_avx512bf16) -mamx-tile -mamx-int8 -mamx-bf16 -DTF_AMX
 isa_neondot := $(isa_neon) -march=armv8.2-a+dotprod
 
 NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard $(CUDA_HOME)/bin/nvcc) nvcc)
@@ -295,7 +294,7 @@ define isa_rule
 $$B/lib/ops/cpu/%.$1.o: lib/ops/cpu/%.c $$B/flags
 	$$(call cc,$$<,-O3 $$(kernel) $$(isa_$1) -DTF_SET=$1 -DTF_ISA=$(or $(base_$1),$1) \
 	    -DTF_INT8=$(or $(int8_$1),$(if $(filter $1,$(int8_sets)),$1,$(base_$1))) \
-	    -DTF_BF16=$(or $(bf16_$1),$(if $(filter $1,$(bf16_sets)),$1,$(base_$1))))
+	    -DTF_BF16=$(if $(filter $1,$(bf16_sets)),$1,$(base_$1)))
 endef
 $(foreach i,$(sets),$(eval $(call isa_rule,$i)))
 

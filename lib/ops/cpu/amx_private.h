@@ -1,23 +1,29 @@
-/* amx_private.h - products of signed bytes in the tiles of AMX: eight registers of 16 rows of 64
- * bytes (Intel SDM, volume 1, "Programming with Intel AMX"; TDPBSSD in volume 2).
+/* amx_private.h - the tiles of AMX: eight registers of 16 rows of 64 bytes (Intel SDM, volume 1,
+ * "Programming with Intel AMX"; TDPBSSD and TDPBF16PS in volume 2). int8.c and bf16.c use them in
+ * blocks of 32 rows and 32 columns: tiles 0 to 3 are sums, 4 and 5 rows of x, 6 and 7 columns of w.
  *
- * A tile of sums has 16 rows and 16 columns of 32 bits, one of x 16 rows and 64 bytes along k, one
- * of w 16 groups of four neighbours along k, for 16 columns each: the layout of int8.c's panels. */
+ * A tile of sums has 16 rows and 16 columns of 32 bits; one of x has 16 rows and 64 bytes along k;
+ * one of w has 16 columns, and along k 16 groups of 32 bits: the layout of the panels. */
 #ifndef TF_OPS_CPU_AMX_PRIVATE_H
 #define TF_OPS_CPU_AMX_PRIVATE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#ifndef TILE_LOAD /* tests/ops/amx.c has tiles in plain C */
+#ifndef TILE_LOAD /* tests/harness/amx.h has tiles in plain C */
 #include <immintrin.h>
 #define TILE_CONFIGURE(config) _tile_loadconfig(config)
 #define TILE_RELEASE() _tile_release()
 #define TILE_ZERO(t) _tile_zero(t)
 #define TILE_LOAD(t, p, stride) _tile_loadd(t, p, stride)
 #define TILE_STORE(t, p, stride) _tile_stored(t, p, stride)
-#define TILE_DOT(sums, x, w) _tile_dpbssd(sums, x, w)
+#define TILE_BYTES(sums, x, w) _tile_dpbssd(sums, x, w)
+#define TILE_PAIRS(sums, x, w) _tile_dpbf16ps(sums, x, w)
 #endif
+/* The intrinsics of gcc 12 do not say that tiles are loaded from memory. */
+#define TILE_MEMORY() __asm__ volatile("" ::: "memory")
+
+enum { TILE_SIDE = 32 }; /* of a block of sums */
 
 /* The operand of LDTILECFG: all eight tiles whole. Each thread loads its own. */
 static const struct {
@@ -28,46 +34,28 @@ static const struct {
                                              .row_bytes = {64, 64, 64, 64, 64, 64, 64, 64},
                                              .rows = {16, 16, 16, 16, 16, 16, 16, 16}};
 
-enum { AMX_ROWS = 32 };
-
-/* sums [32, 32] = x w over `steps` times 64 bytes of k: x [32, steps * 64], stride ldx; w
- * [steps * 16][32 * 4]. The second half of the rows is left out where there are at most 16; of
- * others x is read, and their sums mean nothing. */
-static void amx_multiply(int32_t sums[AMX_ROWS][32], const int8_t *x, size_t ldx, const uint8_t *w,
-                         size_t steps, size_t rows)
-{
-    enum { STRIDE = 32 * 4 };
-    /* The intrinsics of gcc 12 do not say that tiles are loaded from memory. */
-    __asm__ volatile("" ::: "memory");
-    TILE_ZERO(0);
-    TILE_ZERO(1);
-    if (rows <= 16) {
-        for (size_t k = 0; k < steps; k++, x += 64, w += 16 * STRIDE) {
-            TILE_LOAD(4, x, ldx);
-            TILE_LOAD(6, w, STRIDE);
-            TILE_LOAD(7, w + 64, STRIDE);
-            TILE_DOT(0, 4, 6);
-            TILE_DOT(1, 4, 7);
-        }
-    } else {
-        TILE_ZERO(2);
-        TILE_ZERO(3);
-        for (size_t k = 0; k < steps; k++, x += 64, w += 16 * STRIDE) {
-            TILE_LOAD(4, x, ldx);
-            TILE_LOAD(6, w, STRIDE);
-            TILE_LOAD(7, w + 64, STRIDE);
-            TILE_DOT(0, 4, 6);
-            TILE_DOT(1, 4, 7);
-            TILE_LOAD(5, x + 16 * ldx, ldx);
-            TILE_DOT(2, 5, 6);
-            TILE_DOT(3, 5, 7);
-        }
-        TILE_STORE(2, sums[16], STRIDE);
-        TILE_STORE(3, sums[16] + 16, STRIDE);
-    }
-    TILE_STORE(0, sums[0], STRIDE);
-    TILE_STORE(1, sums[0] + 16, STRIDE);
-    __asm__ volatile("" ::: "memory");
-}
+/* sums += x w for `steps` tiles along k, by TILE_BYTES or TILE_PAIRS. w0 and w16: columns 0 to 15
+ * and 16 to 31; the second half of the rows if `both`. Strides in bytes. */
+#define AMX_PRODUCT(MULTIPLY, x, x_stride, w0, w16, w_stride, steps, both) \
+    do {                                                                   \
+        const char *x_ = (const char *)(x), *w0_ = (const char *)(w0),     \
+                   *w16_ = (const char *)(w16);                            \
+        const size_t xs_ = (x_stride), ws_ = (w_stride);                   \
+        for (size_t k_ = (steps); k_ > 0; k_--) {                          \
+            TILE_LOAD(4, x_, xs_);                                         \
+            TILE_LOAD(6, w0_, ws_);                                        \
+            TILE_LOAD(7, w16_, ws_);                                       \
+            MULTIPLY(0, 4, 6);                                             \
+            MULTIPLY(1, 4, 7);                                             \
+            if (both) {                                                    \
+                TILE_LOAD(5, x_ + 16 * xs_, xs_);                          \
+                MULTIPLY(2, 5, 6);                                         \
+                MULTIPLY(3, 5, 7);                                         \
+            }                                                              \
+            x_ += 64;                                                      \
+            w0_ += 16 * ws_;                                               \
+            w16_ += 16 * ws_;                                              \
+        }                                                                  \
+    } while (0)
 
 #endif

@@ -6,7 +6,8 @@
  * zero. An element is one chain over the pairs, acc = fma(a0, b0, fma(a1, b1, acc)), in which
  * numbers below 2^-126 count as 0: the definition of VDPBF16PS (Intel SDM), which avx512bf16 has.
  * The other sets make the same bits of two multiply-adds, except of products below 2^-126 where
- * those are not fused (generic), and of all such numbers on ARM, where they are kept.
+ * those are not fused (generic), and of all such numbers on ARM, where they are kept. AMX has
+ * another definition and so other bits: amx_pairs_private.h.
  *
  * The operations are those of linear.c and xent.c. */
 #include "base/memory.h"
@@ -16,6 +17,10 @@
 #include "ops/cpu/xent_private.h"
 
 #include <stdlib.h>
+
+#ifdef TF_AMX
+#include "ops/cpu/amx_pairs_private.h"
+#else
 
 INLINE vf multiply_pairs(vf x, vf row, vf acc)
 {
@@ -30,6 +35,26 @@ INLINE vf multiply_pairs(vf x, vf row, vf acc)
 
 #define MULTIPLY_ADD multiply_pairs
 #include "ops/cpu/gemm_tile_private.h"
+
+/* A' of a product, from A [K, M] (stride lda) as TF_CPU(slices) and tf_cpu_slices_size have it. */
+static void turn(float *p, const float *a, size_t lda, size_t K, size_t M)
+{
+    TF_CPU(slices)(p, a, lda, K, M);
+}
+
+static size_t turned_size(size_t K, size_t M)
+{
+    return tf_cpu_slices_size(K, M);
+}
+
+/* For tf_cpu_gemm.slice. */
+static size_t turned_slice(size_t K, size_t M)
+{
+    (void)M;
+    return tf_cpu_slice(K);
+}
+
+#endif
 
 #define ROWS 240  /* as in linear.c */
 #define BLOCK 240 /* as in xent.c */
@@ -59,6 +84,7 @@ static size_t pairs(size_t n)
     return (n + 1) / 2;
 }
 
+#ifndef __AVX512BF16__
 /* bf16 in the upper half of each lane. */
 INLINE v16u rounded(v16f x)
 {
@@ -71,6 +97,7 @@ INLINE v16u rounded(v16f x)
     near = u_bits(v_pick(small, v_bits(u_and(u, u_set(0x80000000))), v_bits(near)));
     return u_and(near, u_set(0xffff0000));
 }
+#endif
 
 INLINE v16u pair(v16f even, v16f odd)
 {
@@ -173,7 +200,7 @@ void TF_CPU_BF16(linear_bwd)(struct tf_ctx *c, tf_mem_act *dx, tf_mem_param *dw,
     float *panels = tf_cpu_scratch(c, TF_CPU_PANELS, all + (k > ROWS ? k : ROWS) * pairs(n)),
           *rows_of = panels + all,
           *block = tf_cpu_scratch(c, TF_CPU_BLOCK, tf_cpu_panels_size(pairs(ROWS), n)),
-          *columns = tf_cpu_scratch(c, TF_CPU_TILE, half + tf_cpu_slices_size(pairs(ROWS), k)),
+          *columns = tf_cpu_scratch(c, TF_CPU_TILE, half + turned_size(pairs(ROWS), k)),
           *slices = columns + half;
     if (dx != NULL) {
         pair_columns(rows_of, w, n, k, n);
@@ -202,11 +229,11 @@ void TF_CPU_BF16(linear_bwd)(struct tf_ctx *c, tf_mem_act *dx, tf_mem_param *dw,
         if (dw != NULL) {
             panels_of_pairs(block, dyi, n, m, n);
             pair_rows(columns, k, in(x, i * k), k, m, k);
-            TF_CPU(slices)(slices, columns, k, pairs(m), k);
+            turn(slices, columns, k, pairs(m), k);
             product_of_pairs((struct tf_cpu_gemm){.c = dw,
                                                   .ldc = n,
                                                   .a = slices,
-                                                  .slice = tf_cpu_slice(pairs(m)),
+                                                  .slice = turned_slice(pairs(m), k),
                                                   .b = block,
                                                   .M = k,
                                                   .N = n,
@@ -259,11 +286,11 @@ static void multiply_out(const struct chunk *k, const float *dz, size_t v, size_
                                           .add = k->first > 0});
     panels_of_pairs(o->e, in(k->x->e, v * D), D, m, D);
     pair_rows(o->columns, k->n, dz, k->ld, m, k->n);
-    TF_CPU(slices)(o->dz, o->columns, k->n, pairs(m), k->n);
+    turn(o->dz, o->columns, k->n, pairs(m), k->n);
     product_of_pairs((struct tf_cpu_gemm){.c = out(k->x->dx, k->first * D),
                                           .ldc = D,
                                           .a = o->dz,
-                                          .slice = tf_cpu_slice(pairs(m)),
+                                          .slice = turned_slice(pairs(m), k->n),
                                           .b = o->e,
                                           .M = k->n,
                                           .N = D,
@@ -278,7 +305,7 @@ void TF_CPU_BF16(xent)(struct tf_ctx *c, const struct tf_xent *x)
     const size_t xt = tf_cpu_panels_size(pairs(D), rows),
                  own = tf_cpu_panels_size(pairs(rows), D), row = rows * pairs(D),
                  block = BLOCK * pairs(most), e = tf_cpu_panels_size(pairs(BLOCK), D),
-                 columns = pairs(BLOCK) * rows, dz = tf_cpu_slices_size(pairs(BLOCK), rows);
+                 columns = pairs(BLOCK) * rows, dz = turned_size(pairs(BLOCK), rows);
     struct operands o;
     o.xt = tf_cpu_scratch(c, TF_CPU_PANELS,
                           xt + (own > row ? own : row) + block + e + columns + dz);

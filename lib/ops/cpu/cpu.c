@@ -65,10 +65,10 @@ static bool has_avx512bf16(void)
 /* Linux gives a process the state of tiles when it asks (arch_prctl(2), ARCH_REQ_XCOMP_PERM). */
 static bool has_amx(void)
 {
-    enum { TILES = 1 << 24, INT8 = 1 << 25, REQUEST = 0x1023, TILE_DATA = 18 };
+    enum { TILES = 1 << 24, INT8 = 1 << 25, BF16 = 1 << 22, REQUEST = 0x1023, TILE_DATA = 18 };
     unsigned a, b, c, d;
     return has_avx512bf16() && __get_cpuid_count(7, 0, &a, &b, &c, &d) && d & TILES && d & INT8 &&
-           syscall(SYS_arch_prctl, REQUEST, TILE_DATA) == 0;
+           d & BF16 && syscall(SYS_arch_prctl, REQUEST, TILE_DATA) == 0;
 }
 #endif
 
@@ -104,7 +104,7 @@ static const struct set {
 #endif
     SET(generic, always),
 #ifdef TF_SETS_X86
-    /* Only by name: it has not run on such a processor yet, only tests/ops/amx.c on others. */
+    /* Only by name: it has not run on such a processor yet, only tests/ops/amx_*.c on others. */
     SET(amx, has_amx),
 #endif
 };

@@ -1,8 +1,8 @@
 /* cpu_private.h - what the files of the CPU backend share. All of them but cpu.c and openblas.c are
  * compiled once for each instruction set, with -DTF_ISA=generic, avx2, avx512, neon. Others only
- * add products: avxvnni, avx512vnni, amx and neondot of bytes (int8.c), avx512bf16 of pairs of bf16
- * (bf16.c). table.c is compiled for all of them, with the names of the sets that its kernels are
- * from: TF_ISA, TF_INT8, TF_BF16. TF_CPU(name) keeps the symbols apart. Contracts:
+ * add products: avxvnni, avx512vnni, amx and neondot of bytes (int8.c), avx512bf16 and amx of pairs
+ * of bf16 (bf16.c). table.c is compiled for all of them, with the names of the sets that its
+ * kernels are from: TF_ISA, TF_INT8, TF_BF16. TF_CPU(name) keeps the symbols apart. Contracts:
  * ops/backend.h. */
 #ifndef TF_OPS_CPU_CPU_PRIVATE_H
 #define TF_OPS_CPU_CPU_PRIVATE_H

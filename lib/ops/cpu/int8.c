@@ -37,7 +37,7 @@ typedef int8_t q_of_x;
 
 /* NR: columns of a panel. K is filled up to a multiple of STEP. */
 #ifdef TF_AMX
-enum { NR = 32, STEP = 64 };
+enum { NR = TILE_SIDE, STEP = 64 };
 #else
 enum { NR = TF_NR, STEP = GROUP };
 #endif
@@ -201,10 +201,22 @@ INLINE void finish(const struct tile *t, size_t i, size_t j, vi sum, int n)
 static void multiply_panel(struct tile *t, size_t m, size_t n, size_t fetch)
 {
     (void)fetch;
-    int32_t sums[AMX_ROWS][NR];
-    for (size_t i0 = 0; i0 < m; i0 += AMX_ROWS) {
-        const size_t some = least(m - i0, AMX_ROWS);
-        amx_multiply(sums, t->x + i0 * t->ldx, t->ldx, t->w, t->groups * GROUP / STEP, some);
+    int32_t sums[TILE_SIDE][NR];
+    for (size_t i0 = 0; i0 < m; i0 += TILE_SIDE) {
+        const size_t some = least(m - i0, TILE_SIDE), steps = t->groups * GROUP / STEP;
+        TILE_MEMORY();
+        TILE_ZERO(0);
+        TILE_ZERO(1);
+        TILE_ZERO(2);
+        TILE_ZERO(3);
+        /* Rows beyond `some` are read, and their sums mean nothing. */
+        AMX_PRODUCT(TILE_BYTES, t->x + i0 * t->ldx, t->ldx, t->w, t->w + 64, NR * GROUP, steps,
+                    some > 16);
+        TILE_STORE(0, sums[0], sizeof sums[0]);
+        TILE_STORE(1, sums[0] + 16, sizeof sums[0]);
+        TILE_STORE(2, sums[16], sizeof sums[0]);
+        TILE_STORE(3, sums[16] + 16, sizeof sums[0]);
+        TILE_MEMORY();
         for (size_t i = 0; i < some; i++)
             for (size_t j = 0; j < n; j += VL)
                 finish(t, i0 + i, j, (vi) * (const vu_at *)&sums[i][j], (int)least(VL, n - j));

@@ -33,6 +33,15 @@ static const char *kernels(void)
     return TEXT(TF_ISA);
 }
 
+static const char *kernels_bf16(void)
+{
+#ifdef TF_AMX
+    return TEXT(TF_ISA) ", bf16 by " TEXT(TF_BF16);
+#else
+    return TEXT(TF_ISA);
+#endif
+}
+
 static const char *kernels_int8(void)
 {
     return TEXT(TF_INT8);
@@ -91,8 +100,8 @@ static const char *kernels_sgemm_int8(void)
 
 #pragma GCC diagnostic ignored "-Woverride-init" /* by SGEMM and PAIRS */
 TABLE(fp32, "fp32", TF_USE_ANY, TF_USE_ANY, describe, kernels, OWN)
-/* All sets make the same bits of bf16, but for the other operations. */
-TABLE(bf16, "bf16", TF_USE_ANY, 0, describe, kernels, BF16, PAIRS)
+/* All sets but amx make the same bits of bf16. */
+TABLE(bf16, "bf16", TF_USE_ANY, 0, describe, kernels_bf16, BF16, PAIRS)
 TABLE(int8, "int8", TF_USE_DECODING, 0, describe, kernels_int8, INT8)
 TABLE(sgemm_fp32, "fp32", TF_USE_ANY, TF_USE_ANY, describe_sgemm, kernels_sgemm, OWN, SGEMM)
 TABLE(sgemm_int8, "int8", TF_USE_DECODING, 0, describe_sgemm, kernels_sgemm_int8, INT8, SGEMM)

@@ -1,14 +1,13 @@
-/* amx.c - products in 8 bits by tiles (ops/cpu/int8.c with TF_AMX) on any processor: the tiles here
- * are memory, by the definitions of the Intel SDM, volume 2. The bytes must be those of the generic
- * kernels. */
-#include "../harness/product.h"
-#include "../harness/tap.h"
-#include "base/err.h"
-#include "base/rng.h"
+/* amx.h - the tiles of AMX in plain C, by the definitions of the Intel SDM, volume 2: for tests of
+ * the kernels of ops/cpu/ that use them, on any processor. What would be a fault ends the program.
+ * To be included before such a file of kernels, after all other headers. */
+#ifndef TF_TESTS_AMX_H
+#define TF_TESTS_AMX_H
 
-#include <stdbool.h>
+#include "base/err.h"
+
+#include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* What LDTILECFG reads. */
@@ -55,12 +54,17 @@ static void store(int t, void *to, size_t stride)
         memcpy((char *)to + i * stride, tiles_of_amx[t][i], state.row_bytes[t]);
 }
 
-/* TDPBSSD: sums += x w, of groups of four signed bytes */
-static void dot_tiles(int sums, int x, int w)
+static void check_shapes(int sums, int x, int w)
 {
     if (state.row_bytes[used(x)] / 4 != state.rows[used(w)] ||
         state.rows[x] != state.rows[used(sums)] || state.row_bytes[w] != state.row_bytes[sums])
         TF_BUG("tiles %d, %d, %d do not fit", sums, x, w);
+}
+
+/* TDPBSSD: sums += x w, of groups of four signed bytes */
+static inline void dot_bytes(int sums, int x, int w)
+{
+    check_shapes(sums, x, w);
     for (int m = 0; m < state.rows[sums]; m++)
         for (int n = 0; n < state.row_bytes[sums] / 4; n++) {
             int32_t sum;
@@ -73,46 +77,51 @@ static void dot_tiles(int sums, int x, int w)
         }
 }
 
+static float flushed(float x)
+{
+    return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
+}
+
+/* Half 0 or 1 of a pair of bf16. */
+static float half_of(const uint8_t *pair, int half)
+{
+    uint16_t h;
+    memcpy(&h, pair + 2 * half, sizeof h);
+    uint32_t u = (uint32_t)h << 16;
+    float x;
+    memcpy(&x, &u, sizeof x);
+    return flushed(x);
+}
+
+/* TDPBF16PS: sums += (x w of the even bf16) + (x w of the odd ones) */
+static inline void dot_pairs(int sums, int x, int w)
+{
+    check_shapes(sums, x, w);
+    for (int m = 0; m < state.rows[sums]; m++)
+        for (int n = 0; n < state.row_bytes[sums] / 4; n++) {
+            float sum, part[2] = {0, 0};
+            for (int k = 0; k < state.rows[w]; k++)
+                for (int i = 0; i < 2; i++)
+                    part[i] = flushed(fmaf(half_of(&tiles_of_amx[x][m][4 * k], i),
+                                           half_of(&tiles_of_amx[w][k][4 * n], i), part[i]));
+            memcpy(&sum, &tiles_of_amx[sums][m][4 * n], sizeof sum);
+            sum = flushed(flushed(sum) + flushed(part[0] + part[1]));
+            memcpy(&tiles_of_amx[sums][m][4 * n], &sum, sizeof sum);
+        }
+}
+
 #define TILE_CONFIGURE(config) load_config(config)
 #define TILE_RELEASE() memset(&state, 0, sizeof state)
 #define TILE_ZERO(t) memset(tiles_of_amx[used(t)], 0, sizeof tiles_of_amx[t])
 #define TILE_LOAD load
 #define TILE_STORE store
-#define TILE_DOT dot_tiles
+#define TILE_BYTES dot_bytes
+#define TILE_PAIRS dot_pairs
 
+/* How the file of kernels that is included next is compiled. */
 #define TF_ISA generic
 #define TF_INT8 tiles
-#define TF_BF16 generic
+#define TF_BF16 tiles
 #define TF_AMX
-#include "../../lib/ops/cpu/int8.c"
 
-int main(void)
-{
-    const struct tf_backend *plain = backend_of("generic", "int8");
-    struct tf_backend tiled = *plain;
-    tiled.pack = TF_CPU_INT8(pack);
-    tiled.pack_free = TF_CPU_INT8(pack_free);
-    tiled.linear_packed = TF_CPU_INT8(linear_packed);
-    for (uint64_t seed = 0; seed < 200; seed++) {
-        struct product p = new_product(seed);
-        for (size_t i = 0; i < p.rows * p.K + p.K * p.N + p.N; i++) {
-            uint32_t u[4];
-            tf_philox(u, (const uint32_t[4]){(uint32_t)i}, seed);
-            const float drawn = (float)((double)u[0] / 0x1p31 - 1);
-            if (i < p.rows * p.K)
-                p.x[i] = drawn;
-            else if (i < p.rows * p.K + p.K * p.N)
-                p.w[i - p.rows * p.K] = drawn;
-            else
-                p.b[i - p.rows * p.K - p.K * p.N] = drawn;
-        }
-        float *y = computed(plain, &p, 0, p.rows), *z = computed(&tiled, &p, 0, p.rows);
-        if (memcmp(y, z, p.rows * p.N * sizeof *y) != 0 || !same_alone(&tiled, &p, z))
-            ok(false, "seed %d: %zu rows, K %zu, N %zu", (int)seed, p.rows, p.K, p.N);
-        free(y);
-        free(z);
-        free_product(&p);
-    }
-    ok(state.palette == 0, "200 products by tiles; the tiles are given back");
-    return done();
-}
+#endif
