@@ -102,7 +102,7 @@ static enum tf_dtype dtype_of(const struct tf_tensor *t, const struct tf_param *
                               const struct tf_convert_opts *o, enum tf_format to)
 {
     static const enum tf_dtype requested[] = {TF_F32, TF_F32, TF_F16, TF_BF16};
-    if (o->dtype == I8 && tf_param_is_packed(p))
+    if (o->dtype == I8 && tf_param_takes_int8(p))
         return TF_I8;
     if (o->dtype > 0 && o->dtype != I8)
         return requested[o->dtype];
@@ -118,7 +118,8 @@ static int read_floats(float *dst, const struct tf_conversion *m, size_t i, stru
 {
     if (m->v_amax[i] == NULL)
         return tf_tensor_floats(dst, m->v[i], err);
-    tf_int8_floats(dst, m->v[i]->data, m->v_amax[i]->data, &m->params.v[i]);
+    const struct tf_param *p = &m->params.v[i];
+    tf_int8_floats(dst, m->v[i]->data, m->v_amax[i]->data, p, 0, (size_t)p->dims[p->outputs]);
     return 0;
 }
 

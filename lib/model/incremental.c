@@ -28,7 +28,7 @@ int tf_encode(struct tf_work *k, struct tf_memory *m, size_t n, const uint32_t *
         return -1;
     m->ld = (size_t)c->decoder_layers * tf_kv_width(c);
     m->off = tf_xarray(m->off, n + 1, sizeof *m->off);
-    uint32_t *ids = tf_xarray(NULL, rows, sizeof *ids);
+    uint32_t *ids = tf_xarray(NULL, 2 * rows, sizeof *ids), *places = ids + rows;
     m->off[0] = 0;
     for (size_t i = 0; i < n; i++) {
         uint32_t S = off[i + 1] - off[i];
@@ -36,6 +36,8 @@ int tf_encode(struct tf_work *k, struct tf_memory *m, size_t n, const uint32_t *
         if (c->source_eos)
             ids[m->off[i] + S] = (uint32_t)c->eos;
         m->off[i + 1] = m->off[i] + S + end;
+        for (uint32_t at = m->off[i]; at < m->off[i + 1]; at++)
+            places[at] = at - m->off[i];
     }
     m->n = n;
     m->rows = rows;
@@ -51,6 +53,8 @@ int tf_encode(struct tf_work *k, struct tf_memory *m, size_t n, const uint32_t *
         k->dropout = false;
         k->be->rows_set(k->ctx, k->enc.rows, n, m->off);
         k->be->upload(k->ctx, k->src, TF_ELEM_U32, ids, rows);
+        if (k->src_at != NULL)
+            k->be->upload(k->ctx, k->src_at, TF_ELEM_U32, places, rows);
         rc = k->be->sync(k->ctx, err); /* ids may be freed */
         tf_cross_kv_fwd(k, m->kv, tf_encoder_fwd(k));
     }
@@ -240,8 +244,13 @@ int tf_decode_step(struct tf_work *k, const struct tf_memory *m, struct tf_cache
     const tf_mem *pos = t->tgt_pos >= 0 ? tf_weight(k, t->tgt_pos) : k->w->sinusoids;
     int D = (int)c->d_model;
     bool pre = c->pre_norm;
-    k->be->embed_rows(k->ctx, k->step.x, s->ids, s->at, tf_weight(k, t->tgt_embed), pos, s->rows, D,
-                      (float)sqrt((double)c->d_model));
+    const float scale = (float)sqrt((double)c->d_model);
+    if (k->be->tables_packed)
+        k->be->embed_packed(k->ctx, k->step.x, s->ids, s->at, k->w->packed[t->tgt_embed], pos,
+                            s->rows, scale);
+    else
+        k->be->embed_rows(k->ctx, k->step.x, s->ids, s->at, tf_weight(k, t->tgt_embed), pos,
+                          s->rows, D, scale);
     struct flow f = {.in = k->step.x, .res = k->step.x, .rows = s->rows};
     tf_mem *u = k->step.sum;
     if (pre) {

@@ -34,7 +34,7 @@ int tf_int8_find(const struct tf_tensor **amax, const struct tf_model_file *m,
                  const struct tf_tensor *t, const struct tf_param *p, struct tf_err *err)
 {
     char name[TF_MAX_NAME + 8];
-    if (!tf_param_is_packed(p))
+    if (!tf_param_takes_int8(p))
         return tf_fail(err, "tensor '%s': dtype i8, want f32, f16 or bf16", t->name);
     snprintf(name, sizeof name, "%s.amax", t->name);
     const struct tf_tensor *a = *amax = tf_model_tensor(m, name);
@@ -46,16 +46,22 @@ int tf_int8_find(const struct tf_tensor **amax, const struct tf_model_file *m,
     return check_values(t, a, err);
 }
 
-void tf_int8_floats(float *w, const int8_t *q, const float *amax, const struct tf_param *p)
+void tf_int8_floats(float *w, const int8_t *q, const float *amax, const struct tf_param *p,
+                    size_t first, size_t n)
 {
     const size_t rows = (size_t)p->dims[0], columns = (size_t)p->dims[1];
-    for (size_t i = 0; i < rows; i++, w += columns, q += columns)
-        if (p->outputs == 0)
+    if (p->outputs == 0) {
+        q += first * columns;
+        for (size_t i = first; i < first + n; i++, w += columns, q += columns)
             for (size_t j = 0; j < columns; j++)
                 w[j] = (float)q[j] / 127 * amax[i];
-        else
-            for (size_t j = 0; j < columns; j++)
-                w[j] = (float)q[j] / 127 * amax[j];
+        return;
+    }
+    q += first;
+    amax += first;
+    for (size_t i = 0; i < rows; i++, w += n, q += columns)
+        for (size_t j = 0; j < n; j++)
+            w[j] = (float)q[j] / 127 * amax[j];
 }
 
 void tf_int8_quantise(int8_t *q, float *amax, const float *w, const struct tf_param *p)

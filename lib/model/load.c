@@ -30,27 +30,49 @@ int tf_check_shape(const struct tf_tensor *t, const struct tf_param *p, struct t
     return -1;
 }
 
-int tf_model_load_param(float *dst, const struct tf_model_file *m, const struct tf_param *p,
-                        const char *prefix, struct tf_err *err)
+int tf_stored_find(struct tf_stored *s, const struct tf_model_file *m, const struct tf_param *p,
+                   const char *prefix, struct tf_err *err)
 {
     char name[64];
     snprintf(name, sizeof name, "%s%s", prefix, p->name);
     const struct tf_tensor *t = tf_model_tensor(m, name);
+    *s = (struct tf_stored){.t = t, .p = p};
     if (!t)
         return tf_fail(err, "tensor '%s' is missing", name);
     if (tf_check_shape(t, p, err) < 0)
         return -1;
-    if (t->dtype == TF_I8) {
-        const struct tf_tensor *amax;
-        if (tf_int8_find(&amax, m, t, p, err) != 0)
-            return -1;
-        tf_int8_floats(dst, t->data, amax->data, p);
-        return 0;
-    }
+    if (t->dtype == TF_I8)
+        return tf_int8_find(&s->amax, m, t, p, err);
     if (t->dtype != TF_F32 && t->dtype != TF_F16 && t->dtype != TF_BF16)
         return tf_fail(err, "tensor '%s': dtype %s, want f32, f16 or bf16", t->name,
                        tf_dtype_name(t->dtype));
-    return tf_tensor_floats(dst, t, err);
+    return 0;
+}
+
+void tf_stored_outputs(float *dst, const struct tf_stored *s, size_t first, size_t n)
+{
+    const struct tf_param *p = s->p;
+    const size_t columns = (size_t)p->dims[1];
+    if (s->amax != NULL) {
+        tf_int8_floats(dst, s->t->data, s->amax->data, p, first, n);
+    } else if (p->outputs == 0) {
+        tf_elements_as_floats(dst, s->t, first * columns, n * columns);
+    } else {
+        for (size_t i = 0; i < (size_t)p->dims[0]; i++)
+            tf_elements_as_floats(dst + i * n, s->t, i * columns + first, n);
+    }
+}
+
+int tf_model_load_param(float *dst, const struct tf_model_file *m, const struct tf_param *p,
+                        const char *prefix, struct tf_err *err)
+{
+    struct tf_stored s;
+    if (tf_stored_find(&s, m, p, prefix, err) != 0)
+        return -1;
+    if (s.amax == NULL)
+        return tf_tensor_floats(dst, s.t, err);
+    tf_stored_outputs(dst, &s, 0, (size_t)p->dims[p->outputs]);
+    return 0;
 }
 
 int tf_model_check_size(const struct tf_model_file *m, const struct tf_params *p,

@@ -17,6 +17,16 @@ int tf_model_load(const struct tf_model_file *m, struct tf_config *c, float **fl
 /* One parameter, to dst [p->n]. */
 int tf_model_load_param(float *dst, const struct tf_model_file *m, const struct tf_param *p,
                         const char *prefix, struct tf_err *err) TF_MUST_CHECK;
+/* The tensor of a parameter in a file, and its amax if it is in 8 bits. */
+struct tf_stored {
+    const struct tf_tensor *t, *amax;
+    const struct tf_param *p;
+};
+/* Find it: it must be as tf_model_load requires. */
+int tf_stored_find(struct tf_stored *s, const struct tf_model_file *m, const struct tf_param *p,
+                   const char *prefix, struct tf_err *err) TF_MUST_CHECK;
+/* Of a matrix that may be in 8 bits, outputs first .. first + n: as tf_int8_floats (int8.h). */
+void tf_stored_outputs(float *dst, const struct tf_stored *s, size_t first, size_t n);
 /* All of them into a block [p->size] of zeros, for the table of that configuration. */
 int tf_model_load_at(float *flat, const struct tf_model_file *m, const struct tf_params *p,
                      const char *prefix, struct tf_err *err) TF_MUST_CHECK;

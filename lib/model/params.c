@@ -180,18 +180,17 @@ void tf_params_init(struct tf_params *p, const struct tf_config *c)
         add_norm(p, c, &p->dec_norm_g, &p->dec_norm_b, "dec");
     if (c->output_bias)
         p->project_b = add(p, V, 0, TF_INIT_ZERO, 0, "dec.project.b");
-    p->v[p->project].outputs = 0;
-    const int looked_up[] = {p->src_embed, p->tgt_embed, p->src_pos, p->tgt_pos};
-    for (size_t i = 0; i < sizeof looked_up / sizeof *looked_up; i++)
-        if (looked_up[i] >= 0)
-            p->v[looked_up[i]].outputs = -1;
+    p->v[p->src_embed].table = p->v[p->tgt_embed].table = true;
+    p->v[p->src_embed].outputs = p->v[p->tgt_embed].outputs = p->v[p->project].outputs = 0;
+    if (p->src_pos >= 0)
+        p->v[p->src_pos].outputs = p->v[p->tgt_pos].outputs = -1;
 }
 
-void tf_params_without_packed(struct tf_params *p)
+void tf_params_without_packed(struct tf_params *p, bool tables_packed)
 {
     p->size = 0;
     for (size_t i = 0; i < p->n; i++)
-        if (!tf_param_is_packed(&p->v[i]))
+        if (!tf_param_is_packed(&p->v[i], tables_packed))
             place(p, &p->v[i]);
 }
 

@@ -13,9 +13,10 @@ struct tf_param {
     int rank;         /* 1 or 2 */
     int64_t dims[2];  /* matrices [inputs, outputs]; embeddings [V, D] */
     size_t offset, n; /* elements, in the flat block; offsets are multiples of 16 */
-    /* of a matrix that products alone read: which of its dims are the outputs; -1 for vectors and
-     * for tables whose rows are looked up */
+    /* of a matrix: which of its dims are the outputs, or of a table of embeddings the pieces; -1
+     * for vectors and for tables of positions */
     int outputs;
+    bool table; /* of embeddings, whose rows are looked up */
     enum tf_init init;
     double scale; /* GLOROT: uniform in [-scale, scale); NORMAL: standard deviation */
     /* columns of fused matrices: column c takes scale when c % period < split, else scale2 */
@@ -55,18 +56,22 @@ struct tf_params {
     int cross_w, cross_b;
 };
 
-/* Does decoding read this parameter in packed form alone? These are also those that a file may have
- * in 8 bits (load.h). */
-static inline bool tf_param_is_packed(const struct tf_param *p)
+/* May a file have this parameter in 8 bits (int8.h)? */
+static inline bool tf_param_takes_int8(const struct tf_param *p)
 {
     return p->outputs >= 0;
+}
+/* Does decoding read this parameter in packed form alone? tables_packed: of the backend. */
+static inline bool tf_param_is_packed(const struct tf_param *p, bool tables_packed)
+{
+    return p->outputs >= 0 && (!p->table || tables_packed);
 }
 
 /* config must have passed tf_config_check with vocab_size > 0 */
 void tf_params_init(struct tf_params *p, const struct tf_config *c);
 void tf_params_release(struct tf_params *p);
 /* Leave the packed parameters out of the flat block: their offsets are of no use afterwards. */
-void tf_params_without_packed(struct tf_params *p);
+void tf_params_without_packed(struct tf_params *p, bool tables_packed);
 const struct tf_param *tf_params_find(const struct tf_params *p, const char *name); /* or NULL */
 /* Initial values. Embeddings are normal with standard deviation D^-0.5, biases zero, gains of layer
  * norm one. Matrices are uniform with Glorot and Bengio's limit sqrt(6 / (fan in + fan out)):

@@ -61,20 +61,30 @@ int tf_weights_init(struct tf_weights *w, const struct tf_backend *be, struct tf
     return 0;
 }
 
-/* Pack parameter i from values [p->n] in memory of the backend. */
-static int pack(struct tf_weights *w, int i, const tf_mem *values, struct tf_err *err)
+static int inputs(const struct tf_param *p)
 {
-    const struct tf_param *p = &w->params.v[i];
-    const bool transposed = i == w->params.project; /* [V, D] */
-    int K = (int)p->dims[transposed], N = (int)p->dims[!transposed];
-    w->packed[i] = w->be->pack(w->ctx, values, K, N, transposed, err);
-    return w->packed[i] ? 0 : -1;
+    return (int)p->dims[!p->outputs];
 }
 
-/* Is parameter i one of those that decoding multiplies by? */
-static bool multiplies(const struct tf_params *p, size_t i)
+static int outputs(const struct tf_param *p)
 {
-    return tf_param_is_packed(&p->v[i]) || i == (size_t)p->project;
+    return (int)p->dims[p->outputs];
+}
+
+/* Pack parameter i from values [p->n] in memory of the backend. */
+static int pack(struct tf_weights *w, size_t i, const tf_mem *values, struct tf_err *err)
+{
+    const struct tf_param *p = &w->params.v[i];
+    w->packed[i] =
+        tf_pack_all(w->be, w->ctx, values, inputs(p), outputs(p), p->outputs == 0, err);
+    return w->packed[i] != NULL ? 0 : -1;
+}
+
+/* Is parameter i packed, alone or beside its values? */
+static bool is_packed(const struct tf_weights *w, size_t i)
+{
+    return tf_param_is_packed(&w->params.v[i], w->be->tables_packed) ||
+           i == (size_t)w->params.project;
 }
 
 int tf_weights_pack(struct tf_weights *w, struct tf_err *err)
@@ -82,8 +92,8 @@ int tf_weights_pack(struct tf_weights *w, struct tf_err *err)
     const struct tf_params *p = &w->params;
     w->packed = tf_xcalloc(p->n, sizeof *w->packed);
     for (size_t i = 0; i < p->n; i++)
-        if (multiplies(p, i) &&
-            pack(w, (int)i, tf_at(w->be, TF_ELEM_PARAM, w->flat, p->v[i].offset), err) != 0)
+        if (is_packed(w, i) &&
+            pack(w, i, tf_at(w->be, TF_ELEM_PARAM, w->flat, p->v[i].offset), err) != 0)
             return -1;
     return 0;
 }
@@ -97,25 +107,45 @@ static void free_data(struct tf_model_file *m, const struct tf_param *p)
     tf_model_free_data(m, tf_model_tensor(m, name));
 }
 
-/* Into memory of the host. A matrix that is packed alone passes through `matrix`. */
+/* Pack parameter i from a file; what is not f32 there passes through floats in pieces. */
+static int pack_stored(struct tf_weights *w, size_t i, const struct tf_model_file *m,
+                       struct tf_err *err)
+{
+    const struct tf_param *p = &w->params.v[i];
+    const size_t n = (size_t)outputs(p);
+    struct tf_stored s;
+    if (tf_stored_find(&s, m, p, "p/", err) != 0)
+        return -1;
+    if (s.t->dtype == TF_F32)
+        return pack(w, i, s.t->data, err);
+    if ((w->packed[i] = w->be->pack_new(w->ctx, inputs(p), outputs(p), err)) == NULL)
+        return -1;
+    float *piece = tf_xarray(NULL, (size_t)inputs(p) * TF_PACK_COLUMNS, sizeof *piece);
+    for (size_t j = 0; j < n; j += TF_PACK_COLUMNS) {
+        const size_t some = n - j < TF_PACK_COLUMNS ? n - j : TF_PACK_COLUMNS;
+        tf_stored_outputs(piece, &s, j, some);
+        w->be->pack(w->ctx, w->packed[i], piece, some, p->outputs == 0, j, some);
+    }
+    free(piece);
+    return 0;
+}
+
+/* Into memory of the host. */
 static int load_on_host(struct tf_weights *w, struct tf_model_file *m, struct tf_err *err)
 {
     const struct tf_params *p = &w->params;
-    float *matrix = NULL;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < p->n; i++) {
         const struct tf_param *q = &p->v[i];
-        const bool alone = w->packed != NULL && tf_param_is_packed(q);
-        if (alone)
-            matrix = tf_xarray(matrix, q->n, sizeof *matrix);
-        float *to = alone ? matrix : (float *)w->flat + q->offset;
-        rc = tf_model_load_param(to, m, q, "p/", err);
+        float *to = (float *)w->flat + q->offset;
+        const bool packed = w->packed != NULL && is_packed(w, i),
+                   alone = packed && tf_param_is_packed(q, w->be->tables_packed);
+        rc = alone ? pack_stored(w, i, m, err) : tf_model_load_param(to, m, q, "p/", err);
         if (rc == 0)
             free_data(m, q);
-        if (rc == 0 && w->packed != NULL && multiplies(p, i))
-            rc = pack(w, (int)i, to, err);
+        if (rc == 0 && packed && !alone)
+            rc = pack(w, i, to, err);
     }
-    free(matrix);
     return rc;
 }
 
@@ -141,7 +171,7 @@ int tf_weights_load(struct tf_weights *w, const struct tf_backend *be, struct tf
     int rc = tf_model_check_size(m, &w->params, err);
     if (rc == 0 && be->host && be->elem_size[TF_ELEM_PARAM] == sizeof(float)) {
         if (packed) {
-            tf_params_without_packed(&w->params);
+            tf_params_without_packed(&w->params, be->tables_packed);
             w->packed = tf_xcalloc(w->params.n, sizeof *w->packed);
         }
         rc = alloc_flat(w, err) == 0 ? load_on_host(w, m, err) : -1;

@@ -44,7 +44,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TF_BACKEND_ABI 18
+#define TF_BACKEND_ABI 19
 
 struct tf_ctx;    /* a lane */
 struct tf_rows;   /* a row space */
@@ -403,18 +403,27 @@ typedef void tf_scatter_rows_fn(struct tf_ctx *c, tf_mem_act *dst, size_t ld_dst
 
 /* ---- linear maps with weights laid out in advance, for decoding ---- */
 
-#define TF_PACKED_OPS(OP) OP(pack) OP(pack_free) OP(linear_packed)
+#define TF_PACKED_OPS(OP) OP(pack_new) OP(pack) OP(pack_free) OP(linear_packed) OP(embed_packed)
 
-/* Lay out w [K, N] (or, transposed, [N, K]) for linear_packed. w may be freed afterwards. NULL and
- * err without memory. */
-typedef struct tf_packed *tf_pack_fn(struct tf_ctx *c, const tf_mem_param *w, int K, int N,
-                                     bool transposed, struct tf_err *err);
+enum { TF_PACK_COLUMNS = 64 };
+
+/* Memory for w [K, N]; NULL and err without it. */
+typedef struct tf_packed *tf_pack_new_fn(struct tf_ctx *c, int K, int N, struct tf_err *err);
+/* Lay out columns first .. first + n of w, each column once: w [K, n] has stride ld, transposed
+ * [n, K] is dense. first is a multiple of TF_PACK_COLUMNS, and so is n but for the last columns.
+ * w may be freed afterwards. */
+typedef void tf_pack_fn(struct tf_ctx *c, struct tf_packed *p, const tf_mem_param *w, size_t ld,
+                        bool transposed, size_t first, size_t n);
 typedef void tf_pack_free_fn(struct tf_ctx *c, struct tf_packed *p);
 /* y [rows, N] = x [rows, K] w + b; flags TF_LIN_RELU, TF_LIN_STAT: y ACT, or STAT with the latter.
  * ROW-WISE. */
 typedef void tf_linear_packed_fn(struct tf_ctx *c, tf_mem *y, const tf_mem_act *x,
                                  const struct tf_packed *w, const tf_mem_param *b, size_t rows,
                                  unsigned flags);
+/* embed_rows with the table w' [N, K], as precise as linear_packed has it. ROW-WISE. */
+typedef void tf_embed_packed_fn(struct tf_ctx *c, tf_mem_act *x, const tf_mem_u32 *ids,
+                                const tf_mem_u32 *at, const struct tf_packed *w,
+                                const tf_mem_param *pos, size_t rows, float scale);
 
 /* ---- operations on weights and probabilities: the same for every precision of ACT ---- */
 
@@ -462,6 +471,7 @@ struct tf_backend {
     int shards;           /* parts, by sentence, that a training batch is cut into by default */
     bool threads;         /* lanes may run on different host threads at the same time */
     bool host;            /* backend memory is the host's */
+    bool tables_packed;   /* decoding embeds with packed tables */
     size_t norm_chunk;    /* elements of a gradient in each chunk of sumsq */
     /* decoding: read the state of the search every so many steps; more than 1 where the host would
      * wait for a device */
@@ -484,6 +494,17 @@ struct tf_backend {
 static inline tf_mem *tf_at(const struct tf_backend *be, enum tf_elem e, const tf_mem *p, size_t i)
 {
     return (char *)p + i * be->elem_size[e];
+}
+
+/* Lay out all of w [K, N], or transposed [N, K]. */
+static inline struct tf_packed *tf_pack_all(const struct tf_backend *be, struct tf_ctx *c,
+                                            const tf_mem_param *w, int K, int N, bool transposed,
+                                            struct tf_err *err)
+{
+    struct tf_packed *p = be->pack_new(c, K, N, err);
+    if (p != NULL)
+        be->pack(c, p, w, (size_t)N, transposed, 0, (size_t)N);
+    return p;
 }
 
 enum { TF_CPU_SHARDS = 8 }; /* of all of them */

@@ -77,22 +77,31 @@ int tf_tensors_unique(const struct tf_tensor *t, size_t n, struct tf_err *err)
     return rc;
 }
 
+void tf_elements_as_floats(float *dst, const struct tf_tensor *t, size_t first, size_t n)
+{
+    const uint8_t *p = (const uint8_t *)t->data + first * tf_dtype_size(t->dtype);
+    uint16_t h;
+    TF_ASSERT(t->dtype == TF_F32 || t->dtype == TF_F16 || t->dtype == TF_BF16);
+    if (t->dtype == TF_F32) {
+        memcpy(dst, p, n * sizeof *dst);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        memcpy(&h, p + 2 * i, 2);
+        dst[i] = t->dtype == TF_F16 ? tf_half_to_float(h) : tf_bf16_to_float(h);
+    }
+}
+
 int tf_tensor_floats(float *dst, const struct tf_tensor *t, struct tf_err *err)
 {
     const uint8_t *p = t->data;
     size_t n = t->bytes / tf_dtype_size(t->dtype);
-    uint16_t h;
     double d;
     switch (t->dtype) {
     case TF_F32:
-        memcpy(dst, p, n * sizeof *dst);
-        return 0;
     case TF_F16:
     case TF_BF16:
-        for (size_t i = 0; i < n; i++) {
-            memcpy(&h, p + 2 * i, 2);
-            dst[i] = t->dtype == TF_F16 ? tf_half_to_float(h) : tf_bf16_to_float(h);
-        }
+        tf_elements_as_floats(dst, t, 0, n);
         return 0;
     case TF_F64:
         for (size_t i = 0; i < n; i++) {

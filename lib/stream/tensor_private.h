@@ -39,6 +39,8 @@ bool tf_tensor_finite(enum tf_dtype dtype, const void *data, size_t bytes);
 /* Convert the values of a tensor of f32, f16, bf16 or f64 to the nearest floats. Its data need no
  * alignment. Other dtypes, and f64 beyond the range of f32, are an error. */
 int tf_tensor_floats(float *dst, const struct tf_tensor *t, struct tf_err *err) TF_MUST_CHECK;
+/* Elements first .. first + n of a tensor of f32, f16 or bf16. */
+void tf_elements_as_floats(float *dst, const struct tf_tensor *t, size_t first, size_t n);
 /* Convert n floats to f32, f16 or bf16, to nearest, ties to even. A finite value that would become
  * infinite is an error. */
 int tf_floats_as(void *dst, enum tf_dtype dtype, const float *src, size_t n,

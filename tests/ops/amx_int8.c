@@ -12,9 +12,11 @@ int main(void)
 {
     const struct tf_backend *plain = backend_of("generic", "int8");
     struct tf_backend tiled = *plain;
+    tiled.pack_new = TF_CPU_INT8(pack_new);
     tiled.pack = TF_CPU_INT8(pack);
     tiled.pack_free = TF_CPU_INT8(pack_free);
     tiled.linear_packed = TF_CPU_INT8(linear_packed);
+    tiled.embed_packed = TF_CPU_INT8(embed_packed);
     for (uint64_t seed = 0; seed < 200; seed++) {
         struct product p = new_product(seed);
         for (size_t i = 0; i < p.rows * p.K + p.K * p.N + p.N; i++) {

@@ -12,6 +12,7 @@
  * The operations are those of linear.c and xent.c. */
 #include "base/memory.h"
 #include "ops/cpu/dropout_private.h"
+#include "ops/cpu/embed_private.h"
 #include "ops/cpu/gemm_private.h"
 #include "ops/cpu/linear_private.h"
 #include "ops/cpu/xent_private.h"
@@ -324,9 +325,9 @@ struct tf_packed {
     float *panels; /* of pairs */
 };
 
-struct tf_packed *TF_CPU_BF16(pack)(struct tf_ctx *c, const tf_mem_param *w, int K, int N,
-                                    bool transposed, struct tf_err *err)
+struct tf_packed *TF_CPU_BF16(pack_new)(struct tf_ctx *c, int K, int N, struct tf_err *err)
 {
+    (void)c;
     const size_t k = (size_t)K, n = (size_t)N;
     struct tf_packed *p = tf_try_alloc(sizeof *p, err);
     if (p == NULL)
@@ -337,17 +338,24 @@ struct tf_packed *TF_CPU_BF16(pack)(struct tf_ctx *c, const tf_mem_param *w, int
         free(p);
         return NULL;
     }
+    return p;
+}
+
+void TF_CPU_BF16(pack)(struct tf_ctx *c, struct tf_packed *p, const tf_mem_param *w, size_t ld,
+                       bool transposed, size_t first, size_t n)
+{
+    const size_t k = p->K;
+    float *to = p->panels + first * pairs(k);
     if (!transposed) {
-        panels_of_pairs(p->panels, w, n, k, n);
-        return p;
+        panels_of_pairs(to, w, ld, k, n);
+        return;
     }
     float *rows = tf_cpu_scratch(c, TF_CPU_TILE, TF_NR * pairs(k));
     for (size_t n0 = 0; n0 < n; n0 += TF_NR) {
         const size_t some = least(TF_NR, n - n0);
         pair_columns(rows, in(w, n0 * k), k, some, k);
-        TF_CPU(panels_t)(p->panels + n0 * pairs(k), rows, pairs(k), pairs(k), some);
+        TF_CPU(panels_t)(to + n0 * pairs(k), rows, pairs(k), pairs(k), some);
     }
-    return p;
 }
 
 void TF_CPU_BF16(pack_free)(struct tf_ctx *c, struct tf_packed *p)
@@ -378,4 +386,23 @@ void TF_CPU_BF16(linear_packed)(struct tf_ctx *c, tf_mem *y, const tf_mem_act *x
                                               .bias = b,
                                               .relu = (flags & TF_LIN_RELU) != 0});
     }
+}
+
+static void row_of(float *e, const struct tf_packed *w, size_t id)
+{
+    const float *from = w->panels + id / TF_NR * TF_NR * pairs(w->K) + id % TF_NR;
+    for (size_t k = 0; k < w->K; k++) {
+        uint32_t pair;
+        memcpy(&pair, from + k / 2 * TF_NR, sizeof pair);
+        pair = k % 2 == 0 ? pair << 16 : pair & 0xffff0000;
+        memcpy(e + k, &pair, sizeof pair);
+    }
+}
+
+void TF_CPU_BF16(embed_packed)(struct tf_ctx *c, tf_mem_act *x, const tf_mem_u32 *ids,
+                               const tf_mem_u32 *at, const struct tf_packed *w,
+                               const tf_mem_param *pos, size_t rows, float scale)
+{
+    (void)c;
+    embed_packed_rows(x, ids, at, w, pos, rows, w->K, scale, row_of);
 }

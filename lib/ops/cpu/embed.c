@@ -1,20 +1,12 @@
 /* embed.c - embedding and position: x = dropout(table[id] * scale + pos[place]), paper
  * sections 3.4 and 3.5. */
 #include "ops/cpu/dropout_private.h"
+#include "ops/cpu/embed_private.h"
 
-/* One row before dropout. pos: the position's row or NULL. */
-static void embed_row(float *x, uint32_t id, const float *table, const float *pos, size_t D,
-                      float scale)
+/* The row of an id; NULL: none. */
+static const float *row_of(const tf_mem_param *table, uint32_t id, size_t D)
 {
-    const float *e = id == TF_NO_ID ? NULL : table + (size_t)id * D;
-    v16f s = v_set(scale);
-    for (size_t d = 0; d < D; d += 16) {
-        size_t n = D - d;
-        v16f v = e != NULL ? v_mul(v_load_n(e + d, n), s) : v_set(0);
-        if (pos != NULL)
-            v = v_add(v, v_load_n(pos + d, n));
-        v_store_n(x + d, v, n);
-    }
+    return id == TF_NO_ID ? NULL : in(table, (size_t)id * D);
 }
 
 void TF_CPU(embed_fwd)(struct tf_ctx *c, tf_mem_act *x, const tf_mem_u32 *ids,
@@ -27,8 +19,8 @@ void TF_CPU(embed_fwd)(struct tf_ctx *c, tf_mem_act *x, const tf_mem_u32 *ids,
     float *to = x;
     for (size_t s = 0; s < r->n; s++)
         for (uint32_t row = r->off[s]; row < r->off[s + 1]; row++, to += width) {
-            embed_row(to, *id++, table, pos != NULL ? in(pos, (row - r->off[s]) * width) : NULL,
-                      width, scale);
+            embed_row(to, row_of(table, *id++, width),
+                      pos != NULL ? in(pos, (row - r->off[s]) * width) : NULL, width, scale);
             if (dr.scale > 0)
                 dropout_row(&dr, row, to, to, width);
         }
@@ -75,6 +67,6 @@ void TF_CPU(embed_rows)(struct tf_ctx *c, tf_mem_act *x, const tf_mem_u32 *ids,
     size_t width = (size_t)D;
     const uint32_t *id = ids, *place = at;
     for (size_t r = 0; r < rows; r++)
-        embed_row(out(x, r * width), id[r], table, pos != NULL ? in(pos, place[r] * width) : NULL,
-                  width, scale);
+        embed_row(out(x, r * width), row_of(table, id[r], width),
+                  pos != NULL ? in(pos, place[r] * width) : NULL, width, scale);
 }

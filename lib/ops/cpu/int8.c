@@ -1,5 +1,5 @@
 /* int8.c - y = x w + b for decoding in 8 bits: weights and the rows of x as small integers
- * with one scale each, their products summed exactly.
+ * with one scale each, their products summed exactly; and rows of a table, q scale.
  *
  * A column of w: scale = max |w| / 127, q = round(w * (127 / max |w|)), ties to even; a row of x
  * likewise, at each call. y = (sum over k of qx qw) * (scale_x * scale_w) + b. The sums are exact
@@ -11,6 +11,7 @@
  * and the weights, still bytes in memory, are widened as they are loaded. AMX multiplies tiles:
  * amx_private.h. */
 #include "base/memory.h"
+#include "ops/cpu/embed_private.h"
 #include "ops/cpu/gemm_private.h"
 
 #include <stdlib.h>
@@ -325,19 +326,19 @@ void TF_CPU_INT8(linear_packed)(struct tf_ctx *c, tf_mem *y, const tf_mem_act *x
 /* ---- the weights ---- */
 
 /* The first group of column j. */
-static uint8_t *bytes_of(struct tf_packed *p, size_t j)
+static uint8_t *bytes_of(const struct tf_packed *p, size_t j)
 {
     return p->bytes + (j / NR * p->groups * NR + j % NR) * GROUP;
 }
 
-/* 16 columns of w [K, N] from j on. */
-static void pack_columns(struct tf_packed *p, const float *w, size_t j)
+/* Columns from j on, n or 16 of w [K, n], stride ld. */
+static void pack_columns(struct tf_packed *p, const float *w, size_t ld, size_t j, size_t n)
 {
-    const size_t K = p->K, N = p->N;
+    const size_t K = p->K;
     float max[16], factor[16];
     v16f top = v_set(0);
     for (size_t k = 0; k < K; k++)
-        top = larger(top, v_load_n(w + k * N + j, N - j));
+        top = larger(top, v_load_n(w + k * ld, n));
     v_store(max, top);
     for (size_t i = 0; i < 16; i++) {
         factor[i] = factor_of(max[i]);
@@ -348,7 +349,7 @@ static void pack_columns(struct tf_packed *p, const float *w, size_t j)
     for (size_t k = 0; k < K; k += GROUP, to += NR * GROUP) {
         v16u group = u_set(0);
         for (size_t i = 0; i < GROUP; i++) {
-            v16f x = k + i < K ? v_load_n(w + (k + i) * N + j, N - j) : v_set(0);
+            v16f x = k + i < K ? v_load_n(w + (k + i) * ld, n) : v_set(0);
             v16u q = u_add(quantised(x, f), u_set(OFFSET));
             if (i < GROUP - 1) /* the last byte keeps the sign */
                 q = u_and(q, u_set(0xff));
@@ -367,13 +368,14 @@ static void pack_row(struct tf_packed *p, q_of_x *q, const float *row, size_t j)
 {
     uint8_t *to = bytes_of(p, j);
     p->scale[j] = quantise(q, row, p->K).scale;
-    for (size_t k = 0; k < p->K; k++)
-        to[k / GROUP * NR * GROUP + k % GROUP] = (uint8_t)(q[k] + OFFSET);
+    for (size_t k = 0; k < p->K; k += GROUP, to += NR * GROUP)
+        for (size_t i = 0; i < GROUP; i++)
+            to[i] = (uint8_t)(q[k + i] + OFFSET);
 }
 
-struct tf_packed *TF_CPU_INT8(pack)(struct tf_ctx *c, const tf_mem_param *w, int K, int N,
-                                    bool transposed, struct tf_err *err)
+struct tf_packed *TF_CPU_INT8(pack_new)(struct tf_ctx *c, int K, int N, struct tf_err *err)
 {
+    (void)c;
     const size_t k = (size_t)K, n = (size_t)N, padded = whole(n, NR),
                  groups = whole(k, STEP) / GROUP;
     struct tf_packed *p = tf_try_alloc(sizeof *p, err);
@@ -387,15 +389,23 @@ struct tf_packed *TF_CPU_INT8(pack)(struct tf_ctx *c, const tf_mem_param *w, int
         free(p);
         return NULL;
     }
-    memset(p->bytes, OFFSET, padded * groups * GROUP);
-    memset(p->scale, 0, padded * sizeof *p->scale);
-    q_of_x *q = (q_of_x *)tf_cpu_scratch(c, TF_CPU_TILE, whole(k, 16) * sizeof *q / sizeof(float));
+    /* What fills up: the last panel, or of each the end of K. */
+    const size_t from = groups * GROUP > whole(k, GROUP) ? 0 : n / NR * NR;
+    memset(p->bytes + from * groups * GROUP, OFFSET, (padded - from) * groups * GROUP);
+    memset(p->scale + n, 0, (padded - n) * sizeof *p->scale);
+    return p;
+}
+
+void TF_CPU_INT8(pack)(struct tf_ctx *c, struct tf_packed *p, const tf_mem_param *w, size_t ld,
+                       bool transposed, size_t first, size_t n)
+{
+    q_of_x *q =
+        (q_of_x *)tf_cpu_scratch(c, TF_CPU_TILE, whole(p->K, 16) * sizeof *q / sizeof(float));
     for (size_t j = 0; j < n; j += transposed ? 1 : 16)
         if (transposed)
-            pack_row(p, q, in(w, j * k), j);
+            pack_row(p, q, in(w, j * p->K), first + j);
         else
-            pack_columns(p, w, j);
-    return p;
+            pack_columns(p, in(w, j), ld, first + j, n - j);
 }
 
 void TF_CPU_INT8(pack_free)(struct tf_ctx *c, struct tf_packed *p)
@@ -406,4 +416,24 @@ void TF_CPU_INT8(pack_free)(struct tf_ctx *c, struct tf_packed *p)
     free(p->scale);
     free(p->bytes);
     free(p);
+}
+
+/* ---- rows of a table ---- */
+
+static void row_of(float *e, const struct tf_packed *w, size_t id)
+{
+    const uint8_t *from = bytes_of(w, id);
+    const float scale = w->scale[id];
+    for (size_t k = 0; k < w->K; k++) {
+        const uint8_t q = (uint8_t)(from[k / GROUP * NR * GROUP + k % GROUP] - OFFSET);
+        e[k] = (float)(int8_t)q * scale;
+    }
+}
+
+void TF_CPU_INT8(embed_packed)(struct tf_ctx *c, tf_mem_act *x, const tf_mem_u32 *ids,
+                               const tf_mem_u32 *at, const struct tf_packed *w,
+                               const tf_mem_param *pos, size_t rows, float scale)
+{
+    (void)c;
+    embed_packed_rows(x, ids, at, w, pos, rows, w->K, scale, row_of);
 }

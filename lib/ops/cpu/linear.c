@@ -2,6 +2,7 @@
  * weights packed once for decoding. */
 #include "base/memory.h"
 #include "ops/cpu/dropout_private.h"
+#include "ops/cpu/embed_private.h"
 #include "ops/cpu/gemm_private.h"
 #include "ops/cpu/linear_private.h"
 
@@ -106,8 +107,7 @@ void TF_CPU(linear_bwd)(struct tf_ctx *c, tf_mem_act *dx, tf_mem_param *dw, tf_m
     }
 }
 
-struct tf_packed *TF_CPU(pack)(struct tf_ctx *c, const tf_mem_param *w, int K, int N,
-                               bool transposed, struct tf_err *err)
+struct tf_packed *TF_CPU(pack_new)(struct tf_ctx *c, int K, int N, struct tf_err *err)
 {
     (void)c;
     size_t k = (size_t)K, n = (size_t)N;
@@ -121,11 +121,18 @@ struct tf_packed *TF_CPU(pack)(struct tf_ctx *c, const tf_mem_param *w, int K, i
         free(p);
         return NULL;
     }
-    if (transposed)
-        TF_CPU(panels_t)(p->panels, w, k, k, n);
-    else
-        TF_CPU(panels)(p->panels, w, n, k, n);
     return p;
+}
+
+void TF_CPU(pack)(struct tf_ctx *c, struct tf_packed *p, const tf_mem_param *w, size_t ld,
+                  bool transposed, size_t first, size_t n)
+{
+    (void)c;
+    float *to = p->panels + first * p->K;
+    if (transposed)
+        TF_CPU(panels_t)(to, w, p->K, p->K, n);
+    else
+        TF_CPU(panels)(to, w, ld, p->K, n);
 }
 
 void TF_CPU(pack_free)(struct tf_ctx *c, struct tf_packed *p)
@@ -155,4 +162,19 @@ void TF_CPU(linear_packed)(struct tf_ctx *c, tf_mem *y, const tf_mem_act *x,
                                  .K = w->K,
                                  .bias = b,
                                  .relu = (flags & TF_LIN_RELU) != 0});
+}
+
+static void row_of(float *e, const struct tf_packed *w, size_t id)
+{
+    const float *from = w->panels + id / TF_NR * TF_NR * w->K + id % TF_NR;
+    for (size_t k = 0; k < w->K; k++)
+        e[k] = from[k * TF_NR];
+}
+
+void TF_CPU(embed_packed)(struct tf_ctx *c, tf_mem_act *x, const tf_mem_u32 *ids,
+                          const tf_mem_u32 *at, const struct tf_packed *w, const tf_mem_param *pos,
+                          size_t rows, float scale)
+{
+    (void)c;
+    embed_packed_rows(x, ids, at, w, pos, rows, w->K, scale, row_of);
 }

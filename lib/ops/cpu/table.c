@@ -102,9 +102,10 @@ static const char *kernels_sgemm_int8(void)
 TABLE(fp32, "fp32", TF_USE_ANY, TF_USE_ANY, describe, kernels, OWN)
 /* All sets but amx make the same bits of bf16. */
 TABLE(bf16, "bf16", TF_USE_ANY, 0, describe, kernels_bf16, BF16, PAIRS)
-TABLE(int8, "int8", TF_USE_DECODING, 0, describe, kernels_int8, INT8)
+TABLE(int8, "int8", TF_USE_DECODING, 0, describe, kernels_int8, INT8, .tables_packed = true)
 TABLE(sgemm_fp32, "fp32", TF_USE_ANY, TF_USE_ANY, describe_sgemm, kernels_sgemm, OWN, SGEMM)
-TABLE(sgemm_int8, "int8", TF_USE_DECODING, 0, describe_sgemm, kernels_sgemm_int8, INT8, SGEMM)
+TABLE(sgemm_int8, "int8", TF_USE_DECODING, 0, describe_sgemm, kernels_sgemm_int8, INT8,
+      .tables_packed = true, SGEMM)
 
 extern const struct tf_backend *const TABLES(TF_SET)[], *const SGEMM_TABLES(TF_SET)[];
 const struct tf_backend *const TABLES(TF_SET)[] = {&fp32, &bf16, &int8, NULL};

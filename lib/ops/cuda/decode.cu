@@ -54,15 +54,15 @@ struct tf_packed {
     void *w;
 };
 
-/* dst [N, K] = transpose of src [K, N], 32 x 32 a block of 32 x 8 threads. */
+/* dst [N, K] = transpose of src [K, N], stride ld, 32 x 32 a block of 32 x 8 threads. */
 template <typename A>
-static __global__ void transpose_kernel(A *dst, const float *src, int K, int N)
+static __global__ void transpose_kernel(A *dst, const float *src, size_t ld, int K, int N)
 {
     __shared__ float tile[32][33];
     int k0 = blockIdx.x * 32, n0 = blockIdx.y * 32, x = threadIdx.x;
     for (int y = threadIdx.y; y < 32; y += blockDim.y)
         if (k0 + y < K && n0 + x < N)
-            tile[y][x] = src[(size_t)(k0 + y) * N + n0 + x];
+            tile[y][x] = src[(size_t)(k0 + y) * ld + n0 + x];
     __syncthreads();
     for (int y = threadIdx.y; y < 32; y += blockDim.y)
         if (n0 + y < N && k0 + x < K)
@@ -70,8 +70,7 @@ static __global__ void transpose_kernel(A *dst, const float *src, int K, int N)
 }
 
 template <typename A>
-struct tf_packed *tf_cuda_ops<A>::pack(struct tf_ctx *c, const tf_mem *w, int K, int N,
-                                       bool transposed, struct tf_err *err)
+struct tf_packed *tf_cuda_ops<A>::pack_new(struct tf_ctx *c, int K, int N, struct tf_err *err)
 {
     size_t n = (size_t)K * (size_t)N;
     void *room = nullptr;
@@ -81,12 +80,19 @@ struct tf_packed *tf_cuda_ops<A>::pack(struct tf_ctx *c, const tf_mem *w, int K,
         tf_fail(err, "a weight of %d x %d: %s", K, N, cudaGetErrorString(e));
         return nullptr;
     }
-    if (transposed)
-        tf_cuda_convert(c, "pack", (A *)room, (const float *)w, n);
-    else
-        launch(c, "pack", transpose_kernel<A>, dim3(div_up(K, 32), div_up(N, 32)), dim3(32, 8), 0,
-               (A *)room, (const float *)w, K, N);
     return new tf_packed{K, N, room};
+}
+
+template <typename A>
+void tf_cuda_ops<A>::pack(struct tf_ctx *c, struct tf_packed *p, const tf_mem *w, size_t ld,
+                          bool transposed, size_t first, size_t n)
+{
+    A *to = (A *)p->w + first * (size_t)p->K;
+    if (transposed)
+        tf_cuda_convert(c, "pack", to, (const float *)w, n * (size_t)p->K);
+    else
+        launch(c, "pack", transpose_kernel<A>, dim3(div_up(p->K, 32), div_up(n, 32)), dim3(32, 8),
+               0, to, (const float *)w, ld, p->K, (int)n);
 }
 
 template <typename A> void tf_cuda_ops<A>::pack_free(struct tf_ctx *c, struct tf_packed *p)
@@ -147,6 +153,32 @@ void tf_cuda_ops<A>::embed_rows(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, 
     launch_early(c, "embed_rows", embed_kernel<A>, dim3(div_up(n, 256)), dim3(256), 0, (A *)x,
            (const uint32_t *)ids, (const uint32_t *)at, (const float *)table, (const float *)pos, n,
            D, scale);
+}
+
+/* A thread an element, of a table in A. */
+template <typename A>
+static __global__ void embed_packed_kernel(A *x, const uint32_t *ids, const uint32_t *at,
+                                           const A *table, const float *pos, size_t n, int D,
+                                           float scale)
+{
+    wait_for_previous();
+    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n)
+        return;
+    size_t r = i / D, d = i % D;
+    float v = ids[r] == TF_NO_ID ? 0 : to_float(table[(size_t)ids[r] * D + d]) * scale;
+    x[i] = from_float<A>(pos == nullptr ? v : v + pos[(size_t)at[r] * D + d]);
+}
+
+template <typename A>
+void tf_cuda_ops<A>::embed_packed(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *at,
+                                  const struct tf_packed *w, const tf_mem *pos, size_t rows,
+                                  float scale)
+{
+    size_t n = rows * (size_t)w->K;
+    launch_early(c, "embed_packed", embed_packed_kernel<A>, dim3(div_up(n, 256)), dim3(256), 0,
+                 (A *)x, (const uint32_t *)ids, (const uint32_t *)at, (const A *)w->w,
+                 (const float *)pos, n, w->K, scale);
 }
 
 /* U: vec<A> or A; ld and n count in it. Dead rows of a search are alike and share a slot: the first
@@ -426,10 +458,12 @@ void tf_cuda_ops<A>::cached_attention(struct tf_ctx *c, const struct tf_cached_a
         run(cached_attention_kernel<A, N, WARP, 1, false>, WARP * N, 1);
 }
 
+TF_CUDA_EVERY(pack_new)
 TF_CUDA_EVERY(pack)
 TF_CUDA_EVERY(pack_free)
 TF_CUDA_EVERY(linear_packed)
 TF_CUDA_EVERY(embed_rows)
+TF_CUDA_EVERY(embed_packed)
 TF_CUDA_EVERY(add_norm_rows)
 TF_CUDA_EVERY(cached_attention)
 TF_CUDA_EVERY(scatter_rows)

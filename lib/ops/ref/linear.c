@@ -72,20 +72,26 @@ struct tf_packed {
     tf_real w[]; /* [K, N] */
 };
 
-struct tf_packed *TF_REF(pack)(struct tf_ctx *c, const tf_mem_param *w, int K, int N,
-                               bool transposed, struct tf_err *err)
+struct tf_packed *TF_REF(pack_new)(struct tf_ctx *c, int K, int N, struct tf_err *err)
 {
     (void)c;
-    size_t n_out = (size_t)N, n_in = (size_t)K;
-    struct tf_packed *p = tf_try_alloc(sizeof *p + n_in * n_out * sizeof(tf_real), err);
+    struct tf_packed *p =
+        tf_try_alloc(sizeof *p + (size_t)K * (size_t)N * sizeof(tf_real), err);
     if (p == NULL)
         return NULL;
     p->K = K;
     p->N = N;
-    for (size_t k = 0; k < n_in; k++)
-        for (size_t n = 0; n < n_out; n++)
-            p->w[k * n_out + n] = *in(w, transposed ? n * n_in + k : k * n_out + n);
     return p;
+}
+
+void TF_REF(pack)(struct tf_ctx *c, struct tf_packed *p, const tf_mem_param *w, size_t ld,
+                  bool transposed, size_t first, size_t n)
+{
+    (void)c;
+    size_t n_out = (size_t)p->N, n_in = (size_t)p->K;
+    for (size_t k = 0; k < n_in; k++)
+        for (size_t j = 0; j < n; j++)
+            p->w[k * n_out + first + j] = *in(w, transposed ? j * n_in + k : k * ld + j);
 }
 
 void TF_REF(pack_free)(struct tf_ctx *c, struct tf_packed *p)
@@ -104,4 +110,20 @@ void TF_REF(linear_packed)(struct tf_ctx *c, tf_mem *y, const tf_mem_act *x,
         for (size_t n = 0; n < n_out; n++)
             *out(y, i * n_out + n) = (tf_real)affine(in(x, i * n_in), w->w, b, n_in, n_out, n,
                                                      (flags & TF_LIN_RELU) != 0);
+}
+
+void TF_REF(embed_packed)(struct tf_ctx *c, tf_mem_act *x, const tf_mem_u32 *ids,
+                          const tf_mem_u32 *at, const struct tf_packed *w, const tf_mem_param *pos,
+                          size_t rows, float scale)
+{
+    (void)c;
+    const uint32_t *id = ids, *place = at;
+    const size_t n_out = (size_t)w->N, n_in = (size_t)w->K;
+    for (size_t i = 0; i < rows; i++)
+        for (size_t k = 0; k < n_in; k++) {
+            double e = id[i] == TF_NO_ID ? 0 : (double)w->w[k * n_out + id[i]] * (double)scale;
+            if (pos != NULL)
+                e += (double)*in(pos, place[i] * n_in + k);
+            *out(x, i * n_in + k) = (tf_real)e;
+        }
 }
