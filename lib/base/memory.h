@@ -5,6 +5,7 @@
 #define TF_BASE_MEMORY_H
 
 #include "base/err.h"
+#include <stdbool.h>
 #include <stddef.h>
 
 void *tf_xmalloc(size_t size);
@@ -28,5 +29,8 @@ void *tf_try_alloc(size_t size, struct tf_err *err) TF_MUST_CHECK;
 /* Ask for large pages for a block that nothing has touched, if it is large: with small ones the
  * kernel takes longer to clear it than we do to use it. */
 void tf_huge_pages(void *p, size_t n);
+/* Keep what is freed from now on for what is allocated next, also of large blocks, whose pages the
+ * kernel clears more slowly than a file is read; false: give back what is free then. */
+void tf_keep_freed(bool keep);
 
 #endif

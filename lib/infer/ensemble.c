@@ -127,12 +127,17 @@ int tf_ensemble_open(struct tf_ensemble *m, const struct tf_strs *paths, const c
     m->model = tf_xcalloc(paths->n, sizeof *m->model);
     struct tf_sha256 sha;
     tf_sha256_init(&sha);
-    for (size_t i = 0; i < paths->n; i++) {
-        if (load(m, i, paths->v[i], &choice, err) < 0) {
-            tf_ensemble_close(m);
-            return -1;
-        }
-        tf_sha256_add(&sha, m->fingerprint, sizeof m->fingerprint);
+    int rc = 0;
+    tf_keep_freed(true); /* a file's tensors make room for packed ones */
+    for (size_t i = 0; rc == 0 && i < paths->n; i++) {
+        rc = load(m, i, paths->v[i], &choice, err);
+        if (rc == 0)
+            tf_sha256_add(&sha, m->fingerprint, sizeof m->fingerprint);
+    }
+    tf_keep_freed(false);
+    if (rc != 0) {
+        tf_ensemble_close(m);
+        return -1;
     }
     if (paths->n > 1)
         tf_sha256_end(&sha, m->fingerprint);

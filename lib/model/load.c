@@ -63,15 +63,21 @@ void tf_stored_outputs(float *dst, const struct tf_stored *s, size_t first, size
     }
 }
 
+void tf_stored_floats(float *dst, const struct tf_stored *s)
+{
+    if (s->amax != NULL)
+        tf_stored_outputs(dst, s, 0, (size_t)s->p->dims[s->p->outputs]);
+    else
+        tf_elements_as_floats(dst, s->t, 0, s->p->n);
+}
+
 int tf_model_load_param(float *dst, const struct tf_model_file *m, const struct tf_param *p,
                         const char *prefix, struct tf_err *err)
 {
     struct tf_stored s;
     if (tf_stored_find(&s, m, p, prefix, err) != 0)
         return -1;
-    if (s.amax == NULL)
-        return tf_tensor_floats(dst, s.t, err);
-    tf_stored_outputs(dst, &s, 0, (size_t)p->dims[p->outputs]);
+    tf_stored_floats(dst, &s);
     return 0;
 }
 

@@ -25,6 +25,8 @@ struct tf_stored {
 /* Find it: it must be as tf_model_load requires. */
 int tf_stored_find(struct tf_stored *s, const struct tf_model_file *m, const struct tf_param *p,
                    const char *prefix, struct tf_err *err) TF_MUST_CHECK;
+/* All its values [p->n]. */
+void tf_stored_floats(float *dst, const struct tf_stored *s);
 /* Of a matrix that may be in 8 bits, outputs first .. first + n: as tf_int8_floats (int8.h). */
 void tf_stored_outputs(float *dst, const struct tf_stored *s, size_t first, size_t n);
 /* All of them into a block [p->size] of zeros, for the table of that configuration. */

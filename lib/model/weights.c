@@ -4,7 +4,6 @@
 #include "base/memory.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 void tf_floats_up(const struct tf_backend *be, struct tf_ctx *ctx, tf_mem *dst, enum tf_elem e,
@@ -100,33 +99,30 @@ int tf_weights_pack(struct tf_weights *w, struct tf_err *err)
 
 /* ---- from a file ---- */
 
-static void free_data(struct tf_model_file *m, const struct tf_param *p)
+static void free_data(struct tf_model_file *m, const struct tf_stored *s)
 {
-    char name[64];
-    snprintf(name, sizeof name, "p/%s", p->name);
-    tf_model_free_data(m, tf_model_tensor(m, name));
+    tf_model_free_data(m, s->t);
+    if (s->amax != NULL)
+        tf_model_free_data(m, s->amax);
 }
 
-/* Pack parameter i from a file; what is not f32 there passes through floats in pieces. */
-static int pack_stored(struct tf_weights *w, size_t i, const struct tf_model_file *m,
+/* Pack parameter i from a file; what is not f32 there passes through floats in pieces, in memory
+ * that is kept for the next. */
+static int pack_stored(struct tf_weights *w, size_t i, const struct tf_stored *s, float **piece,
                        struct tf_err *err)
 {
     const struct tf_param *p = &w->params.v[i];
     const size_t n = (size_t)outputs(p);
-    struct tf_stored s;
-    if (tf_stored_find(&s, m, p, "p/", err) != 0)
-        return -1;
-    if (s.t->dtype == TF_F32)
-        return pack(w, i, s.t->data, err);
+    if (s->t->dtype == TF_F32)
+        return pack(w, i, s->t->data, err);
     if ((w->packed[i] = w->be->pack_new(w->ctx, inputs(p), outputs(p), err)) == NULL)
         return -1;
-    float *piece = tf_xarray(NULL, (size_t)inputs(p) * TF_PACK_COLUMNS, sizeof *piece);
+    *piece = tf_xarray(*piece, (size_t)inputs(p) * TF_PACK_COLUMNS, sizeof **piece);
     for (size_t j = 0; j < n; j += TF_PACK_COLUMNS) {
         const size_t some = n - j < TF_PACK_COLUMNS ? n - j : TF_PACK_COLUMNS;
-        tf_stored_outputs(piece, &s, j, some);
-        w->be->pack(w->ctx, w->packed[i], piece, some, p->outputs == 0, j, some);
+        tf_stored_outputs(*piece, s, j, some);
+        w->be->pack(w->ctx, w->packed[i], *piece, some, p->outputs == 0, j, some);
     }
-    free(piece);
     return 0;
 }
 
@@ -134,18 +130,25 @@ static int pack_stored(struct tf_weights *w, size_t i, const struct tf_model_fil
 static int load_on_host(struct tf_weights *w, struct tf_model_file *m, struct tf_err *err)
 {
     const struct tf_params *p = &w->params;
+    float *piece = NULL;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < p->n; i++) {
         const struct tf_param *q = &p->v[i];
-        float *to = (float *)w->flat + q->offset;
         const bool packed = w->packed != NULL && is_packed(w, i),
                    alone = packed && tf_param_is_packed(q, w->be->tables_packed);
-        rc = alone ? pack_stored(w, i, m, err) : tf_model_load_param(to, m, q, "p/", err);
+        float *to = (float *)w->flat + q->offset;
+        struct tf_stored s;
+        rc = tf_stored_find(&s, m, q, "p/", err);
+        if (rc == 0 && alone)
+            rc = pack_stored(w, i, &s, &piece, err);
+        else if (rc == 0)
+            tf_stored_floats(to, &s);
         if (rc == 0)
-            free_data(m, q);
+            free_data(m, &s);
         if (rc == 0 && packed && !alone)
             rc = pack(w, i, to, err);
     }
+    free(piece);
     return rc;
 }
 

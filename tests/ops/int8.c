@@ -1,5 +1,6 @@
 /* int8.c - products in 8 bits: every set of instructions against the rule written out in plain
- * loops, rows alone against rows among others, and how far the rule is from the real product. */
+ * loops, rows alone against rows among others, and how far the rule is from the real product; and
+ * rows of tables in 8 bits. */
 #include "../harness/problem.h"
 #include "../harness/product.h"
 #include "base/memory.h"
@@ -95,6 +96,66 @@ static void test_rule(const char *isa)
         ok(same, "%s: the bytes are those of " FUSED, isa);
 }
 
+/* x [rows, D]: rows of a table [V, D] in 8 bits, packed in parts. */
+static float *embedded(const struct tf_backend *be, const float *table, size_t V, size_t D,
+                       const uint32_t *ids, const uint32_t *at, const float *pos, size_t rows)
+{
+    struct tf_err err = {0};
+    struct tf_ctx *c = be->open(&(struct tf_ctx_opts){.threads = 1}, &err);
+    struct tf_packed *w = c != NULL ? be->pack_new(c, (int)D, (int)V, &err) : NULL;
+    if (w == NULL)
+        TF_BUG("%s", err.msg);
+    for (size_t j = 0; j < V; j += TF_PACK_COLUMNS)
+        be->pack(c, w, table + j * D, 0, true, j,
+                 V - j < TF_PACK_COLUMNS ? V - j : TF_PACK_COLUMNS);
+    float *x = tf_xarray(NULL, rows * D, sizeof *x);
+    be->embed_packed(c, x, ids, at, w, pos, rows, 3);
+    be->pack_free(c, w);
+    be->close(c);
+    return x;
+}
+
+static void test_tables(const char *isa)
+{
+    const struct tf_backend *be = backend_of(isa, "int8"), *plain = backend_of("generic", "int8");
+    bool near = true, same = true;
+    if (be == NULL)
+        return;
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        const size_t V = 1 + seed * 37 % 150, D = 1 + seed * 29 % 90, rows = 12;
+        float *table = tf_xarray(NULL, V * D, sizeof *table),
+              *pos = tf_xarray(NULL, rows * D, sizeof *pos);
+        uint32_t ids[12], at[12];
+        for (size_t i = 0; i < V * D; i++)
+            table[i] = drawn(seed, (uint32_t)i);
+        for (size_t i = 0; i < rows * D; i++)
+            pos[i] = drawn(seed + 100, (uint32_t)i);
+        for (uint32_t i = 0; i < rows; i++) {
+            ids[i] = i == 0 ? TF_NO_ID : i == 1 ? (uint32_t)V - 1 : i * 61 % (uint32_t)V;
+            at[i] = i * 5 % (uint32_t)rows;
+        }
+        float *x = embedded(be, table, V, D, ids, at, pos, rows),
+              *y = embedded(plain, table, V, D, ids, at, pos, rows);
+        same = same && memcmp(x, y, rows * D * sizeof *x) == 0;
+        for (size_t i = 0; i < rows * D; i++) {
+            const size_t row = i / D, d = i % D;
+            const float *e = ids[row] != TF_NO_ID ? table + ids[row] * D : NULL;
+            double max = 0, want = pos[at[row] * D + d];
+            for (size_t k = 0; e != NULL && k < D; k++)
+                max = fmax(max, fabs((double)e[k]));
+            if (e != NULL)
+                want += 3 * max / 127 * rintf(e[d] * (127 / (float)max));
+            near = near && fabs(x[i] - want) <= 1e-5;
+        }
+        free(x);
+        free(y);
+        free(table);
+        free(pos);
+    }
+    ok(near, "%s: rows of a table are q times their scale", isa);
+    ok(same, "%s: the bytes are those of generic", isa);
+}
+
 /* The largest width there can be, with the largest integers: sums do not overflow. */
 static void test_extremes(const char *isa)
 {
@@ -179,6 +240,7 @@ int main(void)
 {
     for (size_t i = 0; i < SETS; i++) {
         test_rule(sets[i]);
+        test_tables(sets[i]);
         test_extremes(sets[i]);
     }
     test_nearness();

@@ -728,9 +728,13 @@ static void run_packed(struct run *r, const struct problem *p)
     enum tf_elem out = p->flags & TF_LIN_STAT ? S_ : A_;
     tf_mem *x = give(r, "x"), *w = give_inout(r, "w"), *b = give(r, "b"),
            *y = want(r, out, PER_Q, (size_t)p->N);
-    struct tf_packed *packed = be->pack(r->l->c, w, p->K, p->N, p->transposed, &err);
+    struct tf_packed *packed = be->pack_new(r->l->c, p->K, p->N, &err);
     if (packed == NULL)
         TF_BUG("%s: %s", be->name, err.msg);
+    const size_t N = (size_t)p->N, K = (size_t)p->K;
+    for (size_t j = 0; j < N; j += TF_PACK_COLUMNS) /* in parts */
+        be->pack(r->l->c, packed, tf_at(be, P_, w, p->transposed ? j * K : j), N, p->transposed, j,
+                 N - j < TF_PACK_COLUMNS ? N - j : TF_PACK_COLUMNS);
     be->zero(r->l->c, w, P_, (size_t)p->N * (size_t)p->K); /* the original may go */
     be->linear_packed(r->l->c, y, x, packed, b, r->rows, p->flags);
     take(r, "y", y, out, PER_Q, (size_t)p->N, 0);
@@ -761,6 +765,20 @@ static void run_embed_rows(struct run *r, const struct problem *p)
            *pos = give(r, "pos"), *x = want(r, A_, PER_Q, (size_t)p->D);
     r->l->be->embed_rows(r->l->c, x, ids, at, table, pos, r->rows, p->D, p->scale);
     take(r, "x", x, A_, PER_Q, (size_t)p->D, 0);
+}
+
+static void run_embed_packed(struct run *r, const struct problem *p)
+{
+    const struct tf_backend *be = r->l->be;
+    struct tf_err err = {0};
+    tf_mem *ids = give(r, "ids"), *at = give(r, "at"), *table = give(r, "table"),
+           *pos = give(r, "pos"), *x = want(r, A_, PER_Q, (size_t)p->D);
+    struct tf_packed *w = tf_pack_all(be, r->l->c, table, p->D, p->V, true, &err);
+    if (w == NULL)
+        TF_BUG("%s: %s", be->name, err.msg);
+    be->embed_packed(r->l->c, x, ids, at, w, pos, r->rows, p->scale);
+    take(r, "x", x, A_, PER_Q, (size_t)p->D, 0);
+    be->pack_free(r->l->c, w);
 }
 
 static void make_scatter(struct problem *p, struct tf_rng *g, bool small)
@@ -853,6 +871,8 @@ const struct op all_ops[] = {
      .bf16 = 5e-3, .fp16 = 6e-4, PLAIN},
     {OP("ssru_rows", ssru_rows, 1e-5), .bf16 = 5e-3, .fp16 = 6e-4, PLAIN},
     {OP("embed_rows", embed_rows, 1e-6), .bf16 = 5e-3, .fp16 = 6e-4, PLAIN},
+    {.name = "embed_packed", .make = make_embed_rows, .run = run_embed_packed, .tolerance = 1e-6,
+     .bf16 = 1e-2, .fp16 = 1.2e-3, PLAIN},
     {OP("add_norm_rows", norm_rows, 1e-5), .bf16 = 5e-3, .fp16 = 6e-4, PLAIN},
     {OP("cached_attention", cached_attention, 1e-5), .bf16 = 5e-3, .fp16 = 6e-4, PLAIN},
     {OP("scatter_rows", scatter, 0), PLAIN},
