@@ -84,7 +84,7 @@ target := $(shell $(CC) -dumpmachine 2>/dev/null)
 x86 := $(filter x86_64-% amd64-%,$(target))
 arm := $(filter aarch64-%,$(target))
 isas := generic $(if $(x86),avx2 avx512) $(if $(arm),neon)
-isa_avx2 := -mavx2 -mfma
+isa_avx2 := -mavx2 -mfma -mf16c
 isa_avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mprefer-vector-width=512
 # Without the first scheduling pass gcc keeps a tile of products in registers.
 isa_neon := -DTF_NEON -fno-schedule-insns

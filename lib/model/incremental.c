@@ -245,7 +245,7 @@ int tf_decode_step(struct tf_work *k, const struct tf_memory *m, struct tf_cache
     int D = (int)c->d_model;
     bool pre = c->pre_norm;
     const float scale = (float)sqrt((double)c->d_model);
-    if (k->be->tables_packed)
+    if (k->w->tables_packed)
         k->be->embed_packed(k->ctx, k->step.x, s->ids, s->at, k->w->packed[t->tgt_embed], pos,
                             s->rows, scale);
     else

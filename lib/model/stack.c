@@ -155,7 +155,7 @@ static void embed_bwd(struct tf_work *k, struct tf_stack_acts *side, const tf_me
 const tf_mem *tf_encoder_fwd(struct tf_work *k)
 {
     const struct tf_params *p = &k->w->params;
-    if (k->w->packed != NULL && k->be->tables_packed)
+    if (k->w->tables_packed)
         k->be->embed_packed(k->ctx, k->enc.embed, k->src, k->src_at, k->w->packed[p->src_embed],
                             p->src_pos >= 0 ? tf_weight(k, p->src_pos) : k->w->sinusoids, k->enc.n,
                             (float)sqrt((double)k->w->config.d_model));

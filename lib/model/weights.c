@@ -82,7 +82,7 @@ static int pack(struct tf_weights *w, size_t i, const tf_mem *values, struct tf_
 /* Is parameter i packed, alone or beside its values? */
 static bool is_packed(const struct tf_weights *w, size_t i)
 {
-    return tf_param_is_packed(&w->params.v[i], w->be->tables_packed) ||
+    return tf_param_is_packed(&w->params.v[i], w->tables_packed) ||
            i == (size_t)w->params.project;
 }
 
@@ -90,6 +90,7 @@ int tf_weights_pack(struct tf_weights *w, struct tf_err *err)
 {
     const struct tf_params *p = &w->params;
     w->packed = tf_xcalloc(p->n, sizeof *w->packed);
+    w->tables_packed = w->be->tables_packed;
     for (size_t i = 0; i < p->n; i++)
         if (is_packed(w, i) &&
             pack(w, i, tf_at(w->be, TF_ELEM_PARAM, w->flat, p->v[i].offset), err) != 0)
@@ -106,17 +107,21 @@ static void free_data(struct tf_model_file *m, const struct tf_stored *s)
         tf_model_free_data(m, s->amax);
 }
 
-/* Pack parameter i from a file; what is not f32 there passes through floats in pieces, in memory
- * that is kept for the next. */
+/* Pack parameter i from a file; what the backend does not take as it is there passes through floats
+ * in pieces, in memory that is kept for the next. */
 static int pack_stored(struct tf_weights *w, size_t i, const struct tf_stored *s, float **piece,
                        struct tf_err *err)
 {
     const struct tf_param *p = &w->params.v[i];
     const size_t n = (size_t)outputs(p);
-    if (s->t->dtype == TF_F32)
-        return pack(w, i, s->t->data, err);
-    if ((w->packed[i] = w->be->pack_new(w->ctx, inputs(p), outputs(p), err)) == NULL)
+    const bool halves = s->t->dtype == TF_F16 && w->be->packs_halves;
+    w->packed[i] = w->be->pack_new(w->ctx, inputs(p), outputs(p), halves, err);
+    if (w->packed[i] == NULL)
         return -1;
+    if (s->t->dtype == TF_F32 || halves) {
+        w->be->pack(w->ctx, w->packed[i], s->t->data, n, p->outputs == 0, 0, n);
+        return 0;
+    }
     *piece = tf_xarray(*piece, (size_t)inputs(p) * TF_PACK_COLUMNS, sizeof **piece);
     for (size_t j = 0; j < n; j += TF_PACK_COLUMNS) {
         const size_t some = n - j < TF_PACK_COLUMNS ? n - j : TF_PACK_COLUMNS;
@@ -124,6 +129,20 @@ static int pack_stored(struct tf_weights *w, size_t i, const struct tf_stored *s
         w->be->pack(w->ctx, w->packed[i], *piece, some, p->outputs == 0, j, some);
     }
     return 0;
+}
+
+/* Are the tables of a file packed alone: as the backend requires it, or as halves? */
+static bool packs_tables(const struct tf_weights *w, const struct tf_model_file *m)
+{
+    const int tables[] = {w->params.src_embed, w->params.tgt_embed};
+    bool halves = w->be->packs_halves;
+    for (size_t i = 0; i < 2; i++) {
+        struct tf_err none = {0};
+        struct tf_stored s;
+        halves = halves && tf_stored_find(&s, m, &w->params.v[tables[i]], "p/", &none) == 0 &&
+                 s.t->dtype == TF_F16;
+    }
+    return halves || w->be->tables_packed;
 }
 
 /* Into memory of the host. */
@@ -135,7 +154,7 @@ static int load_on_host(struct tf_weights *w, struct tf_model_file *m, struct tf
     for (size_t i = 0; rc == 0 && i < p->n; i++) {
         const struct tf_param *q = &p->v[i];
         const bool packed = w->packed != NULL && is_packed(w, i),
-                   alone = packed && tf_param_is_packed(q, w->be->tables_packed);
+                   alone = packed && tf_param_is_packed(q, w->tables_packed);
         float *to = (float *)w->flat + q->offset;
         struct tf_stored s;
         rc = tf_stored_find(&s, m, q, "p/", err);
@@ -174,7 +193,8 @@ int tf_weights_load(struct tf_weights *w, const struct tf_backend *be, struct tf
     int rc = tf_model_check_size(m, &w->params, err);
     if (rc == 0 && be->host && be->elem_size[TF_ELEM_PARAM] == sizeof(float)) {
         if (packed) {
-            tf_params_without_packed(&w->params, be->tables_packed);
+            w->tables_packed = packs_tables(w, m);
+            tf_params_without_packed(&w->params, w->tables_packed);
             w->packed = tf_xcalloc(w->params.n, sizeof *w->packed);
         }
         rc = alloc_flat(w, err) == 0 ? load_on_host(w, m, err) : -1;

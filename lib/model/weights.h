@@ -27,6 +27,7 @@ struct tf_weights {
     tf_mem *flat;            /* PARAM [params.size] */
     tf_mem *sinusoids;       /* PARAM [pos_rows, D], NULL with learned positions */
     size_t pos_rows;
+    bool tables_packed;        /* tables of embeddings are packed alone */
     struct tf_packed **packed; /* one per matrix of the table, by tf_weights_pack; NULL before */
 };
 

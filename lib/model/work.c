@@ -182,7 +182,7 @@ static void make_encoder(struct tf_work *k, size_t rows, size_t n, struct tf_err
 {
     make_stack(k, &k->enc, false, rows, n, err);
     k->src = own(k, TF_ELEM_U32, rows, err);
-    k->src_at = k->be->tables_packed ? own(k, TF_ELEM_U32, rows, err) : NULL;
+    k->src_at = k->w->tables_packed ? own(k, TF_ELEM_U32, rows, err) : NULL;
 }
 
 size_t tf_encoder_token_bytes(const struct tf_weights *w)

@@ -407,8 +407,10 @@ typedef void tf_scatter_rows_fn(struct tf_ctx *c, tf_mem_act *dst, size_t ld_dst
 
 enum { TF_PACK_COLUMNS = 64 };
 
-/* Memory for w [K, N]; NULL and err without it. */
-typedef struct tf_packed *tf_pack_new_fn(struct tf_ctx *c, int K, int N, struct tf_err *err);
+/* Memory for w [K, N]; NULL and err without it. halves: pack is given binary16, and results are
+ * those of the same values in fp32; only of a backend that packs halves. */
+typedef struct tf_packed *tf_pack_new_fn(struct tf_ctx *c, int K, int N, bool halves,
+                                         struct tf_err *err);
 /* Lay out columns first .. first + n of w, each column once: w [K, n] has stride ld, transposed
  * [n, K] is dense. first is a multiple of TF_PACK_COLUMNS, and so is n but for the last columns.
  * w may be freed afterwards. */
@@ -472,6 +474,7 @@ struct tf_backend {
     bool threads;         /* lanes may run on different host threads at the same time */
     bool host;            /* backend memory is the host's */
     bool tables_packed;   /* decoding embeds with packed tables */
+    bool packs_halves;    /* pack also takes binary16 */
     size_t norm_chunk;    /* elements of a gradient in each chunk of sumsq */
     /* decoding: read the state of the search every so many steps; more than 1 where the host would
      * wait for a device */
@@ -501,7 +504,7 @@ static inline struct tf_packed *tf_pack_all(const struct tf_backend *be, struct 
                                             const tf_mem_param *w, int K, int N, bool transposed,
                                             struct tf_err *err)
 {
-    struct tf_packed *p = be->pack_new(c, K, N, err);
+    struct tf_packed *p = be->pack_new(c, K, N, false, err);
     if (p != NULL)
         be->pack(c, p, w, (size_t)N, transposed, 0, (size_t)N);
     return p;

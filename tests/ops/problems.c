@@ -728,7 +728,7 @@ static void run_packed(struct run *r, const struct problem *p)
     enum tf_elem out = p->flags & TF_LIN_STAT ? S_ : A_;
     tf_mem *x = give(r, "x"), *w = give_inout(r, "w"), *b = give(r, "b"),
            *y = want(r, out, PER_Q, (size_t)p->N);
-    struct tf_packed *packed = be->pack_new(r->l->c, p->K, p->N, &err);
+    struct tf_packed *packed = be->pack_new(r->l->c, p->K, p->N, false, &err);
     if (packed == NULL)
         TF_BUG("%s: %s", be->name, err.msg);
     const size_t N = (size_t)p->N, K = (size_t)p->K;

@@ -325,9 +325,10 @@ struct tf_packed {
     float *panels; /* of pairs */
 };
 
-struct tf_packed *TF_CPU_BF16(pack_new)(struct tf_ctx *c, int K, int N, struct tf_err *err)
+struct tf_packed *TF_CPU_BF16(pack_new)(struct tf_ctx *c, int K, int N, bool halves,
+                                        struct tf_err *err)
 {
-    (void)c;
+    (void)c, (void)halves;
     const size_t k = (size_t)K, n = (size_t)N;
     struct tf_packed *p = tf_try_alloc(sizeof *p, err);
     if (p == NULL)

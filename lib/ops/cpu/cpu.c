@@ -36,7 +36,8 @@ TABLES(amx);
 
 static bool has_avx2(void)
 {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("f16c");
 }
 
 /* Leaf 7 of cpuid, for compilers whose __builtin_cpu_supports does not know the name. */

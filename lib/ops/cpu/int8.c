@@ -373,9 +373,10 @@ static void pack_row(struct tf_packed *p, q_of_x *q, const float *row, size_t j)
             to[i] = (uint8_t)(q[k + i] + OFFSET);
 }
 
-struct tf_packed *TF_CPU_INT8(pack_new)(struct tf_ctx *c, int K, int N, struct tf_err *err)
+struct tf_packed *TF_CPU_INT8(pack_new)(struct tf_ctx *c, int K, int N, bool halves,
+                                        struct tf_err *err)
 {
-    (void)c;
+    (void)c, (void)halves;
     const size_t k = (size_t)K, n = (size_t)N, padded = whole(n, NR),
                  groups = whole(k, STEP) / GROUP;
     struct tf_packed *p = tf_try_alloc(sizeof *p, err);

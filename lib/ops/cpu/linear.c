@@ -13,7 +13,8 @@
 
 struct tf_packed {
     size_t K, N;
-    float *panels;
+    float *panels;    /* or */
+    uint16_t *halves; /* in panels */
 };
 
 void TF_CPU(linear_fwd)(struct tf_ctx *c, tf_mem_act *y, const tf_mem_act *x, const tf_mem_param *w,
@@ -107,32 +108,66 @@ void TF_CPU(linear_bwd)(struct tf_ctx *c, tf_mem_act *dx, tf_mem_param *dw, tf_m
     }
 }
 
-struct tf_packed *TF_CPU(pack_new)(struct tf_ctx *c, int K, int N, struct tf_err *err)
+/* ---- packed weights ---- */
+
+struct tf_packed *TF_CPU(pack_new)(struct tf_ctx *c, int K, int N, bool halves,
+                                   struct tf_err *err)
 {
     (void)c;
     size_t k = (size_t)K, n = (size_t)N;
     struct tf_packed *p = tf_try_alloc(sizeof *p, err);
     if (p == NULL)
         return NULL;
-    *p = (struct tf_packed){.K = k,
-                            .N = n,
-                            .panels = tf_try_alloc(tf_cpu_panels_size(k, n) * sizeof(float), err)};
-    if (p->panels == NULL) {
+    void *room = tf_try_alloc(
+        tf_cpu_panels_size(k, n) * (halves ? sizeof *p->halves : sizeof *p->panels), err);
+    *p = (struct tf_packed){
+        .K = k, .N = n, .panels = halves ? NULL : room, .halves = halves ? room : NULL};
+    if (room == NULL) {
         free(p);
         return NULL;
     }
     return p;
 }
 
+/* Panels of halves, as TF_CPU(panels) and, of [N, K], panels_t lay out floats. */
+static void halves_in_panels(uint16_t *to, const uint16_t *from, size_t ld, size_t K, size_t N)
+{
+    for (size_t n0 = 0; n0 < N; n0 += TF_NR) {
+        const size_t n = least(N - n0, TF_NR);
+        for (size_t k = 0; k < K; k++, to += TF_NR) {
+            memcpy(to, from + k * ld + n0, n * sizeof *to);
+            memset(to + n, 0, (TF_NR - n) * sizeof *to);
+        }
+    }
+}
+
+static void halves_in_panels_t(uint16_t *to, const uint16_t *from, size_t K, size_t N)
+{
+    enum { LINE = 32 };
+    for (size_t n0 = 0; n0 < N; n0 += TF_NR, from += TF_NR * K, to += TF_NR * K) {
+        const size_t n = least(N - n0, TF_NR);
+        if (n < TF_NR)
+            memset(to, 0, TF_NR * K * sizeof *to);
+        for (size_t k0 = 0; k0 < K; k0 += LINE)
+            for (size_t j = 0; j < n; j++)
+                for (size_t k = k0; k < least(k0 + LINE, K); k++)
+                    to[k * TF_NR + j] = from[j * K + k];
+    }
+}
+
 void TF_CPU(pack)(struct tf_ctx *c, struct tf_packed *p, const tf_mem_param *w, size_t ld,
                   bool transposed, size_t first, size_t n)
 {
     (void)c;
-    float *to = p->panels + first * p->K;
-    if (transposed)
-        TF_CPU(panels_t)(to, w, p->K, p->K, n);
+    const size_t at = first * p->K;
+    if (p->halves != NULL && transposed)
+        halves_in_panels_t(p->halves + at, w, p->K, n);
+    else if (p->halves != NULL)
+        halves_in_panels(p->halves + at, w, ld, p->K, n);
+    else if (transposed)
+        TF_CPU(panels_t)(p->panels + at, w, p->K, p->K, n);
     else
-        TF_CPU(panels)(to, w, ld, p->K, n);
+        TF_CPU(panels)(p->panels + at, w, ld, p->K, n);
 }
 
 void TF_CPU(pack_free)(struct tf_ctx *c, struct tf_packed *p)
@@ -141,34 +176,112 @@ void TF_CPU(pack_free)(struct tf_ctx *c, struct tf_packed *p)
     if (p == NULL)
         return;
     free(p->panels);
+    free(p->halves);
     free(p);
+}
+
+/* 16 halves as floats; they are finite. */
+INLINE v16f v_halves(const uint16_t *h)
+{
+#if VL == 16
+    return (v16f){(vf)_mm512_cvtph_ps(_mm256_loadu_si256((const void *)h))};
+#elif VL == 8
+    return (v16f){(vf)_mm256_cvtph_ps(_mm_loadu_si128((const void *)h)),
+                  (vf)_mm256_cvtph_ps(_mm_loadu_si128((const void *)(h + 8)))};
+#else
+    uint32_t lanes[16];
+    for (int i = 0; i < 16; i++)
+        lanes[i] = h[i];
+    v16u u = u_load(lanes), sign = u_shl(u_and(u, u_set(0x8000)), 16);
+    v16f magnitude =
+        v_mul(v_bits(u_shl(u_and(u, u_set(0x7fff)), 13)), v_set(0x1p112f)); /* exact */
+    return v_bits(u_or(u_bits(magnitude), sign));
+#endif
+}
+
+/* The first n rows of a panel as floats; the next part, `most` rows on, is fetched meanwhile. */
+INLINE void floats_of_part(float *to, const uint16_t *h, size_t n, size_t most)
+{
+    for (size_t k = 0; k < n; k++, h += TF_NR)
+        for (size_t j = 0; j < TF_NR; j += 16, to += 16) {
+            if (j % 32 == 0)
+                __builtin_prefetch(h + j + most * TF_NR, 0, 2);
+            v_store(to, v_halves(h + j));
+        }
+}
+
+/* A part of a panel at a time as floats: chains go on from part to part, so the bits are those of
+ * the whole. Of few rows a part and its sums stay in the first-level cache; of many rows a part is
+ * as large as the product takes it, and pays for its floats. */
+static void multiply_halves(struct tf_ctx *c, struct tf_cpu_gemm g, const uint16_t *halves,
+                            size_t rows)
+{
+    enum { FEW = 12, SMALL = 4096 / TF_NR, LARGE = 512 };
+    const size_t K = g.K, N = g.N, most = rows > FEW ? LARGE : SMALL;
+    float *part = tf_cpu_scratch(c, TF_CPU_TILE, LARGE * TF_NR + FEW * TF_NR),
+          *sums = part + LARGE * TF_NR, *const y = g.c;
+    const float *const x = g.a, *const bias = g.bias;
+    const bool relu = g.relu, few = rows <= FEW;
+    g.b = part;
+    g.ldc = few ? TF_NR : N;
+    for (size_t m0 = 0; m0 < rows; m0 += ROWS)
+        for (size_t n0 = 0; n0 < N; n0 += TF_NR) {
+            const uint16_t *panel = halves + n0 * K;
+            g.M = least(rows - m0, ROWS);
+            g.N = least(N - n0, TF_NR);
+            g.c = few ? sums : y + m0 * N + n0;
+            for (size_t k = 0; k < K; k += most) {
+                g.K = least(K - k, most);
+                floats_of_part(part, panel + k * TF_NR, g.K, most);
+                g.a = x + m0 * K + k;
+                g.bias = k == 0 && bias != NULL ? bias + n0 : NULL;
+                g.add = k > 0;
+                g.relu = relu && k + g.K == K;
+                TF_CPU(gemm)(&g);
+            }
+            for (size_t i = 0; few && i < rows; i++)
+                memcpy(y + i * N + n0, sums + i * TF_NR, g.N * sizeof *y);
+        }
 }
 
 void TF_CPU(linear_packed)(struct tf_ctx *c, tf_mem *y, const tf_mem_act *x,
                            const struct tf_packed *w, const tf_mem_param *b, size_t rows,
                            unsigned flags)
 {
-    (void)c;
-    product((struct tf_cpu_gemm){.c = y,
-                                 .ldc = w->N,
-                                 .a = x,
-                                 .ras = w->K,
-                                 .kas = 1,
-                                 .b = w->panels,
-                                 .ldb = TF_NR,
-                                 .panel = w->K * TF_NR,
-                                 .M = rows,
-                                 .N = w->N,
-                                 .K = w->K,
-                                 .bias = b,
-                                 .relu = (flags & TF_LIN_RELU) != 0});
+    const struct tf_cpu_gemm g = {.c = y,
+                                  .ldc = w->N,
+                                  .a = x,
+                                  .ras = w->K,
+                                  .kas = 1,
+                                  .b = w->panels,
+                                  .ldb = TF_NR,
+                                  .panel = w->K * TF_NR,
+                                  .M = rows,
+                                  .N = w->N,
+                                  .K = w->K,
+                                  .bias = b,
+                                  .relu = (flags & TF_LIN_RELU) != 0};
+    if (w->halves != NULL)
+        multiply_halves(c, g, w->halves, rows);
+    else
+        TF_CPU(gemm)(&g);
 }
 
 static void row_of(float *e, const struct tf_packed *w, size_t id)
 {
-    const float *from = w->panels + id / TF_NR * TF_NR * w->K + id % TF_NR;
-    for (size_t k = 0; k < w->K; k++)
-        e[k] = from[k * TF_NR];
+    const size_t at = id / TF_NR * TF_NR * w->K + id % TF_NR;
+    if (w->halves == NULL) {
+        for (size_t k = 0; k < w->K; k++)
+            e[k] = w->panels[at + k * TF_NR];
+        return;
+    }
+    for (size_t k = 0; k < w->K; k += 16) {
+        uint16_t h[16] = {0};
+        const size_t n = least(w->K - k, 16);
+        for (size_t i = 0; i < n; i++)
+            h[i] = w->halves[at + (k + i) * TF_NR];
+        v_store_n(e + k, v_halves(h), n);
+    }
 }
 
 void TF_CPU(embed_packed)(struct tf_ctx *c, tf_mem_act *x, const tf_mem_u32 *ids,

@@ -99,11 +99,12 @@ static const char *kernels_sgemm_int8(void)
     .xent = TF_CPU_BF16(xent)
 
 #pragma GCC diagnostic ignored "-Woverride-init" /* by SGEMM and PAIRS */
-TABLE(fp32, "fp32", TF_USE_ANY, TF_USE_ANY, describe, kernels, OWN)
+TABLE(fp32, "fp32", TF_USE_ANY, TF_USE_ANY, describe, kernels, OWN, .packs_halves = true)
 /* All sets but amx make the same bits of bf16. */
 TABLE(bf16, "bf16", TF_USE_ANY, 0, describe, kernels_bf16, BF16, PAIRS)
 TABLE(int8, "int8", TF_USE_DECODING, 0, describe, kernels_int8, INT8, .tables_packed = true)
-TABLE(sgemm_fp32, "fp32", TF_USE_ANY, TF_USE_ANY, describe_sgemm, kernels_sgemm, OWN, SGEMM)
+TABLE(sgemm_fp32, "fp32", TF_USE_ANY, TF_USE_ANY, describe_sgemm, kernels_sgemm, OWN,
+      .packs_halves = true, SGEMM)
 TABLE(sgemm_int8, "int8", TF_USE_DECODING, 0, describe_sgemm, kernels_sgemm_int8, INT8,
       .tables_packed = true, SGEMM)
 

@@ -70,7 +70,8 @@ static __global__ void transpose_kernel(A *dst, const float *src, size_t ld, int
 }
 
 template <typename A>
-struct tf_packed *tf_cuda_ops<A>::pack_new(struct tf_ctx *c, int K, int N, struct tf_err *err)
+struct tf_packed *tf_cuda_ops<A>::pack_new(struct tf_ctx *c, int K, int N, bool,
+                                           struct tf_err *err)
 {
     size_t n = (size_t)K * (size_t)N;
     void *room = nullptr;

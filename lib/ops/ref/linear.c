@@ -72,9 +72,10 @@ struct tf_packed {
     tf_real w[]; /* [K, N] */
 };
 
-struct tf_packed *TF_REF(pack_new)(struct tf_ctx *c, int K, int N, struct tf_err *err)
+struct tf_packed *TF_REF(pack_new)(struct tf_ctx *c, int K, int N, bool halves,
+                                   struct tf_err *err)
 {
-    (void)c;
+    (void)c, (void)halves;
     struct tf_packed *p =
         tf_try_alloc(sizeof *p + (size_t)K * (size_t)N * sizeof(tf_real), err);
     if (p == NULL)
