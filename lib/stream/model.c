@@ -13,8 +13,8 @@
 
 enum {
     STEP = 256 << 10, /* bytes of data to sum and check while they are in the cache */
-    BLOCK = 32 << 20,/* bytes to allocate at once for the tensors of a file */
-    SPARE = 64 << 10, /* untouched, so that a block has room for as much again with heads */
+    BLOCK = 16 << 20, /* bytes to allocate at once for the tensors of a file */
+    EXTRA = 64 << 10, /* untouched, so that as much fits again, with heads, when a block is freed */
 };
 
 static const char *const model_kinds[] = {"model", "checkpoint", NULL};
@@ -124,7 +124,7 @@ static uint8_t *take_room(struct load *l, size_t n, struct tf_err *err)
                        : left < n            ? n
                        : left < BLOCK        ? (size_t)left
                                              : BLOCK;
-        uint8_t *p = tf_try_alloc(block + SPARE, err);
+        uint8_t *p = tf_try_alloc(block + EXTRA, err);
         if (!p)
             return NULL;
         if (m->n_blocks == l->cap_blocks) {

@@ -6,11 +6,13 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "infer/decode_stream.h"
+#include "model/int8.h"
 #include "model/load.h"
 #include "model/params.h"
 #include "stream/model.h"
 
 #include <math.h>
+#include <stdio.h>
 
 enum { V = 24, EXTRA = 4, MOST_LINES = 8, MOST_INPUT = 128, MODEL_ROOM = 1 << 19, ROOM = 1 << 16 };
 
@@ -128,7 +130,46 @@ static void fill(float *w, const struct tf_params *p, struct bytes *b)
     }
 }
 
-static const char *write_model(struct bytes *b, struct tf_err *err)
+/* The tensors of w: all f32, or what can be in 8 bits or in halves so; how: bits of a byte. */
+static size_t tensors(struct tf_tensor *to, struct tf_arena *a, const struct tf_params *p,
+                      const float *w, unsigned how)
+{
+    const struct tf_tensor *from = tf_model_tensors(a, p, w, "p/");
+    size_t n = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        const struct tf_param *q = &p->v[i];
+        struct tf_tensor *t = &to[n++];
+        struct tf_err none = {0};
+        *t = from[i];
+        if (how & 16 && tf_param_takes_int8(q)) {
+            const size_t outputs = (size_t)q->dims[q->outputs];
+            float *amax = tf_arena_alloc(a, outputs * sizeof *amax);
+            int8_t *bytes = tf_arena_alloc(a, q->n);
+            char name[64];
+            const int len = snprintf(name, sizeof name, "p/%s.amax", q->name);
+            tf_int8_quantise(bytes, amax, w + q->offset, q);
+            t->dtype = TF_I8;
+            t->data = bytes;
+            t->bytes = q->n;
+            to[n++] = (struct tf_tensor){.name = tf_arena_strndup(a, name, (size_t)len),
+                                         .dtype = TF_F32,
+                                         .rank = 1,
+                                         .dims = {outputs},
+                                         .data = amax,
+                                         .bytes = outputs * sizeof *amax};
+        } else if (how & 32) {
+            uint16_t *halves = tf_arena_alloc(a, q->n * sizeof *halves);
+            if (tf_floats_as(halves, TF_F16, w + q->offset, q->n, &none) != 0)
+                continue; /* beyond their range */
+            t->dtype = TF_F16;
+            t->data = halves;
+            t->bytes = q->n * sizeof *halves;
+        }
+    }
+    return n;
+}
+
+static const char *write_model(struct bytes *b, unsigned how, struct tf_err *err)
 {
     struct tf_config c = config(b);
     struct tf_params p;
@@ -141,7 +182,9 @@ static const char *write_model(struct bytes *b, struct tf_err *err)
     float *w = tf_xcalloc(p.size, sizeof *w);
     fill(w, &p, b);
     h.config = tf_config_map(&c, &a);
-    if (tf_model_put(&out, &h, NULL, 0, NULL, 0, tf_model_tensors(&a, &p, w, "p/"), p.n, err) != 0)
+    struct tf_tensor *all = tf_arena_alloc(&a, 2 * p.n * sizeof *all);
+    const size_t n = tensors(all, &a, &p, w, how);
+    if (tf_model_put(&out, &h, NULL, 0, NULL, 0, all, n, err) != 0)
         TF_BUG("no model");
     const char *path = memory_path(0, out.buf, out.len);
     memory_out_done(&out);
@@ -206,7 +249,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         return 0;
     struct tf_decode_opts o = options(&b);
     rules(&o, n > 0 ? data[n - 1] : 0);
-    const char *model = write_model(&b, &err);
+    const char *model = write_model(&b, n > 0 ? data[n - 1] : 0, &err);
     o.run.models = (struct tf_strs){&model, 1};
     size_t lines, sizes[2];
     const char *in = write_lines(&b, &lines, &err);

@@ -152,6 +152,7 @@ int main(void)
 {
     const struct tf_backend *plain = backend_of("generic", "bf16");
     struct tf_backend tiled = *plain;
+    tiled.pack_new = TF_CPU_BF16(pack_new);
     tiled.pack = TF_CPU_BF16(pack);
     tiled.pack_free = TF_CPU_BF16(pack_free);
     tiled.linear_packed = TF_CPU_BF16(linear_packed);

@@ -21,8 +21,8 @@ static uint16_t drawn(uint64_t seed, uint32_t i)
 }
 
 /* y, then rows of the table w' and nothing for an id, of weights in fp32 or in halves. */
-static float *results(const struct tf_backend *be, const struct product *p, const uint16_t *halves,
-                      size_t *n)
+static float *computed_both(const struct tf_backend *be, const struct product *p,
+                            const uint16_t *halves, size_t *n)
 {
     struct tf_err err = {0};
     struct tf_ctx *c = be->open(&(struct tf_ctx_opts){.threads = 1}, &err);
@@ -69,7 +69,7 @@ int main(void)
             for (size_t i = 0; i < p.N; i++)
                 p.b[i] = tf_half_to_float(drawn(seed + 200, (uint32_t)i));
             size_t n;
-            float *want = results(be, &p, NULL, &n), *got = results(be, &p, halves, &n);
+            float *want = computed_both(be, &p, NULL, &n), *got = computed_both(be, &p, halves, &n);
             same = memcmp(want, got, n * sizeof *want) == 0;
             free(want);
             free(got);

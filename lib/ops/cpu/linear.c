@@ -210,9 +210,9 @@ INLINE void floats_of_part(float *to, const uint16_t *h, size_t n, size_t most)
         }
 }
 
-/* A part of a panel at a time as floats: chains go on from part to part, so the bits are those of
- * the whole. Of few rows a part and its sums stay in the first-level cache; of many rows a part is
- * as large as the product takes it, and pays for its floats. */
+/* A part of a panel at a time as floats: chains continue from part to part, with the bits of the
+ * whole. Of few rows a part and its sums stay in the first-level cache; of many rows a part is as
+ * large as the product takes it, and pays for its floats. */
 static void multiply_halves(struct tf_ctx *c, struct tf_cpu_gemm g, const uint16_t *halves,
                             size_t rows)
 {
