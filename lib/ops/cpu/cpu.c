@@ -87,34 +87,32 @@ static const struct set {
     const char *name;
     bool (*runs)(void);
     const struct tf_backend *const *tables, *const *with_openblas;
+    bool by_name; /* alone: not chosen as the best */
 } best_first[] = {
-#define SET(name, runs)                                                      \
-    {                                                                        \
-#name, runs, tf_cpu_backends_##name, tf_cpu_openblas_backends_##name \
+#define SET(name, runs, by_name)                                                       \
+    {                                                                                  \
+        #name, runs, tf_cpu_backends_##name, tf_cpu_openblas_backends_##name, by_name \
     }
 #ifdef TF_SETS_X86
-    SET(avx512bf16, has_avx512bf16),
-    SET(avx512vnni, has_avx512vnni),
-    SET(avx512, has_avx512),
-    SET(avxvnni, has_avxvnni),
-    SET(avx2, has_avx2),
+    /* It has not run on such a processor yet, only tests/ops/amx_*.c on others. */
+    SET(amx, has_amx, true),
+    SET(avx512bf16, has_avx512bf16, false),
+    SET(avx512vnni, has_avx512vnni, false),
+    SET(avx512, has_avx512, false),
+    SET(avxvnni, has_avxvnni, false),
+    SET(avx2, has_avx2, false),
 #endif
 #ifdef TF_SETS_ARM
-    SET(neondot, has_dot),
-    SET(neon, always),
+    SET(neondot, has_dot, false),
+    SET(neon, always, false),
 #endif
-    SET(generic, always),
-#ifdef TF_SETS_X86
-    /* Only by name: it has not run on such a processor yet, only tests/ops/amx_*.c on others. */
-    SET(amx, has_amx),
-#endif
-};
+    SET(generic, always, false)};
 enum { SETS = sizeof best_first / sizeof best_first[0] };
 
 static const struct set *best(void)
 {
     const struct set *s = best_first;
-    while (!s->runs())
+    while (s->by_name || !s->runs())
         s++;
     return s;
 }
