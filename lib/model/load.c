@@ -37,9 +37,9 @@ int tf_stored_find(struct tf_stored *s, const struct tf_model_file *m, const str
     snprintf(name, sizeof name, "%s%s", prefix, p->name);
     const struct tf_tensor *t = tf_model_tensor(m, name);
     *s = (struct tf_stored){.t = t, .p = p};
-    if (!t)
+    if (t == NULL)
         return tf_fail(err, "tensor '%s' is missing", name);
-    if (tf_check_shape(t, p, err) < 0)
+    if (tf_check_shape(t, p, err) != 0)
         return -1;
     if (t->dtype == TF_I8)
         return tf_int8_find(&s->amax, m, t, p, err);

@@ -61,7 +61,7 @@ static inline bool tf_param_takes_int8(const struct tf_param *p)
 {
     return p->outputs >= 0;
 }
-/* Does decoding read this parameter in packed form alone? tables_packed: of the backend. */
+/* Does decoding read this parameter in packed form alone? tables_packed: of tf_weights. */
 static inline bool tf_param_is_packed(const struct tf_param *p, bool tables_packed)
 {
     return p->outputs >= 0 && (!p->table || tables_packed);

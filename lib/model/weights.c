@@ -155,7 +155,7 @@ static int load_on_host(struct tf_weights *w, struct tf_model_file *m, struct tf
         const struct tf_param *q = &p->v[i];
         const bool packed = w->packed != NULL && is_packed(w, i),
                    alone = packed && tf_param_is_packed(q, w->tables_packed);
-        float *to = (float *)w->flat + q->offset;
+        float *to = alone ? NULL : (float *)w->flat + q->offset;
         struct tf_stored s;
         rc = tf_stored_find(&s, m, q, "p/", err);
         if (rc == 0 && alone)

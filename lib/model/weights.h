@@ -27,8 +27,8 @@ struct tf_weights {
     tf_mem *flat;            /* PARAM [params.size] */
     tf_mem *sinusoids;       /* PARAM [pos_rows, D], NULL with learned positions */
     size_t pos_rows;
-    bool tables_packed;        /* tables of embeddings are packed alone */
-    struct tf_packed **packed; /* one per matrix of the table, by tf_weights_pack; NULL before */
+    bool tables_packed;        /* decoding looks embeddings up in packed tables */
+    struct tf_packed **packed; /* one per matrix of the table; NULL before they are packed */
 };
 
 /* Copy `flat` (params.size host floats) to the backend; NULL: all 0. */
@@ -37,9 +37,9 @@ int tf_weights_init(struct tf_weights *w, const struct tf_backend *be, struct tf
 /* Pack matrices for decoding; required before tf_encode and tf_decode_step. */
 int tf_weights_pack(struct tf_weights *w, struct tf_err *err) TF_MUST_CHECK;
 /* The parameters of a file that is read; pack: those for decoding alone, packed. Where the memory
- * of the backend is the host's, what is packed alone is in fp32 as a whole only if the file has it
- * so, and the data of a tensor are freed as soon as they are loaded: m has none afterwards. c: the
- * configuration of m. */
+ * of the backend is the host's, in fp32, what is packed alone is in fp32 as a whole on its way only
+ * if the file has it so, and the data of a tensor are freed as soon as they are loaded: m has none
+ * afterwards. c: the configuration of m. */
 int tf_weights_load(struct tf_weights *w, const struct tf_backend *be, struct tf_ctx *ctx,
                     const struct tf_config *c, struct tf_model_file *m, bool pack,
                     struct tf_err *err) TF_MUST_CHECK;

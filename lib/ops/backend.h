@@ -473,7 +473,7 @@ struct tf_backend {
     int shards;           /* parts, by sentence, that a training batch is cut into by default */
     bool threads;         /* lanes may run on different host threads at the same time */
     bool host;            /* backend memory is the host's */
-    bool tables_packed;   /* decoding embeds with packed tables */
+    bool tables_packed;   /* decoding embeds with packed tables, whatever a file has */
     bool packs_halves;    /* pack also takes binary16 */
     size_t norm_chunk;    /* elements of a gradient in each chunk of sumsq */
     /* decoding: read the state of the search every so many steps; more than 1 where the host would

@@ -124,8 +124,8 @@ static uint8_t *take_room(struct load *l, size_t n, struct tf_err *err)
                        : left < n            ? n
                        : left < BLOCK        ? (size_t)left
                                              : BLOCK;
-        uint8_t *p = tf_try_alloc(block + EXTRA, err);
-        if (!p)
+        uint8_t *p = tf_try_alloc(block + (l->pipe ? 0 : EXTRA), err);
+        if (p == NULL)
             return NULL;
         if (m->n_blocks == l->cap_blocks) {
             l->cap_blocks = l->cap_blocks ? 2 * l->cap_blocks : 64;

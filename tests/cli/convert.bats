@@ -124,6 +124,34 @@ records() {
     tf-cbor json "$1" | grep -v -e '^{"type":"header"' -e '^{"type":"end"'
 }
 
+@test "a model in 16 bits decodes as its values in fp32 do, scores included" {
+    tf-convert --to tfm --dtype f16 "$MODEL" -o f16.tfm
+    tf-convert --to tfm --dtype f32 f16.tfm -o f32.tfm
+    # The same with one matrix, a table of embeddings or another, in 32 bits.
+    tf-convert --to npz f16.tfm -o f16.npz
+    "$TF_PYTHON" - <<PY
+import numpy as np
+m = dict(np.load("f16.npz"))
+matrices = [k for k in m if m[k].ndim == 2 and m[k].dtype == np.float16]
+for i, k in enumerate(matrices[:3] + matrices[-1:]):
+    np.savez("mixed.%d.npz" % i, **{**m, k: m[k].astype(np.float32)})
+PY
+    for m in mixed.*.npz; do
+        tf-convert --to tfm "$m" -o "${m%.npz}.tfm"
+        [ "$(tf-cbor json "${m%.npz}.tfm" | grep -c '"dtype":"f32"')" -eq 1 ]
+    done
+    tf-decode --nbest 3 --precision fp32 -m f32.tfm "$LINES_TFS" -o want
+    n=0
+    for m in f16.tfm mixed.*.tfm; do
+        for batch in 1 64; do
+            tf-decode --nbest 3 --precision fp32 --batch $batch -m "$m" "$LINES_TFS" -o got
+            cmp <(records want) <(records got)
+        done
+        n=$((n + 1))
+    done
+    [ $n -eq 5 ]
+}
+
 @test "a model in 8 bits decodes as its floats do in int8, scores included" {
     for d in f32 f16; do
         tf-convert --to tfm --dtype $d "$MODEL" -o $d.tfm

@@ -141,7 +141,7 @@ static size_t tensors(struct tf_tensor *to, struct tf_arena *a, const struct tf_
         struct tf_tensor *t = &to[n++];
         struct tf_err none = {0};
         *t = from[i];
-        if (how & 16 && tf_param_takes_int8(q)) {
+        if (how & 32 && tf_param_takes_int8(q)) {
             const size_t outputs = (size_t)q->dims[q->outputs];
             float *amax = tf_arena_alloc(a, outputs * sizeof *amax);
             int8_t *bytes = tf_arena_alloc(a, q->n);
@@ -157,7 +157,7 @@ static size_t tensors(struct tf_tensor *to, struct tf_arena *a, const struct tf_
                                          .dims = {outputs},
                                          .data = amax,
                                          .bytes = outputs * sizeof *amax};
-        } else if (how & 32) {
+        } else if (how & 64) {
             uint16_t *halves = tf_arena_alloc(a, q->n * sizeof *halves);
             if (tf_floats_as(halves, TF_F16, w + q->offset, q->n, &none) != 0)
                 continue; /* beyond their range */

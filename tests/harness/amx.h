@@ -119,7 +119,13 @@ static inline void dot_pairs(int sums, int x, int w)
 #define TILE_PAIRS dot_pairs
 
 /* How the file of kernels that is included next is compiled. */
+#ifdef TF_TILES_WIDE
+#define TF_ISA avx512
+#define TILES_ISA "avx512"
+#else
 #define TF_ISA generic
+#define TILES_ISA "generic"
+#endif
 #define TF_INT8 tiles
 #define TF_BF16 tiles
 #define TF_AMX

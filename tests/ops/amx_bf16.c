@@ -150,12 +150,17 @@ static void test_model(const struct tf_backend *tiled, const struct tf_backend *
 
 int main(void)
 {
-    const struct tf_backend *plain = backend_of("generic", "bf16");
+    const struct tf_backend *plain = backend_of(TILES_ISA, "bf16");
+    if (plain == NULL) {
+        skip("no " TILES_ISA);
+        return done();
+    }
     struct tf_backend tiled = *plain;
     tiled.pack_new = TF_CPU_BF16(pack_new);
     tiled.pack = TF_CPU_BF16(pack);
     tiled.pack_free = TF_CPU_BF16(pack_free);
     tiled.linear_packed = TF_CPU_BF16(linear_packed);
+    tiled.embed_packed = TF_CPU_BF16(embed_packed);
     tiled.linear_fwd = TF_CPU_BF16(linear_fwd);
     tiled.linear_bwd = TF_CPU_BF16(linear_bwd);
     tiled.xent = TF_CPU_BF16(xent);

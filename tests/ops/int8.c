@@ -153,7 +153,8 @@ static void test_tables(const char *isa)
         free(pos);
     }
     ok(near, "%s: rows of a table are q times their scale", isa);
-    ok(same, "%s: the bytes are those of generic", isa);
+    if (strcmp(isa, "generic") != 0)
+        ok(same, "%s: the bytes are those of generic", isa);
 }
 
 /* The largest width there can be, with the largest integers: sums do not overflow. */

@@ -38,26 +38,31 @@ static size_t turned_slice(size_t K, size_t M)
 static void copy_rows(struct amx_block *o, const struct tf_cpu_gemm *g, size_t m0, size_t m,
                       size_t k0, size_t K)
 {
-    memset(o->a, 0, sizeof o->a);
-    for (size_t i = 0; i < m; i++)
+    const size_t whole = (K + 15) / 16 * 16;
+    for (size_t i = m; i < TILE_SIDE; i++)
+        memset(o->a[i], 0, whole * sizeof(float));
+    for (size_t i = 0; i < m; i++) {
+        memset(o->a[i] + K, 0, (whole - K) * sizeof(float));
         if (g->slice == 0)
             memcpy(o->a[i], g->a + (m0 + i) * g->ras + k0, K * sizeof(float));
         else
             for (size_t k = 0; k < K; k += TF_NR)
                 memcpy(o->a[i] + k, g->a + (k0 + k) / TF_NR * g->slice + (m0 + i) * TF_NR,
                        least(TF_NR, K - k) * sizeof(float));
+    }
 }
 
 /* Where the sums of m rows and n columns begin: c is their first element, or NULL. */
 static void begin_sums(struct amx_block *o, const float *c, size_t ldc, const float *bias, size_t m,
                        size_t n)
 {
-    for (size_t i = 0; i < m; i++)
+    for (size_t i = 0; i < TILE_SIDE; i++)
         for (size_t j = 0; j < TILE_SIDE; j += 16) {
+            const bool used = i < m && j < n;
             v16f start = v_set(0);
-            if (j < n && c != NULL)
+            if (used && c != NULL)
                 start = v_load_n(c + i * ldc + j, n - j);
-            else if (j < n && bias != NULL)
+            else if (used && bias != NULL)
                 start = v_load_n(bias + j, n - j);
             v_store(o->sums[i] + j, start);
         }
@@ -103,7 +108,6 @@ static void multiply_block(struct amx_block *o, const float *b0, const float *b1
 static void multiply(const struct tf_cpu_gemm *g)
 {
     struct amx_block o;
-    memset(&o, 0, sizeof o);
     TILE_CONFIGURE(&amx_config);
     for (size_t k0 = 0; k0 < g->K || k0 == 0; k0 += AMX_KC) {
         const size_t K = least(AMX_KC, g->K - k0);

@@ -34,13 +34,14 @@ TABLES(avx512vnni);
 TABLES(avx512bf16);
 TABLES(amx);
 
+/* By cpuid what __builtin_cpu_supports does not know by name in some compilers. */
 static bool has_avx2(void)
 {
+    unsigned a, b, c, d;
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("f16c");
+           __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
 }
 
-/* Leaf 7 of cpuid, for compilers whose __builtin_cpu_supports does not know the name. */
 static bool has_avxvnni(void)
 {
     unsigned a, b, c, d;
@@ -87,7 +88,7 @@ static const struct set {
     const char *name;
     bool (*runs)(void);
     const struct tf_backend *const *tables, *const *with_openblas;
-    bool by_name; /* alone: not chosen as the best */
+    bool by_name; /* never chosen as the best */
 } best_first[] = {
 #define SET(name, runs, by_name)                                                       \
     {                                                                                  \

@@ -22,6 +22,7 @@
 #define TF_NV 4
 #endif
 #define TF_NR (TF_NV * VL) /* columns of a panel */
+_Static_assert(TF_PACK_COLUMNS % TF_NR == 0, "parts of a matrix are whole panels");
 
 /* One function for each size of tile, from `tile(const struct tile *, const int mr, const int nv)`,
  * so that mr and nv are constants: tiles[mr - 1][nv - 1]. */

@@ -27,7 +27,8 @@
 #define OFFSET 0
 #endif
 
-/* What one instruction adds up for each sum: GROUP products. */
+/* A column has GROUP bytes side by side in a panel: what an instruction adds up for each sum, but
+ * AMX's, which adds up 16 groups. */
 #if VL >= 8 && !OFFSET && !defined TF_AMX
 #define GROUP 2
 typedef int16_t q_of_x;
@@ -42,7 +43,8 @@ enum { NR = TILE_SIDE, STEP = 64 };
 #else
 enum { NR = TF_NR, STEP = GROUP };
 #endif
-enum { ROWS = 16 * TF_MR }; /* rows that share a pass over the weights */
+enum { ROWS = 96 }; /* rows that share a pass over the weights */
+_Static_assert(TF_PACK_COLUMNS % NR == 0, "parts of a matrix are whole panels");
 
 /* Larger weights come from memory, where a panel so narrow as AVX2's is read only now and then:
  * each tile fetches a part of the next panel. */
