@@ -486,6 +486,7 @@ TESTS ?= $(long) $(filter-out $(if $(ARCH),$(slow)) $(asan_slow),$(tests)) \
 # TESTS as prove runs them, and with another architecture the links that they need.
 runs = $(TESTS:$B/%=$(run)/%)
 run-tests: all $(emulated) $(filter $(tests),$(TESTS)) $(if $(SAN),,$B/tests/faults/shim.so) \
+	$(if $(filter tests/cli/cuda.bats,$(TESTS)),$(filter $B/tests/ops/%,$(tests))) \
 	$(if $(ARCH),$(bins:$B/%=$(run)/%) $(filter $(run)/%,$(runs)))
 	@[ -n '$(strip $(TESTS))' ] || { echo 'check: there are no tests' >&2; exit 1; }
 	@$(test_env) prove -j$(JOBS) --timer --failures --comments $(runs)

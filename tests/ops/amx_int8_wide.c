@@ -1,9 +1,4 @@
-/* amx_int8_wide.c - amx_int8.c with panels and blocks as wide as those of AVX-512, which processors
- * with AMX have. */
-#ifdef __x86_64__
-#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")
-#endif
-#ifdef __AVX512F__ /* gcc */
-#define TF_TILES_WIDE
-#endif
+/* amx_int8_wide.c - amx_int8.c with wide panels. */
+#include "../harness/amx_wide.h"
+
 #include "amx_int8.c"

@@ -130,37 +130,10 @@ void tf_cuda_ops<A>::linear_packed(struct tf_ctx *c, tf_mem *y, const tf_mem *x,
 
 /* ---- rows in, rows out ---- */
 
-/* A thread an element. */
-template <typename A>
-static __global__ void embed_kernel(A *x, const uint32_t *ids, const uint32_t *at,
-                                    const float *table, const float *pos, size_t n, int D,
-                                    float scale)
-{
-    wait_for_previous();
-    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i >= n)
-        return;
-    size_t r = i / D, d = i % D;
-    float v = ids[r] == TF_NO_ID ? 0 : table[(size_t)ids[r] * D + d] * scale;
-    x[i] = from_float<A>(pos == nullptr ? v : v + pos[(size_t)at[r] * D + d]);
-}
-
-template <typename A>
-void tf_cuda_ops<A>::embed_rows(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *at,
-                                const tf_mem *table, const tf_mem *pos, size_t rows, int D,
-                                float scale)
-{
-    size_t n = rows * (size_t)D;
-    launch_early(c, "embed_rows", embed_kernel<A>, dim3(div_up(n, 256)), dim3(256), 0, (A *)x,
-           (const uint32_t *)ids, (const uint32_t *)at, (const float *)table, (const float *)pos, n,
-           D, scale);
-}
-
-/* A thread an element, of a table in A. */
-template <typename A>
-static __global__ void embed_packed_kernel(A *x, const uint32_t *ids, const uint32_t *at,
-                                           const A *table, const float *pos, size_t n, int D,
-                                           float scale)
+/* A thread an element; T: of the table. */
+template <typename A, typename T>
+static __global__ void embed_kernel(A *x, const uint32_t *ids, const uint32_t *at, const T *table,
+                                    const float *pos, size_t n, int D, float scale)
 {
     wait_for_previous();
     size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -171,15 +144,31 @@ static __global__ void embed_packed_kernel(A *x, const uint32_t *ids, const uint
     x[i] = from_float<A>(pos == nullptr ? v : v + pos[(size_t)at[r] * D + d]);
 }
 
+template <typename A, typename T>
+static void embed(struct tf_ctx *c, const char *name, tf_mem *x, const tf_mem *ids,
+                  const tf_mem *at, const T *table, const tf_mem *pos, size_t rows, int D,
+                  float scale)
+{
+    size_t n = rows * (size_t)D;
+    launch_early(c, name, embed_kernel<A, T>, dim3(div_up(n, 256)), dim3(256), 0, (A *)x,
+                 (const uint32_t *)ids, (const uint32_t *)at, table, (const float *)pos, n, D,
+                 scale);
+}
+
+template <typename A>
+void tf_cuda_ops<A>::embed_rows(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *at,
+                                const tf_mem *table, const tf_mem *pos, size_t rows, int D,
+                                float scale)
+{
+    embed<A>(c, "embed_rows", x, ids, at, (const float *)table, pos, rows, D, scale);
+}
+
 template <typename A>
 void tf_cuda_ops<A>::embed_packed(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, const tf_mem *at,
                                   const struct tf_packed *w, const tf_mem *pos, size_t rows,
                                   float scale)
 {
-    size_t n = rows * (size_t)w->K;
-    launch_early(c, "embed_packed", embed_packed_kernel<A>, dim3(div_up(n, 256)), dim3(256), 0,
-                 (A *)x, (const uint32_t *)ids, (const uint32_t *)at, (const A *)w->w,
-                 (const float *)pos, n, w->K, scale);
+    embed<A>(c, "embed_packed", x, ids, at, (const A *)w->w, pos, rows, w->K, scale);
 }
 
 /* U: vec<A> or A; ld and n count in it. Dead rows of a search are alike and share a slot: the first
