@@ -98,6 +98,17 @@ ranks_t() {
     expect_error "--shards 6: must be a power of two"
 }
 
+@test "batches of many tokens are cut into more shards, as the checkpoint says" {
+    for tokens in 8192:null 8193:16 25000:32; do
+        batches n=40 setting="${tokens%:*}" >large.tfs
+        tf-train "${small[@]}" --steps 2 --save-every 2 -o "run$tokens" large.tfs
+        [ "$(tf-info --json "run$tokens/ckpt-00000002.tfm" | jq .settings.shards)" = "${tokens#*:}" ]
+    done
+    # It keeps them, whatever the size of later batches, and ranks have the same.
+    ranks 4 --steps 2 --save-every 2 -o ranks large.tfs
+    same run25000:32/ckpt-00000002.tfm ranks/ckpt-00000002.tfm
+}
+
 @test "a run resumes with another number of ranks, from a FIFO, and after a kill" {
     args=(--threads 1 --save-every 4 --ema 0.9)
     tf-train "${small[@]}" "${args[@]}" --steps 12 -o one b.tfs

@@ -20,10 +20,19 @@ load train
 }
 
 @test "--plan counts all that a pass keeps, also the last norm of a pre-norm model" {
-    plan=(tf-train --plan --vocab-size 37000 --threads 8 --plan-tokens 25000)
+    plan=(tf-train --plan --vocab-size 37000 --threads 8 --shards 8 --plan-tokens 25000)
     { "${plan[@]}" --pre-norm && "${plan[@]}" --no-pre-norm; } >plans
     # Its output, sum, mean and deviation on both sides: 2 x 25000 x 4 x (2 x 512 + 2) bytes.
     [ "$(awk '/activations/ { mb[++n] = $3 } END { printf "%.1f", mb[1] - mb[2] }' plans)" = 205.2 ]
+}
+
+@test "--plan: large batches are cut into more shards, which take less memory" {
+    memory() { tf-train --plan --vocab-size 37000 --threads 2 "$@" | grep -A 9 '^memory'; }
+    cmp <(memory --plan-tokens 25000) <(memory --plan-tokens 25000 --shards 32)
+    cmp <(memory --plan-tokens 8193) <(memory --plan-tokens 8193 --shards 16)
+    cmp <(memory --plan-tokens 8192) <(memory --plan-tokens 8192 --shards 8)
+    cmp <(memory --plan-tokens 200000) <(memory --plan-tokens 200000 --shards 64)
+    run -1 cmp -s <(memory --plan-tokens 25000) <(memory --plan-tokens 25000 --shards 8)
 }
 
 @test "--plan prints what a preset sets, and what options change" {

@@ -57,14 +57,14 @@ static void start(struct saving *s)
                                                     .threads = 1},
                          &err),
          &err);
-    s->saver = tf_saver_new(&s->dir, &s->common, &s->params, true, 0, 1);
+    s->saver = tf_saver_new(&s->dir, &s->common, &s->stepper, 0, 1);
 }
 
 static int save(struct saving *s, uint64_t step)
 {
     const struct tf_run_state state = {.step = step};
     err = (struct tf_err){0};
-    return tf_saver_start(s->saver, &s->stepper, &state, TF_SAVE_REGULAR, false, &err);
+    return tf_saver_start(s->saver, &state, TF_SAVE_REGULAR, false, &err);
 }
 
 static void close_saving(struct saving *s)
@@ -143,6 +143,32 @@ static void test_disk_full(void)
     close_saving(&s);
 }
 
+/* Once released, weights and optimiser state may change: the file has them as they were. */
+static void test_release(void)
+{
+    struct saving s;
+    struct tf_model_file m;
+    open_saving(&s);
+    for (int i = 0; i < 4; i++)
+        for (size_t k = 0; k < s.params.size; k++)
+            s.block[i][k] = (float)(i + 1);
+    start(&s);
+    must(save(&s, 7), &err);
+    tf_saver_release(s.saver);
+    for (int i = 0; i < 4; i++)
+        memset(tf_share_block(&s.stepper, (enum tf_stepper_block)i), 0,
+               s.params.size * sizeof(float));
+    is_int(tf_saver_wait(s.saver, &err), 1, "saved while the memory changes");
+    must(tf_rundir_read(&s.dir, "ckpt-00000007.tfm", &m, 0, &err), &err);
+    size_t same = 0;
+    for (size_t i = 0; i < m.n_tensors; i++)
+        same += *(const float *)m.tensors[i].data == (float)(1 + i / s.params.n);
+    is_int(same, 4 * s.params.n, "each tensor as it was");
+    tf_model_release(&m);
+    is_int(unlink(temp_path("ckpt-00000007.tfm")), 0, "as it was");
+    close_saving(&s);
+}
+
 /* A state that no start accepts, in a file without any other fault. */
 static void test_refused(void)
 {
@@ -171,8 +197,11 @@ static void test_device_fails(void)
     start(&s);
     const struct tf_backend *whole = s.stepper.be;
     struct tf_backend broken = *whole;
+    broken.host = false;
     broken.download = no_download;
     s.stepper.be = &broken;
+    tf_saver_free(s.saver);
+    s.saver = tf_saver_new(&s.dir, &s.common, &s.stepper, 0, 1);
     ok(save(&s, 9) == -1 && strcmp(err.msg, "the device is gone") == 0, "a device: %s", err.msg);
     ok(!tf_saver_writing(s.saver) && tf_saver_wait(s.saver, &err) == 0 &&
            !file_exists(temp_path("ckpt-00000009.tfm")),
@@ -186,6 +215,7 @@ int main(void)
     test_not_finite();
     test_thread_fails();
     test_disk_full();
+    test_release();
     test_refused();
     test_device_fails();
     return done();

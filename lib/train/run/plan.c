@@ -187,7 +187,7 @@ static int add_cost(struct tf_buf *out, const struct tf_settings *o, const struc
     row(out, "total", p.count, all);
     add_table3(out, c);
     int ema = o->ema > 0, lanes = (int)o->threads,
-        shards = o->shards > 0 ? (int)o->shards : TF_CPU_SHARDS;
+        shards = o->shards > 0 ? (int)o->shards : tf_shards_usual((int64_t)tokens);
     double grads = (double)tf_stepper_gradients(lanes, (size_t)shards, o->accumulate);
     size_t rows = (size_t)(lanes < shards ? tokens * lanes / shards : tokens);
     double act = (double)tf_work_training_bytes(cpu, c, rows, rows) * mb;
@@ -197,8 +197,7 @@ static int add_cost(struct tf_buf *out, const struct tf_settings *o, const struc
                   (2 + ema) * block);
     tf_buf_printf(out, "  %-26s %13.1f\n", "gradients", grads * block);
     tf_buf_printf(out, "  %-26s %13.1f\n", "activations, about", act);
-    tf_buf_printf(out, "  %-26s %13.1f\n", "copy for saving", (3 + ema) * block);
-    tf_buf_printf(out, "  %-26s %13.1f\n", "total", (6 + 2 * ema + grads) * block + act);
+    tf_buf_printf(out, "  %-26s %13.1f\n", "total", (3 + ema + grads) * block + act);
     tf_buf_printf(out, "  %-26s %13.1f\n", "a checkpoint on disk", (3 + ema) * block);
     double micro = tf_config_flop(c, tokens, tokens, length, length),
            step = micro * (double)o->accumulate;

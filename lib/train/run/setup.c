@@ -158,7 +158,13 @@ static int new_shards(const struct tf_setup *s)
 {
     const struct tf_team *t = s->env->team;
     const int usual = s->be->shards;
-    return !s->be->host && t != NULL && t->comm.size > usual ? t->comm.size : usual;
+    int64_t tokens = 0;
+    struct tf_err none = {0};
+    if (s->be->host) {
+        (void)!tf_value_int_of(&s->common.batches, "tokens", 1, 1 << 20, &tokens, &none);
+        return tf_shards_usual(tokens);
+    }
+    return t != NULL && t->comm.size > usual ? t->comm.size : usual;
 }
 
 /* A finished run has no device, and then only what the checkpoint records is known. */

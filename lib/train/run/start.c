@@ -98,7 +98,7 @@ static void open_saver(struct tf_run *r, const struct tf_resume *from)
     const struct tf_settings *o = r->o;
     uint64_t step = r->state.step;
     r->saved.step = UINT64_MAX;
-    r->saved.saver = tf_saver_new(&r->dir, &r->setup.common, &r->stepper.w.params, o->ema > 0,
+    r->saved.saver = tf_saver_new(&r->dir, &r->setup.common, &r->stepper,
                                   (uint64_t)o->keep, (uint64_t)o->save_every);
     if (from->path == NULL)
         return;

@@ -101,6 +101,7 @@ int tf_run_update(struct tf_run *r, struct tf_err *err)
     if (!ahead && tf_run_wait_metrics(r, u, err) != 0)
         return -1;
     const struct tf_adam adam = adam_of(r, u);
+    tf_saver_release(r->saved.saver);
     if (tf_stepper_apply(&r->stepper, &adam, r->o->ema, err) != 0) {
         r->saved.impossible = true; /* some ranks may have applied it */
         return -1;

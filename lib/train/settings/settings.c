@@ -113,8 +113,8 @@ static const struct tf_setting rows[] = {
     INT("accumulate", accumulate, 1, 1e6, .def = "1", .flags = R, .help = "batches per update"),
     INT("shards", shards, 1, TF_MAX_SHARDS, .flags = S,
         .help = "parts of a batch whose gradients are added, a power of two; up to N times "
-                "--accumulate ranks can share an update (default: 8 on the CPU, the ranks on "
-                "GPUs)"),
+                "--accumulate ranks can share an update (default: 8 on the CPU, more for "
+                "batches over 8,192 tokens, the ranks on GPUs)"),
     CHOICE("schedule", schedule.kind, tf_schedule_names, .flags = R,
            .help = "learning rate schedule"),
     INT("warmup", schedule.warmup, 0, 1e12, .flags = R, .help = "warmup updates"),

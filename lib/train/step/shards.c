@@ -21,6 +21,14 @@ struct pass {
     struct tf_err err;
 };
 
+int tf_shards_usual(int64_t tokens)
+{
+    int n = TF_CPU_SHARDS;
+    while (n < TF_MAX_SHARDS && tokens > (int64_t)n * 1024)
+        n *= 2;
+    return n;
+}
+
 /* Shards take buffers in their order. So all before one that waits have theirs and finish; together
  * they hold at most one a level, and the next is free. One for each lane keeps all of them busy. */
 size_t tf_shards_buffers(int lanes, int shards)

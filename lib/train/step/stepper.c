@@ -417,6 +417,13 @@ int tf_stepper_collect(struct tf_stepper *s, float *dst, enum tf_stepper_block b
     return s->calls->collect(s, dst, block, err);
 }
 
+const float *tf_stepper_live(const struct tf_stepper *s, enum tf_stepper_block block)
+{
+    const bool own = s->calls == &own_calls && s->be->host &&
+                     s->be->elem_size[TF_ELEM_PARAM] == sizeof(float);
+    return own ? (const float *)(const void *)tf_share_block(s, block) : NULL;
+}
+
 int tf_stepper_compare(struct tf_stepper *s, struct tf_err *err)
 {
     return s->calls->compare(s, err);

@@ -127,6 +127,9 @@ int tf_stepper_evaluate(struct tf_stepper *s, struct tf_sums *sums, const struct
 /* Copy a block to params.size host floats. */
 int tf_stepper_collect(struct tf_stepper *s, float *dst, enum tf_stepper_block block,
                        struct tf_err *err) TF_MUST_CHECK;
+/* The block itself where it is host floats of this process; NULL: only tf_stepper_collect has it.
+ * Valid and constant until the next tf_stepper_apply. */
+const float *tf_stepper_live(const struct tf_stepper *s, enum tf_stepper_block block);
 /* Do all that share updates have the same weights? */
 int tf_stepper_compare(struct tf_stepper *s, struct tf_err *err) TF_MUST_CHECK;
 /* Backend memory in bytes: weights, optimiser state, gradients, and the peak of activations. */

@@ -13,9 +13,12 @@
 struct tf_saver {
     const struct tf_rundir *dir;
     const struct tf_save_common *common;
-    const struct tf_params *params;
+    struct tf_stepper *from;
     uint64_t keep, every;
-    float *block[4]; /* host copies of p, m, v, e */
+    /* p, m, v, e of what is being written, NULL without a moving average; copies of them where
+     * those of the stepper cannot be read */
+    const float *block[TF_BLOCKS];
+    float *copy[TF_BLOCKS];
     struct tf_run_state state;
     enum tf_save_kind kind;
     bool best;
@@ -24,6 +27,9 @@ struct tf_saver {
     bool joinable; /* it has a thread */
     bool written;  /* the file got its name, whatever failed after that */
     atomic_bool done;
+    pthread_mutex_t lock; /* guards reading */
+    pthread_cond_t released;
+    bool reading; /* the thread needs block[] */
     struct tf_err err;    /* of the save, read after the join */
     char *name;           /* of the file being written, without the directory */
     char *writing, *last; /* its path; that of the newest complete one */
@@ -40,17 +46,20 @@ char *tf_save_name(enum tf_save_kind kind, uint64_t step)
 }
 
 struct tf_saver *tf_saver_new(const struct tf_rundir *dir, const struct tf_save_common *common,
-                              const struct tf_params *params, bool ema, uint64_t keep,
-                              uint64_t every)
+                              struct tf_stepper *from, uint64_t keep, uint64_t every)
 {
     struct tf_saver *s = tf_xcalloc(1, sizeof *s);
     s->dir = dir;
     s->common = common;
-    s->params = params;
+    s->from = from;
     s->keep = keep;
     s->every = every;
-    for (int i = 0; i < (ema ? 4 : 3); i++)
-        s->block[i] = tf_xcalloc(params->size, sizeof(float));
+    for (int i = 0; i < TF_BLOCKS; i++)
+        if (tf_share_block(from, (enum tf_stepper_block)i) != NULL &&
+            tf_stepper_live(from, (enum tf_stepper_block)i) == NULL)
+            s->copy[i] = tf_xcalloc(from->w.params.size, sizeof(float));
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->released, NULL);
     return s;
 }
 
@@ -60,8 +69,10 @@ void tf_saver_free(struct tf_saver *s)
         return;
     struct tf_err ignored = {0};
     (void)!tf_saver_wait(s, &ignored);
-    for (int i = 0; i < 4; i++)
-        free(s->block[i]);
+    for (int i = 0; i < TF_BLOCKS; i++)
+        free(s->copy[i]);
+    pthread_cond_destroy(&s->released);
+    pthread_mutex_destroy(&s->lock);
     free(s->name);
     free(s->writing);
     free(s->last);
@@ -82,7 +93,7 @@ static int check_finite(const struct tf_saver *s, struct tf_err *err)
                                        "a moving average"};
     for (int i = 0; i < blocks(s); i++)
         if (s->block[i] != NULL &&
-            !tf_tensor_finite(TF_F32, s->block[i], s->params->size * sizeof *s->block[i]))
+            !tf_tensor_finite(TF_F32, s->block[i], s->from->w.params.size * sizeof *s->block[i]))
             return tf_fail_status(err, TF_DIVERGED, "diverged at step %llu: %s is not finite",
                                   (unsigned long long)s->state.step, what[i]);
     return 0;
@@ -95,19 +106,20 @@ static int put(const struct tf_saver *s, struct tf_out *out, struct tf_err *err)
     struct tf_header h = c->header;
     struct tf_arena a = {0};
     struct tf_state records[TF_STATE_RECORDS + 1];
+    const struct tf_params *params = &s->from->w.params;
     const bool model = s->kind == TF_SAVE_VALID;
     size_t n_records =
                model ? 0 : tf_state_records(records, &a, &s->state, &c->settings, &c->batches),
            n = 0;
     if (c->vocab_target.kind == TF_BYTES)
         records[n_records++] = (struct tf_state){"vocab_target", c->vocab_target};
-    struct tf_tensor *t = tf_arena_zalloc(&a, 4 * s->params->n * sizeof *t);
+    struct tf_tensor *t = tf_arena_zalloc(&a, TF_BLOCKS * params->n * sizeof *t);
     h.kind = model ? "model" : h.kind;
     for (int i = 0; i < blocks(s); i++)
         if (s->block[i] != NULL) {
-            memcpy(t + n, tf_model_tensors(&a, s->params, s->block[i], prefix[i]),
-                   s->params->n * sizeof *t);
-            n += s->params->n;
+            memcpy(t + n, tf_model_tensors(&a, params, s->block[i], prefix[i]),
+                   params->n * sizeof *t);
+            n += params->n;
         }
     int rc = tf_model_put(out, &h, c->vocab, c->vocab_n, records, n_records, t, n, err);
     tf_arena_release(&a);
@@ -131,12 +143,29 @@ static int verify(const struct tf_saver *s, struct tf_out *out, struct tf_err *e
     return rc == 0 ? 0 : tf_context(err, "reading back the new file");
 }
 
-static int write_file(const struct tf_saver *s, struct tf_err *err)
+static void set_reading(struct tf_saver *s, bool reading)
+{
+    pthread_mutex_lock(&s->lock);
+    s->reading = reading;
+    pthread_cond_broadcast(&s->released);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void tf_saver_release(struct tf_saver *s)
+{
+    pthread_mutex_lock(&s->lock);
+    while (s->reading)
+        pthread_cond_wait(&s->released, &s->lock);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static int write_file(struct tf_saver *s, struct tf_err *err)
 {
     struct tf_out out;
     if (tf_rundir_create(s->dir, &out, s->name, err) != 0)
         return -1;
     int rc = put(s, &out, err);
+    set_reading(s, false);
     if (rc == 0)
         rc = verify(s, &out, err);
     if (rc == 0)
@@ -177,6 +206,7 @@ static void *save_main(void *arg)
 {
     struct tf_saver *s = arg;
     (void)!save(s, &s->err);
+    set_reading(s, false);
     atomic_store_explicit(&s->done, true, memory_order_release);
     return NULL;
 }
@@ -207,16 +237,26 @@ int tf_saver_poll(struct tf_saver *s, struct tf_err *err)
     return atomic_load_explicit(&s->done, memory_order_acquire) ? tf_saver_wait(s, err) : 0;
 }
 
-int tf_saver_start(struct tf_saver *s, struct tf_stepper *from, const struct tf_run_state *state,
-                   enum tf_save_kind kind, bool best, struct tf_err *err)
+/* What to write into block[]: the stepper's own memory, or a copy. */
+static int take_blocks(struct tf_saver *s, struct tf_err *err)
+{
+    for (int i = 0; i < blocks(s); i++) {
+        const enum tf_stepper_block b = (enum tf_stepper_block)i;
+        if (s->copy[i] != NULL && tf_stepper_collect(s->from, s->copy[i], b, err) != 0)
+            return -1;
+        s->block[i] = s->copy[i] != NULL ? s->copy[i] : tf_stepper_live(s->from, b);
+    }
+    return 0;
+}
+
+int tf_saver_start(struct tf_saver *s, const struct tf_run_state *state, enum tf_save_kind kind,
+                   bool best, struct tf_err *err)
 {
     if (tf_saver_wait(s, err) < 0)
         return -1;
     s->kind = kind;
-    for (int i = 0; i < blocks(s); i++)
-        if (s->block[i] != NULL &&
-            tf_stepper_collect(from, s->block[i], (enum tf_stepper_block)i, err) != 0)
-            return -1;
+    if (take_blocks(s, err) != 0)
+        return -1;
     free(s->name);
     free(s->writing);
     s->name = tf_save_name(kind, state->step);
@@ -226,6 +266,7 @@ int tf_saver_start(struct tf_saver *s, struct tf_stepper *from, const struct tf_
     s->written = false;
     memset(&s->err, 0, sizeof s->err);
     atomic_store(&s->done, false);
+    set_reading(s, true);
     s->running = true;
     s->joinable = tf_thread_start(&s->thread, save_main, s) == 0;
     if (!s->joinable)

@@ -1,5 +1,7 @@
-/* save.h - checkpoints, written from a copy by a thread of their own while training continues, and
- * checked by reading them back. */
+/* save.h - checkpoints, written by a thread of their own while training continues, and checked by
+ * reading them back. The thread reads the weights and the optimiser state where they are, if this
+ * process has them all in its memory, and otherwise copies: the next update computes its gradient
+ * meanwhile, and before it changes them it waits (tf_saver_release). */
 #ifndef TF_TRAIN_STORE_SAVE_H
 #define TF_TRAIN_STORE_SAVE_H
 
@@ -28,16 +30,17 @@ char *tf_save_name(enum tf_save_kind kind, uint64_t step);
 
 struct tf_saver; /* opaque */
 
-/* params, common and dir are borrowed; keep, every: of tf_rundir_retain. Nothing gets its name
- * after another run may have taken the directory (tf_rundir_check_lock). */
+/* dir, common and from are borrowed; keep, every: of tf_rundir_retain. Nothing gets its name after
+ * another run may have taken the directory (tf_rundir_check_lock). */
 struct tf_saver *tf_saver_new(const struct tf_rundir *dir, const struct tf_save_common *common,
-                              const struct tf_params *params, bool ema, uint64_t keep,
-                              uint64_t every);
+                              struct tf_stepper *from, uint64_t keep, uint64_t every);
 void tf_saver_free(struct tf_saver *s); /* waits */
-/* Wait for an earlier save, copy weights and optimiser state, start to write; tf_saver_wait or
- * tf_saver_poll says how it ended. best (with REGULAR): also make it best.tfm. */
-int tf_saver_start(struct tf_saver *s, struct tf_stepper *from, const struct tf_run_state *state,
-                   enum tf_save_kind kind, bool best, struct tf_err *err) TF_MUST_CHECK;
+/* Wait for an earlier save, start to write the weights and optimiser state of `from`; tf_saver_wait
+ * or tf_saver_poll says how it ended. best (with REGULAR): also make it best.tfm. */
+int tf_saver_start(struct tf_saver *s, const struct tf_run_state *state, enum tf_save_kind kind,
+                   bool best, struct tf_err *err) TF_MUST_CHECK;
+/* Wait until the thread no longer reads what tf_stepper_apply changes. */
+void tf_saver_release(struct tf_saver *s);
 /* Wait until nothing is being written. 1 when a save ended, -1 when it failed, each once; 0: there
  * was none. */
 int tf_saver_wait(struct tf_saver *s, struct tf_err *err) TF_MUST_CHECK;
