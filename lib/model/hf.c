@@ -1,10 +1,12 @@
 /* hf.c - see hf_private.h. */
 #include "model/hf_private.h"
 #include "base/json.h"
+#include "model/hf_scale_private.h"
 #include "model/hf_settings_private.h"
 #include "model/names_private.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,6 +15,7 @@ struct import {
     struct tf_hf_settings s;
     struct tf_config c;
     int64_t pad;    /* pad_token_id */
+    double scale;   /* of the residual stream */
     bool tied;      /* the output projection is the decoder's embedding */
     bool m2m;       /* of M2M100, not of MarianMT */
     bool guessed;   /* which table of positions it has */
@@ -77,10 +80,25 @@ static int read_sizes(struct import *m, struct tf_err *err)
     return tf_hf_head_width(c, err);
 }
 
+static int read_scale(struct import *m, struct tf_err *err)
+{
+    int exponent;
+    m->scale = 1;
+    if (m->m2m)
+        return 0;
+    if (tf_value_real_of(&m->s.json, "residual_scale", 1 / TF_HF_MOST_SCALE, TF_HF_MOST_SCALE,
+                         &m->scale, err) < 0)
+        return -1;
+    return frexp(m->scale, &exponent) == 0.5
+               ? 0
+               : tf_fail(err, "residual_scale: %g: not a power of two", m->scale);
+}
+
 static int read_settings(struct import *m, struct tf_err *err)
 {
     if (read_type(m, err) != 0 || read_flags(m, err) != 0 ||
-        tf_hf_activation(&m->s, "swish", &m->c, err) != 0 || read_sizes(m, err) != 0)
+        tf_hf_activation(&m->s, "swish", &m->c, err) != 0 || read_sizes(m, err) != 0 ||
+        read_scale(m, err) != 0)
         return -1;
     return tf_hf_settings_end(&m->s, err);
 }
@@ -250,6 +268,18 @@ static struct tf_names names_of(bool tied)
                              .is_extra = is_extra};
 }
 
+static int import_tensors(struct import *m, struct tf_err *err)
+{
+    const struct tf_names f = names_of(m->tied);
+    struct tf_params p;
+    if (tf_names_import(&f, m->b, &m->c, err) != 0)
+        return -1;
+    tf_params_init(&p, &m->c);
+    const int rc = tf_hf_scale(m->b->tensors, &p, &m->c, 1 / m->scale, &m->b->arena, err);
+    tf_params_release(&p);
+    return rc;
+}
+
 int tf_hf_import(struct tf_bundle *b, struct tf_config *c, const char *json, size_t n,
                  enum tf_stored_positions positions, bool *guessed, struct tf_err *err)
 {
@@ -270,8 +300,7 @@ int tf_hf_import(struct tf_bundle *b, struct tf_config *c, const char *json, siz
     }
     if (tf_config_check(&m.c, err) != 0)
         return -1;
-    const struct tf_names f = names_of(m.tied);
-    rc = tf_names_import(&f, b, &m.c, err);
+    rc = import_tensors(&m, err);
     *c = m.c;
     *guessed = m.guessed;
     return rc;
@@ -359,7 +388,7 @@ static void put_stack(struct tf_json *j, const struct tf_config *c, const char *
     tf_json_put_int(j, key, c->d_ff);
 }
 
-static void put_config(struct tf_export *e)
+static void put_config(struct tf_export *e, double scale)
 {
     const struct tf_config *c = &e->config;
     const int64_t V = c->vocab_size, pad = adds_pad(e) ? V : c->bos;
@@ -377,6 +406,8 @@ static void put_config(struct tf_export *e)
     tf_json_put_int(&j, "max_position_embeddings", learned ? c->max_positions
                                                            : TF_EXPORT_POSITIONS);
     tf_json_put_real(&j, "layer_norm_eps", c->norm_eps);
+    if (scale != 1)
+        tf_json_put_real(&j, "residual_scale", scale);
     tf_json_put_bool(&j, "scale_embedding", true);
     tf_json_put_bool(&j, "static_position_embeddings", true);
     tf_json_put_bool(&j, "share_encoder_decoder_embeddings", c->tie == TF_TIE_ALL);
@@ -401,11 +432,15 @@ void tf_hf_export(struct tf_export *e)
 {
     struct tf_bundle *b = &e->theirs;
     const struct tf_names f = names_of(e->config.tie != TF_TIE_NONE);
+    const double scale = tf_hf_scale_for(&e->config, e->ours[0].dtype);
+    struct tf_err err = {0};
     check_expressible(e);
     if (e->refused.len > 0)
         return;
     if (adds_pad(e))
         add_pad(e);
+    if (tf_hf_scale(e->ours, &e->params, &e->config, scale, &b->arena, &err) != 0)
+        tf_export_refuse(e, err.msg);
     tf_names_export(&f, b, &e->config, &e->params, e->ours, 2);
     for (size_t i = 0; i < b->n; i++)
         if (strcmp(b->tensors[i].name, "final_logits_bias") == 0) {
@@ -415,5 +450,5 @@ void tf_hf_export(struct tf_export *e)
         }
     put_table(e);
     b->format = "pt";
-    put_config(e);
+    put_config(e, scale);
 }

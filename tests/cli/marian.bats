@@ -288,6 +288,8 @@ fingerprint() { tf-info "$1" | grep '^model'; }
     refused 'settings that are not supported: scale_embedding: false, activation_function: gelu, decoder_ffn_dim: 9' \
         scale_embedding=false 'activation_function="gelu"' decoder_ffn_dim=9
     refused 'd_model 16: not a multiple of 3 heads' encoder_attention_heads=3 decoder_attention_heads=3
+    refused 'config.json: residual_scale: 3: not a power of two' residual_scale=3
+    refused 'config.json: residual_scale: 512: too large, maximum 256' residual_scale=512
     refused "tensor 'model.encoder.layers.2.self_attn.q_proj.weight' is missing" encoder_layers=3
     rm dir/vocab.json
     t 1 tf-convert dir -o m.tfm
@@ -386,7 +388,8 @@ PY
 @test "models go to Marian and to transformers, and come back" {
     need jq
     make_size() { "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz "$(tf-tokenize --export-vocab -m "$VOCAB" | wc -l)" "$@"; }
-    for variant in '' tied=decoder tied=none output-omit-bias=true transformer-ffn-activation=relu; do
+    for variant in '' tied=decoder tied=none output-omit-bias=true transformer-ffn-activation=relu \
+        enc-depth=1 dec-depth=1; do
         # shellcheck disable=SC2086
         make_size $variant
         tf-convert m.npz --vocab "$VOCAB" -o m.tfm
@@ -401,7 +404,7 @@ PY
         [ "$(fingerprint back.tfm)" = "$(fingerprint m.tfm)" ] || { echo "hf: $variant"; return 1; }
         [ "$variant" = output-omit-bias=true ] && continue
         # but for the positions, and the bias that takes the padding id out of the softmax
-        hf_dir z m.npz
+        hf_dir z m.npz residual_scale=4
         diff <(tensors y/model.safetensors | grep -Ev 'positions|final_logits') \
             <(tensors z/model.safetensors | grep -v final_logits)
         diff <(jq -S 'del(.["<start>"])' y/vocab.json) <(jq -S 'del(.["<last>"])' z/vocab.json)
@@ -413,6 +416,87 @@ PY
     t 1 tf-convert m.tfm --to hf -o q
     expect_error "hf has no final_norm"
     [ ! -e q ]
+}
+
+# with_eps EPS DTYPE POSITIONS: e.tfm is m.tfm with another epsilon; POSITIONS may be learned.
+with_eps() {
+    tf-convert m.tfm --to npz -o e.npz
+    "$TF_PYTHON" - "$1" "$3" <<'PY'
+import json, sys
+import numpy as np
+w = dict(np.load("e.npz"))
+c = json.loads(w["config"].tobytes())
+c["norm_eps"] = float(sys.argv[1])
+if sys.argv[2] == "learned":
+    c.update(positions="learned", max_positions=90)
+    rng = np.random.default_rng(6)
+    w.update((n, rng.normal(0, 0.1, (90, 16)).astype("f4")) for n in ("enc.pos", "dec.pos"))
+np.savez("e.npz", **{**w, "config": np.frombuffer(json.dumps(c).encode(), "u1")})
+PY
+    tf-convert e.npz --to tfm --dtype "$2" -o e.tfm
+}
+
+@test "any epsilon goes to transformers as a scale, and comes back" {
+    need jq
+    while read -r eps dtype scale positions tied; do
+        "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz \
+            "$(tf-tokenize --export-vocab -m "$VOCAB" | wc -l)" "tied=$tied"
+        tf-convert m.npz --vocab "$VOCAB" -o m.tfm
+        with_eps "$eps" "$dtype" "$positions"
+        rm -rf y
+        tf-convert e.tfm --to hf -o y
+        [ "$(jq -c .residual_scale y/config.json)" = "$scale" ]
+        tf-convert y -o back.tfm
+        [ "$(fingerprint back.tfm)" = "$(fingerprint e.tfm)" ]
+    done <<'END'
+1e-6 f32 4 sin all
+1e-5 f32 null sin all
+1e-8 f32 32 sin none
+1e-4 f32 0.25 sin all
+0 f32 256 sin all
+1e-6 bf16 4 sin all
+1e-6 f16 null sin all
+1e-6 f32 4 learned all
+1e-6 f32 4 learned decoder
+1e-8 f32 32 learned none
+END
+}
+
+# most_apart A B: the largest difference between the lines of two files of numbers.
+most_apart() {
+    paste "$1" "$2" | awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > most) most = d } END { print most + 0 }'
+}
+
+@test "transformers computes what a model does that goes there, and saves its scale" {
+    need jq
+    [ -n "${PEER_PYTHON:-}" ] ||
+        lacks transformers "no PEER_PYTHON: names a Python with transformers and torch"
+    theirs() { t 0 "$PEER_PYTHON" "$TOP/tests/cli/hf_peer.py" "$@"; }
+    for variant in 'sin all' 'sin none' 'learned all' 'learned none'; do
+        "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz \
+            "$(tf-tokenize --export-vocab -m "$VOCAB" | wc -l)" enc-depth=6 dec-depth=6 \
+            "tied=${variant#* }"
+        tf-convert m.npz --vocab "$VOCAB" -o m.tfm
+        with_eps 1e-6 f32 "${variant% *}"
+        mv e.tfm m.tfm
+        rm -rf y saved
+        tf-convert m.tfm --to hf -o y
+        tf-tokenize -m m.tfm "$TEXT" >src.tfs
+        tac "$TEXT" | tf-tokenize -m m.tfm >tgt.tfs
+        paste -d, <(ids src.tfs) <(ids tgt.tfs) | sed 's/.*/[&]/' >pairs
+        tf-score -q -m m.tfm src.tfs tgt.tfs | tf-cbor json | jq 'select(.type == "score").logp' >want
+        theirs score y pairs
+        printf '%s\n' "$output" >got
+        [ "$(wc -l <got)" = 30 ]
+        most_apart got want | awk '{ exit $1 > 1e-4 }'
+        theirs greedy y pairs
+        tf-decode -q -m m.tfm -k 1 src.tfs | ids /dev/stdin | diff - <(printf '%s\n' "$output")
+        [[ $variant != learned* ]] || continue # it does not save the positions
+        theirs save y saved
+        cp y/*.spm y/vocab.json saved/
+        tf-convert saved -o back.tfm
+        [ "$(fingerprint back.tfm)" = "$(fingerprint m.tfm)" ]
+    done
 }
 
 @test "vocabularies of their own for sources and targets" {

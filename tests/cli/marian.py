@@ -3,7 +3,8 @@
 
     marian.py make FILE V [KEY=VALUE...]    random weights; the keys are Marian's settings
     marian.py hf FILE DIR [KEY=VALUE...]    the same model as transformers has it: config.json and
-                                            model.safetensors; the keys are of config.json
+                                            model.safetensors; the keys are of config.json, of
+                                            which residual_scale multiplies weights
     marian.py score FILE EOS [halves] <PAIRS        log P of each target; a pair is a line of JSON,
                                                 [[source ids], [target ids]], without ends
 
@@ -14,6 +15,7 @@ any other is an npz."""
 import io
 import json
 import math
+import re
 import struct
 import sys
 import zipfile
@@ -142,8 +144,21 @@ def read_bin(path):
     return out
 
 
+def residual_factor(name, s, scale):
+    """Of a tensor where sums from the first layer norm of a stack to its last are times scale."""
+    at = re.match(r"model\.(...)oder\.layers\.(\d+)\.(.*)", name)
+    if at is None or at[2] == "0" and at[3].startswith("self_attn."):
+        return 1
+    if int(at[2]) == int(s[at[1] + "-depth"]) - 1 and at[3].startswith("final_layer_norm"):
+        return 1
+    if re.match(r"(self_attn\.[qkv]_proj|encoder_attn\.q_proj|fc1)\.weight", at[3]):
+        return 1 / scale
+    return scale if re.search(r"out_proj|fc2|layer_norm", at[3]) else 1
+
+
 def hf(path, to, words):
     w = dict(np.load(path))
+    keys = {k: json.loads(v) for k, v in (x.split("=", 1) for x in words)}
     text = w.pop("special:model.yml").tobytes().split(b"\0")[0].decode()
     s = dict(line.split(": ", 1) for line in text.split("\n") if ": " in line)
     out, kinds = {}, {"self": "self_attn", "context": "encoder_attn"}
@@ -172,6 +187,7 @@ def hf(path, to, words):
             out[f"model.{parts[0]}.layers.{int(parts[1][1:]) - 1}.{leaf}{end}"] = x
     head, data = {"__metadata__": {"format": "pt"}}, b""
     for name, x in sorted(out.items()):
+        x = x * np.float32(residual_factor(name, s, keys.get("residual_scale", 1)))
         head[name] = {"dtype": "F32", "shape": list(x.shape),
                       "data_offsets": [len(data), len(data) + x.nbytes]}
         data += np.ascontiguousarray(x).tobytes()
@@ -189,7 +205,7 @@ def hf(path, to, words):
               "share_encoder_decoder_embeddings": "Wemb" in w,
               "tie_word_embeddings": "lm_head.weight" not in out, "eos_token_id": 3,
               "pad_token_id": V, "decoder_start_token_id": V, "num_beams": 4}
-    config.update((k, json.loads(v)) for k, v in (x.split("=", 1) for x in words))
+    config.update(keys)
     with open(to + "/config.json", "w") as f:
         json.dump(config, f)
 

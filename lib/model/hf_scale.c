@@ -1,0 +1,97 @@
+/* hf_scale.c - see hf_scale_private.h. */
+#include "model/hf_scale_private.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct scaling {
+    struct tf_tensor *v;
+    double s;
+    bool embeddings; /* these, too */
+    double last;     /* factor of the decoder's last norm */
+    struct tf_arena *a;
+    struct tf_err *err;
+};
+
+double tf_hf_scale_for(const struct tf_config *c, enum tf_dtype dtype)
+{
+    if (dtype == TF_F16)
+        return 1;
+    const double s = exp2(round(log2(TF_HF_NORM_EPS / c->norm_eps) / 2));
+    return fmax(1 / TF_HF_MOST_SCALE, fmin(s, TF_HF_MOST_SCALE));
+}
+
+/* i: of a parameter, or -1 */
+static int multiply(const struct scaling *x, int i, double by)
+{
+    if (i < 0 || by == 1)
+        return 0;
+    struct tf_tensor *t = &x->v[i];
+    const size_t n = t->bytes / tf_dtype_size(t->dtype);
+    void *data = tf_arena_alloc(x->a, t->bytes);
+    float *f = tf_try_alloc(n * sizeof *f, x->err);
+    if (f == NULL)
+        return -1;
+    tf_elements_as_floats(f, t, 0, n);
+    for (size_t k = 0; k < n; k++)
+        f[k] *= (float)by;
+    const int rc = tf_floats_as(data, t->dtype, f, n, x->err);
+    free(f);
+    t->data = data;
+    return rc != 0 ? tf_context(x->err, "tensor '%s'", t->name) : 0;
+}
+
+/* The matrix that reads the stream, and what writes it. */
+static int scale_sublayer(const struct scaling *x, int in_w, int out_w, int out_b)
+{
+    return multiply(x, in_w, 1 / x->s) != 0 || multiply(x, out_w, x->s) != 0
+               ? -1
+               : multiply(x, out_b, x->s);
+}
+
+static int scale_norm(const struct scaling *x, int gain, int bias, double by)
+{
+    return multiply(x, gain, by) != 0 ? -1 : multiply(x, bias, by);
+}
+
+static int scale_stack(const struct scaling *x, const struct tf_layer_params *layers, int64_t n,
+                       bool decoder)
+{
+    const double last = decoder ? x->last : 1;
+    for (int64_t l = 0; l < n; l++) {
+        const struct tf_attention_params *self = &layers[l].self, *cross = &layers[l].cross;
+        const struct tf_ff_params *ff = &layers[l].ff;
+        if (((l > 0 || x->embeddings) &&
+             scale_sublayer(x, self->in_w, self->out_w, self->out_b) != 0) ||
+            scale_norm(x, self->norm_g, self->norm_b, x->s) != 0 ||
+            (decoder && (scale_sublayer(x, cross->in_w, cross->out_w, cross->out_b) != 0 ||
+                         scale_norm(x, cross->norm_g, cross->norm_b, x->s) != 0)) ||
+            scale_sublayer(x, ff->w1, ff->w2, ff->b2) != 0 ||
+            scale_norm(x, ff->norm_g, ff->norm_b, l < n - 1 ? x->s : last) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int scale_embeddings(const struct scaling *x, const struct tf_params *p)
+{
+    const int target = p->tgt_embed != p->src_embed ? p->tgt_embed : -1;
+    return multiply(x, p->src_embed, x->s) != 0 || multiply(x, target, x->s) != 0 ||
+                   multiply(x, p->src_pos, x->s) != 0
+               ? -1
+               : multiply(x, p->tgt_pos, x->s);
+}
+
+int tf_hf_scale(struct tf_tensor *v, const struct tf_params *p, const struct tf_config *c, double s,
+                struct tf_arena *a, struct tf_err *err)
+{
+    const bool learned = c->positions == TF_POS_LEARNED, tied = c->tie != TF_TIE_NONE;
+    const struct scaling x = {v, s, learned, learned && tied ? 1 / s : 1, a, err};
+    if (s == 1)
+        return 0;
+    return (learned && scale_embeddings(&x, p) != 0) ||
+                   scale_stack(&x, p->enc, c->encoder_layers, false) != 0
+               ? -1
+               : scale_stack(&x, p->dec, c->decoder_layers, true);
+}
