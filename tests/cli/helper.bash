@@ -35,13 +35,22 @@ sentences() {
             print l } }'
 }
 
-# Run a command as bats' run does, streams apart, at most TF_TIMEOUT seconds, without hidden core
-# files:
+# What `run --separate-stderr timeout ...` of bats does, in 40 % of its time.
+limited() {
+    local - IFS=$'\n' errors=$BATS_FILE_TMPDIR/stderr
+    if output=$(timeout -k 10 "$TF_TIMEOUT" "$@" 2>"$errors"); then status=0; else status=$?; fi
+    stderr=$(<"$errors")
+    set -f
+    # shellcheck disable=SC2034,SC2206 # split into lines; those that are empty are left out
+    lines=($output) stderr_lines=($stderr)
+}
+
+# Run a command for at most TF_TIMEOUT seconds:
 #     t STATUS COMMAND ...      then look at $output, $stderr, ${lines[@]}
 t() {
     local want=$1
     shift
-    run --separate-stderr timeout -k 10 "$TF_TIMEOUT" "$@" </dev/null
+    limited "$@" </dev/null
     expect_status "$want"
 }
 
@@ -49,7 +58,7 @@ t() {
 sh_t() {
     local want=$1
     shift
-    run --separate-stderr timeout -k 10 "$TF_TIMEOUT" bash -o pipefail -c "$1" sh "${@:2}"
+    limited bash -o pipefail -c "$1" sh "${@:2}"
     expect_status "$want"
 }
 

@@ -96,7 +96,8 @@ SH
     expect_error "tf-translate: tf-decode: No such file or directory"
 }
 
-three_tools() { [ "$(pgrep -cP "$main" tf-)" -eq 3 ]; }
+# Not a copy of the shell that has yet to become one of them.
+three_tools() { [ "$(pgrep -cP "$main" '^tf-(tokenize|decode)$')" -eq 3 ]; }
 
 # start_open FILE: tf-translate of a pipe that stays open, to FILE; its tools are its children.
 start_open() {
