@@ -67,20 +67,21 @@ program() {
     expect_contains "$output" "cuda bf16"
 }
 
-# AddressSanitizer saw the code of this test in other tests, and would take ten seconds for it.
-plain_only() {
-    [[ ${TF_SAN:-} != *address* ]] || skip "only without AddressSanitizer"
+# fewer N: that many with sanitizers, which are slow and see the same code in them; else nothing.
+fewer() {
+    [ -z "${TF_SAN:-}" ] || echo "$1"
 }
 
 @test "operations agree with the reference in fp32, bf16 and fp16" {
     # Sanitizers need most of their time for the cases from 13 to 31, of hundreds of rows.
-    cases=${TF_SAN:+13}
+    cases=$(fewer 13)
     TF_CUDA_SMS=132 program ops/agreement "${cases:-16}" # an H200's: how work is cut depends on it
     for op in linear feed_forward; do
         TF_CUDA_EPILOGUES=all TF_TEST_OPS=$op program ops/agreement 40
     done
     # Among them heads of 128. The first 16 were above.
-    TF_TEST_FIRST=$((${TF_SAN:+16} + 16)) TF_TEST_OPS=attention program ops/agreement 40
+    first=$(fewer 16)
+    TF_TEST_FIRST=$((first + 16)) TF_TEST_OPS=attention program ops/agreement 40
 }
 
 @test "a device that nothing was compiled for is refused, and auto takes the CPU" {
@@ -95,7 +96,7 @@ plain_only() {
 }
 
 @test "the projection in several chunks agrees with the reference, too" {
-    cases=${TF_SAN:+30}
+    cases=$(fewer 30)
     TF_CUDA_XENT_ROOM=1 TF_TEST_OPS=xent program ops/agreement "${cases:-80}" # chunks of 128 rows
 }
 
@@ -117,7 +118,8 @@ plain_only() {
     args=(--steps 8 --save-every 8 --log-every 1)
     train "${args[@]}" -o whole
     saved=0
-    [ -z "${TF_SAN:-}" ] && step=10 least=5 || step=20 least=3
+    step=$(fewer 20) least=$(fewer 3)
+    : "${step:=10}" "${least:=5}"
     for n in $(seq 2 $step 400); do
         rm -rf run
         TF_EMULATE_ALLOCATIONS=$n run tf-train -q --device cuda "${small[@]}" "${args[@]}" -o run "$B"
@@ -137,7 +139,8 @@ plain_only() {
 
 @test "no kernel leaves its memory at the full size of base; TF_TEST_LONG=1: of big, and each precision" {
     [ -n "${EMULATED:-}" ] || skip "only in the emulation"
-    plain_only # which has walls around each allocation
+    # It has walls around each allocation.
+    [[ ${TF_SAN:-} != *address* ]] || skip "only without AddressSanitizer"
     batches n=2 v=37000 pairs=1500 longest=60 >full.tfs # 33,000 tokens a side
     kinds=("base bf16")
     [ -z "${TF_TEST_LONG:-}" ] || kinds+=("base fp32" "base fp16" "big bf16" "big fp32")
@@ -159,7 +162,7 @@ plain_only() {
     program ops/meaning
     program ops/updates
     program ops/table
-    logits=${TF_SAN:+4}
+    logits=$(fewer 4)
     program ops/logits "${logits:-20}"
     program ops/link
 }
@@ -189,7 +192,7 @@ plain_only() {
 }
 
 @test "training in fp32 gives the CPU's losses, in bf16 and fp16 nearly" {
-    steps=${TF_SAN:+3}
+    steps=$(fewer 3)
     args=(--steps "${steps:=10}" --log-every 1)
     tf-train -q --device cpu "${small[@]}" "${args[@]}" -o cpu "$B"
     for p in fp32:1e-5 bf16:2e-2 fp16:2e-3; do
@@ -199,7 +202,7 @@ plain_only() {
 }
 
 @test "epilogues of products and kernels in their place give the same losses" {
-    steps=${TF_SAN:+2}
+    steps=$(fewer 2)
     args=(--steps "${steps:=10}" --log-every 1)
     for p in fp32:1e-5 bf16:2e-3; do
         TF_CUDA_EPILOGUES=none train --precision "${p%:*}" "${args[@]}" -o "${p%:*}.none"
@@ -605,7 +608,8 @@ plain_only() {
 }
 
 @test "a pass of as many rows in more sentences is not the one that was recorded" {
-    plain_only
+    # It saw the code in other tests, and would take ten seconds for this one.
+    [[ ${TF_SAN:-} != *address* ]] || skip "only without AddressSanitizer"
     # All of 390 tokens. A graph has room for 128 sentences, or for 256.
     for n in 130 78 78 78 130 130; do
         seq $n | sed "s/.*/$([ $n = 78 ] && echo a b c a || echo a b)/"
@@ -630,7 +634,8 @@ plain_only() {
 }
 
 @test "what is replayed is a whole stretch of steps, not the end of one" {
-    plain_only
+    # It saw the code in other tests, and would take ten seconds for this one.
+    [[ ${TF_SAN:-} != *address* ]] || skip "only without AddressSanitizer"
     line=
     for word in a b c b a c a b; do # among them lengths whose last stretch is half of one
         line="$line$word "
@@ -685,7 +690,8 @@ plain_only() {
 }
 
 @test "TF_CUDA_WITHOUT: each part left out gives the same results; unknown words are errors" {
-    plain_only
+    # It saw the code in other tests, and would take ten seconds for this one.
+    [[ ${TF_SAN:-} != *address* ]] || skip "only without AddressSanitizer"
     few >few.tfs
     train --steps 3 -o all
     tf-decode --device cuda --precision fp32 -m "$MODEL" few.tfs >all.tfs

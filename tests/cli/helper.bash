@@ -16,10 +16,15 @@ case $BATS_RUN_TMPDIR in
     *[[:space:]]*) echo "TMPDIR=$TMPDIR: tests need a directory without blanks in its name" >&2; exit 1 ;;
 esac
 
+# With TF_TEST_REST only tests that differ with sanitizers: they say TF_SAN, or need MPI.
 setup() {
     T=$BATS_TEST_TMPDIR
     umask 022
     cd "$T" || return 1
+    if [[ " ${TF_TEST_REST:-} " == *" ${BATS_TEST_FILENAME#"$TOP"/} "* &&
+        ! $(declare -f "$BATS_TEST_NAME" prepare) =~ TF_SAN|find_mpis ]]; then
+        skip "check-asan has run it"
+    fi
     if declare -F prepare >/dev/null; then prepare; fi
 }
 
