@@ -8,6 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* AddressSanitizer sees accesses between allocations. */
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+enum { GAP = 64 };
+#else
+#define ASAN_POISON_MEMORY_REGION(p, n) ((void)0)
+#define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)0)
+enum { GAP = 0 };
+#endif
+
 struct tf_arena_block {
     struct tf_arena_block *next;
     size_t cap, pos; /* bytes of mem: all, used */
@@ -25,6 +35,7 @@ static struct tf_arena_block *new_block(size_t cap, struct tf_arena_block *next)
     b->next = next;
     b->cap = cap;
     b->pos = 0;
+    ASAN_POISON_MEMORY_REGION(b->mem, cap);
     return b;
 }
 
@@ -38,7 +49,8 @@ void *tf_arena_alloc(struct tf_arena *a, size_t n)
         b = a->head = new_block(n > cap ? n : cap, b);
         pos = 0;
     }
-    b->pos = pos + n;
+    ASAN_UNPOISON_MEMORY_REGION(b->mem + pos, n);
+    b->pos = pos + n + GAP;
     return b->mem + pos;
 }
 
@@ -67,6 +79,7 @@ void tf_arena_clear(struct tf_arena *a)
         a->head = new_block(total, NULL);
     }
     a->head->pos = 0;
+    ASAN_POISON_MEMORY_REGION(a->head->mem, a->head->cap);
 }
 
 void tf_arena_release(struct tf_arena *a)

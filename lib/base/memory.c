@@ -2,8 +2,6 @@
 #include "base/memory.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <malloc.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -105,14 +103,4 @@ void tf_huge_pages(void *p, size_t n)
 {
     if (n >= LARGE) /* whole pages of it */
         madvise((void *)(((uintptr_t)p + PAGE - 1) / PAGE * PAGE), n - PAGE, MADV_HUGEPAGE);
-}
-
-void tf_keep_freed(bool keep)
-{
-    enum { MAPPED = 32 << 20 }; /* the most that M_MMAP_THRESHOLD takes */
-    mallopt(M_MMAP_MAX, keep ? 0 : 65536);
-    mallopt(M_MMAP_THRESHOLD, MAPPED);
-    mallopt(M_TRIM_THRESHOLD, keep ? INT_MAX : 2 * MAPPED);
-    if (!keep)
-        malloc_trim(0);
 }

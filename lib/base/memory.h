@@ -29,9 +29,5 @@ void *tf_try_alloc(size_t size, struct tf_err *err) TF_MUST_CHECK;
 /* Ask for large pages for a block that nothing has touched, if it is large: with small ones the
  * kernel takes longer to clear it than we do to use it. */
 void tf_huge_pages(void *p, size_t n);
-/* Keep what is freed from now on for what is allocated next, also of large blocks, whose pages the
- * kernel clears more slowly than a file is read; false: give back what is free then. Afterwards
- * blocks of 32 MB and more, and 64 MB that are free at the end of the heap, go back at once. */
-void tf_keep_freed(bool keep);
 
 #endif

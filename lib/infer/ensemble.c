@@ -76,6 +76,16 @@ struct choice {
     struct tf_force force;
 };
 
+/* A file that is read. */
+struct loading {
+    struct tf_ensemble *m;
+    const char *path;
+    const struct choice *choice;
+    struct tf_config config; /* of the file */
+    bool tried, begun;       /* to load its weights */
+    size_t taken;            /* tensors */
+};
+
 /* An int8 model decodes in int8 where nothing else is requested and the device can. */
 static int choose_precision(struct tf_ensemble *m, const struct tf_model_file *file,
                             struct tf_err *err)
@@ -86,32 +96,77 @@ static int choose_precision(struct tf_ensemble *m, const struct tf_model_file *f
     return m->be != NULL ? 0 : -1;
 }
 
-/* Read file i and load its weights. */
-static int load(struct tf_ensemble *m, size_t i, const char *path, const struct choice *choice,
+static bool is_matrix_of_layer(const struct tf_tensor *t)
+{
+    const char *end = strrchr(t->name, '.');
+    return strncmp(t->name, "p/", 2) == 0 && end != NULL && strcmp(end, ".w") == 0;
+}
+
+/* Begin to load weights. What the first file has when that is first tried decides on the precision.
+ */
+static int begin(struct loading *l, const struct tf_model_file *file, struct tf_err *err)
+{
+    struct tf_ensemble *m = l->m;
+    const struct choice *choice = l->choice;
+    const struct tf_ctx_opts open = {.threads = choice->threads};
+    if (m->ctx == NULL && choice->precision == NULL && choice->pack &&
+        choose_precision(m, file, err) != 0)
+        return -1;
+    if (m->ctx == NULL && (m->ctx = m->be->open(&open, err)) == NULL)
+        return -1;
+    l->begun = tf_model_load(file, &l->config, NULL, "p/", err) == 0 &&
+               tf_weights_begin(&m->model[m->n], m->be, m->ctx, &l->config, file, choice->pack,
+                                err) == 0;
+    return l->begun ? 0 : tf_context(err, "%s", l->path);
+}
+
+/* Load what has been read, from the first matrix of a layer on, whose type counts for the others.
+ * Where it cannot begin, finish tries again: damage to the file is reported first. */
+static int take(void *to, struct tf_model_file *file, struct tf_err *err)
+{
+    struct loading *l = to;
+    struct tf_err later = {0};
+    if (!l->tried && is_matrix_of_layer(&file->tensors[file->n_tensors - 1])) {
+        l->tried = true;
+        (void)begin(l, file, &later);
+    }
+    for (; l->begun && l->taken < file->n_tensors; l->taken++)
+        if (tf_weights_take(&l->m->model[l->m->n], file, &file->tensors[l->taken], err) != 0)
+            return tf_context(err, "%s", l->path);
+    return 0;
+}
+
+/* Check a file that has been read, and load the rest. */
+static int finish(struct loading *l, struct tf_model_file *file, struct tf_err *err)
+{
+    struct tf_ensemble *m = l->m;
+    if (!l->begun && begin(l, file, err) != 0)
+        return -1;
+    if (m->n == 0)
+        keep_first(m, file, &l->config, l->path);
+    else if (check_same_ids(m, &l->config, &file->header, l->path, l->choice->force, err) != 0)
+        return -1;
+    keep_fingerprint(m, m->n, file);
+    if (tf_weights_end(&m->model[m->n], file, l->choice->pack, err) != 0)
+        return tf_context(err, "%s", l->path);
+    return 0;
+}
+
+/* Read a further file and load its weights. */
+static int load(struct tf_ensemble *m, const char *path, const struct choice *choice,
                 struct tf_err *err)
 {
-    struct tf_model_file file = {0};
-    struct tf_ctx_opts open = {.threads = choice->threads};
-    struct tf_config c;
-    if (tf_model_read(&file, path, TF_MODEL_WEIGHTS, 0, err) < 0)
-        return -1;
-    int rc = 0;
-    if (i == 0 && choice->precision == NULL && choice->pack)
-        rc = choose_precision(m, &file, err);
-    if (rc == 0 && i == 0 && (m->ctx = m->be->open(&open, err)) == NULL)
-        rc = -1;
-    if (rc == 0 && tf_model_load(&file, &c, NULL, "p/", err) != 0)
-        rc = tf_context(err, "%s", path);
-    if (rc == 0 && i == 0)
-        keep_first(m, &file, &c, path);
-    else if (rc == 0)
-        rc = check_same_ids(m, &c, &file.header, path, choice->force, err);
+    struct tf_model_file file;
+    struct loading l = {.m = m, .path = path, .choice = choice};
+    const struct tf_model_taker taker = {take, &l};
+    int rc = tf_model_read_taken(&file, path, &taker, err);
     if (rc == 0)
-        keep_fingerprint(m, i, &file);
-    if (rc == 0 && tf_weights_load(&m->model[i], m->be, m->ctx, &c, &file, choice->pack, err) != 0)
-        rc = tf_context(err, "%s", path);
+        rc = finish(&l, &file, err);
     tf_model_release(&file);
-    m->n += rc == 0;
+    if (rc == 0)
+        m->n++;
+    else
+        tf_weights_release(&m->model[m->n]);
     return rc;
 }
 
@@ -128,13 +183,11 @@ int tf_ensemble_open(struct tf_ensemble *m, const struct tf_strs *paths, const c
     struct tf_sha256 sha;
     tf_sha256_init(&sha);
     int rc = 0;
-    tf_keep_freed(true); /* a file's tensors make room for packed ones */
     for (size_t i = 0; rc == 0 && i < paths->n; i++) {
-        rc = load(m, i, paths->v[i], &choice, err);
+        rc = load(m, paths->v[i], &choice, err);
         if (rc == 0)
             tf_sha256_add(&sha, m->fingerprint, sizeof m->fingerprint);
     }
-    tf_keep_freed(false);
     if (rc != 0) {
         tf_ensemble_close(m);
         return -1;

@@ -41,6 +41,8 @@ int tf_stored_find(struct tf_stored *s, const struct tf_model_file *m, const str
         return tf_fail(err, "tensor '%s' is missing", name);
     if (tf_check_shape(t, p, err) != 0)
         return -1;
+    if (t->data == NULL) /* found before, and freed */
+        return 0;
     if (t->dtype == TF_I8)
         return tf_int8_find(&s->amax, m, t, p, err);
     if (t->dtype != TF_F32 && t->dtype != TF_F16 && t->dtype != TF_BF16)
@@ -84,13 +86,10 @@ int tf_model_load_param(float *dst, const struct tf_model_file *m, const struct 
 int tf_model_check_size(const struct tf_model_file *m, const struct tf_params *p,
                         struct tf_err *err)
 {
-    size_t stored = 0;
-    for (size_t i = 0; i < m->n_tensors; i++)
-        stored += m->tensors[i].bytes;
-    return p->count <= stored
+    return p->count <= m->tensor_bytes
                ? 0
-               : tf_fail(err, "config requires %llu parameters, the file's tensors have %zu bytes",
-                         (unsigned long long)p->count, stored);
+               : tf_fail(err, "config requires %llu parameters, the file's tensors have %llu bytes",
+                         (unsigned long long)p->count, (unsigned long long)m->tensor_bytes);
 }
 
 int tf_model_load_at(float *flat, const struct tf_model_file *m, const struct tf_params *p,

@@ -22,7 +22,7 @@ struct tf_stored {
     const struct tf_tensor *t, *amax;
     const struct tf_param *p;
 };
-/* Find it: it must be as tf_model_load requires. */
+/* Find it: it must be as tf_model_load requires. One without data was found before. */
 int tf_stored_find(struct tf_stored *s, const struct tf_model_file *m, const struct tf_param *p,
                    const char *prefix, struct tf_err *err) TF_MUST_CHECK;
 /* All its values [p->n]. */

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 void tf_floats_up(const struct tf_backend *be, struct tf_ctx *ctx, tf_mem *dst, enum tf_elem e,
                   const float *src, size_t n)
@@ -100,16 +101,9 @@ int tf_weights_pack(struct tf_weights *w, struct tf_err *err)
 
 /* ---- from a file ---- */
 
-static void free_data(struct tf_model_file *m, const struct tf_stored *s)
-{
-    tf_model_free_data(m, s->t);
-    if (s->amax != NULL)
-        tf_model_free_data(m, s->amax);
-}
-
 /* Pack parameter i from a file; what the backend does not take as it is there passes through floats
- * in pieces, in memory that is kept for the next. */
-static int pack_stored(struct tf_weights *w, size_t i, const struct tf_stored *s, float **piece,
+ * in pieces. */
+static int pack_stored(struct tf_weights *w, size_t i, const struct tf_stored *s,
                        struct tf_err *err)
 {
     const struct tf_param *p = &w->params.v[i];
@@ -122,12 +116,13 @@ static int pack_stored(struct tf_weights *w, size_t i, const struct tf_stored *s
         w->be->pack(w->ctx, w->packed[i], s->t->data, n, p->outputs == 0, 0, n);
         return 0;
     }
-    *piece = tf_xarray(*piece, (size_t)inputs(p) * TF_PACK_COLUMNS, sizeof **piece);
+    float *piece = tf_xarray(NULL, (size_t)inputs(p) * TF_PACK_COLUMNS, sizeof *piece);
     for (size_t j = 0; j < n; j += TF_PACK_COLUMNS) {
         const size_t some = n - j < TF_PACK_COLUMNS ? n - j : TF_PACK_COLUMNS;
-        tf_stored_outputs(*piece, s, j, some);
-        w->be->pack(w->ctx, w->packed[i], *piece, some, p->outputs == 0, j, some);
+        tf_stored_outputs(piece, s, j, some);
+        w->be->pack(w->ctx, w->packed[i], piece, some, p->outputs == 0, j, some);
     }
+    free(piece);
     return 0;
 }
 
@@ -145,30 +140,68 @@ static bool packs_tables(const struct tf_weights *w, const struct tf_model_file 
     return halves || w->be->tables_packed;
 }
 
-/* Into memory of the host. */
-static int load_on_host(struct tf_weights *w, struct tf_model_file *m, struct tf_err *err)
+/* Load parameter i from the file, and free its data there. */
+static int load_stored(struct tf_weights *w, size_t i, const struct tf_stored *s,
+                       struct tf_model_file *m, struct tf_err *err)
 {
-    const struct tf_params *p = &w->params;
-    float *piece = NULL;
-    int rc = 0;
-    for (size_t i = 0; rc == 0 && i < p->n; i++) {
-        const struct tf_param *q = &p->v[i];
-        const bool packed = w->packed != NULL && is_packed(w, i),
-                   alone = packed && tf_param_is_packed(q, w->tables_packed);
-        float *to = alone ? NULL : (float *)w->flat + q->offset;
-        struct tf_stored s;
-        rc = tf_stored_find(&s, m, q, "p/", err);
-        if (rc == 0 && alone)
-            rc = pack_stored(w, i, &s, &piece, err);
-        else if (rc == 0)
-            tf_stored_floats(to, &s);
-        if (rc == 0)
-            free_data(m, &s);
-        if (rc == 0 && packed && !alone)
-            rc = pack(w, i, to, err);
+    const bool packed = w->packed != NULL && is_packed(w, i),
+               alone = packed && tf_param_is_packed(s->p, w->tables_packed);
+    float *to = alone ? NULL : (float *)w->flat + s->p->offset;
+    if (alone && pack_stored(w, i, s, err) != 0)
+        return -1;
+    if (!alone)
+        tf_stored_floats(to, s);
+    tf_model_free_data(m, s->t);
+    if (s->amax != NULL)
+        tf_model_free_data(m, s->amax);
+    return packed && !alone ? pack(w, i, to, err) : 0;
+}
+
+/* Can a file be loaded as it is read: into memory of the host, in fp32? */
+static bool is_direct(const struct tf_backend *be)
+{
+    return be->host && be->elem_size[TF_ELEM_PARAM] == sizeof(float);
+}
+
+int tf_weights_begin(struct tf_weights *w, const struct tf_backend *be, struct tf_ctx *ctx,
+                     const struct tf_config *c, const struct tf_model_file *m, bool packed,
+                     struct tf_err *err)
+{
+    *w = (struct tf_weights){.be = be, .ctx = ctx, .config = *c};
+    tf_params_init(&w->params, c);
+    int rc = tf_model_check_size(m, &w->params, err);
+    if (rc == 0 && is_direct(be)) {
+        if (packed) {
+            w->tables_packed = packs_tables(w, m);
+            tf_params_without_packed(&w->params, w->tables_packed);
+            w->packed = tf_xcalloc(w->params.n, sizeof *w->packed);
+        }
+        rc = alloc_flat(w, err);
     }
-    free(piece);
+    if (rc != 0)
+        tf_weights_release(w);
     return rc;
+}
+
+/* Is t the tensor of p, or its amax? */
+static bool belongs(const struct tf_tensor *t, const struct tf_param *p)
+{
+    const size_t n = strlen(p->name);
+    return strncmp(t->name, "p/", 2) == 0 && strncmp(t->name + 2, p->name, n) == 0 &&
+           (t->name[2 + n] == 0 || strcmp(t->name + 2 + n, ".amax") == 0);
+}
+
+int tf_weights_take(struct tf_weights *w, struct tf_model_file *m, const struct tf_tensor *t,
+                    struct tf_err *err)
+{
+    struct tf_err none = {0};
+    struct tf_stored s;
+    for (size_t i = 0; is_direct(w->be) && i < w->params.n; i++) {
+        const struct tf_param *p = &w->params.v[i];
+        if (belongs(t, p) && tf_stored_find(&s, m, p, "p/", &none) == 0 && s.t->data != NULL)
+            return load_stored(w, i, &s, m, err);
+    }
+    return 0;
 }
 
 static int load_by_upload(struct tf_weights *w, struct tf_model_file *m, bool packed,
@@ -184,26 +217,17 @@ static int load_by_upload(struct tf_weights *w, struct tf_model_file *m, bool pa
     return rc == 0 && packed ? tf_weights_pack(w, err) : rc;
 }
 
-int tf_weights_load(struct tf_weights *w, const struct tf_backend *be, struct tf_ctx *ctx,
-                    const struct tf_config *c, struct tf_model_file *m, bool packed,
-                    struct tf_err *err)
+int tf_weights_end(struct tf_weights *w, struct tf_model_file *m, bool packed, struct tf_err *err)
 {
-    *w = (struct tf_weights){.be = be, .ctx = ctx, .config = *c};
-    tf_params_init(&w->params, c);
-    int rc = tf_model_check_size(m, &w->params, err);
-    if (rc == 0 && be->host && be->elem_size[TF_ELEM_PARAM] == sizeof(float)) {
-        if (packed) {
-            w->tables_packed = packs_tables(w, m);
-            tf_params_without_packed(&w->params, w->tables_packed);
-            w->packed = tf_xcalloc(w->params.n, sizeof *w->packed);
-        }
-        rc = alloc_flat(w, err) == 0 ? load_on_host(w, m, err) : -1;
-    } else if (rc == 0) {
-        rc = load_by_upload(w, m, packed, err);
+    if (!is_direct(w->be))
+        return load_by_upload(w, m, packed, err);
+    for (size_t i = 0; i < w->params.n; i++) {
+        struct tf_stored s;
+        if (tf_stored_find(&s, m, &w->params.v[i], "p/", err) != 0 ||
+            (s.t->data != NULL && load_stored(w, i, &s, m, err) != 0))
+            return -1;
     }
-    if (rc != 0)
-        tf_weights_release(w);
-    return rc;
+    return 0;
 }
 
 void tf_weights_release(struct tf_weights *w)

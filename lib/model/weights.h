@@ -23,7 +23,7 @@ struct tf_weights {
     const struct tf_backend *be;
     struct tf_ctx *ctx; /* a lane for its transfers; borrowed */
     struct tf_config config;
-    struct tf_params params; /* the table; by tf_weights_load without those that are packed */
+    struct tf_params params; /* the table; by tf_weights_begin without those that are packed */
     tf_mem *flat;            /* PARAM [params.size] */
     tf_mem *sinusoids;       /* PARAM [pos_rows, D], NULL with learned positions */
     size_t pos_rows;
@@ -36,13 +36,19 @@ int tf_weights_init(struct tf_weights *w, const struct tf_backend *be, struct tf
                     const struct tf_config *c, const float *flat, struct tf_err *err) TF_MUST_CHECK;
 /* Pack matrices for decoding; required before tf_encode and tf_decode_step. */
 int tf_weights_pack(struct tf_weights *w, struct tf_err *err) TF_MUST_CHECK;
-/* The parameters of a file that is read; pack: those for decoding alone, packed. Where the memory
- * of the backend is the host's, in fp32, what is packed alone is in fp32 as a whole on its way only
- * if the file has it so, and the data of a tensor are freed as soon as they are loaded: m has none
- * afterwards. c: the configuration of m. */
-int tf_weights_load(struct tf_weights *w, const struct tf_backend *be, struct tf_ctx *ctx,
-                    const struct tf_config *c, struct tf_model_file *m, bool pack,
+/* The parameters of a file m: begin, take tensors of it as they are read, and end when all of it
+ * has been. c: its configuration. packed: those for decoding alone, packed. Fails if m cannot have
+ * so many: of a pipe that is known when it has been read. */
+int tf_weights_begin(struct tf_weights *w, const struct tf_backend *be, struct tf_ctx *ctx,
+                     const struct tf_config *c, const struct tf_model_file *m, bool packed,
+                     struct tf_err *err) TF_MUST_CHECK;
+/* Load what tensor t of m completes, and free its data; what is wrong is left to the end. Where the
+ * memory of the backend is not the host's, or not in fp32, it does nothing. */
+int tf_weights_take(struct tf_weights *w, struct tf_model_file *m, const struct tf_tensor *t,
                     struct tf_err *err) TF_MUST_CHECK;
+/* Load the others; m has no data afterwards. */
+int tf_weights_end(struct tf_weights *w, struct tf_model_file *m, bool packed,
+                   struct tf_err *err) TF_MUST_CHECK;
 void tf_weights_release(struct tf_weights *w);
 /* Make sure that positions 0 .. n-1 exist. Sinusoids grow; too few learned ones are an error. Not
  * while lanes run. */

@@ -44,7 +44,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TF_BACKEND_ABI 19
+#define TF_BACKEND_ABI 20
 
 struct tf_ctx;    /* a lane */
 struct tf_rows;   /* a row space */
@@ -208,7 +208,7 @@ typedef const char *tf_kernels_fn(void);
     OP(alloc) OP(free) OP(upload) OP(download) OP(download_async) OP(download_wait)        \
         OP(free_memory) OP(zero) OP(copy) OP(sync) OP(rows_new) OP(rows_free) OP(rows_set) \
             OP(rows_shape) OP(set_rng_state) OP(graph_begin) OP(graph_end) OP(link_info)   \
-                OP(link_open) OP(link_close) OP(send_receive) OP(sync_within)
+                OP(link_open) OP(link_close) OP(send_receive) OP(sync_within) OP(pack_free)
 
 /* Free a lane, or NULL. */
 typedef void tf_close_fn(struct tf_ctx *c);
@@ -403,12 +403,13 @@ typedef void tf_scatter_rows_fn(struct tf_ctx *c, tf_mem_act *dst, size_t ld_dst
 
 /* ---- linear maps with weights laid out in advance, for decoding ---- */
 
-#define TF_PACKED_OPS(OP) OP(pack_new) OP(pack) OP(pack_free) OP(linear_packed) OP(embed_packed)
+#define TF_PACKED_OPS(OP) OP(pack_new) OP(pack) OP(linear_packed) OP(embed_packed)
 
 enum { TF_PACK_COLUMNS = 64 };
 
-/* Memory for w [K, N]; NULL and err without it. halves: pack is given binary16, and results are
- * those of the same values in fp32; only of a backend that packs halves. */
+/* Memory for w [K, N]; NULL and err without it, but of the host's backends as tf_xmalloc. halves:
+ * pack is given binary16, and results are those of the same values in fp32; only of a backend that
+ * packs halves. */
 typedef struct tf_packed *tf_pack_new_fn(struct tf_ctx *c, int K, int N, bool halves,
                                          struct tf_err *err);
 /* Lay out columns first .. first + n of w, each column once: w [K, n] has stride ld, transposed
@@ -416,6 +417,7 @@ typedef struct tf_packed *tf_pack_new_fn(struct tf_ctx *c, int K, int N, bool ha
  * w may be freed afterwards. */
 typedef void tf_pack_fn(struct tf_ctx *c, struct tf_packed *p, const tf_mem_param *w, size_t ld,
                         bool transposed, size_t first, size_t n);
+/* On the host it does nothing: closing the lane frees. */
 typedef void tf_pack_free_fn(struct tf_ctx *c, struct tf_packed *p);
 /* y [rows, N] = x [rows, K] w + b; flags TF_LIN_RELU, TF_LIN_STAT: y ACT, or STAT with the latter.
  * ROW-WISE. */

@@ -26,7 +26,13 @@ void tf_host_close(struct tf_ctx *c)
         return;
     for (size_t i = 0; i < TF_HOST_SCRATCHES; i++)
         free(c->scratch[i].base);
+    tf_arena_release(&c->packed);
     free(c);
+}
+
+void tf_host_pack_free(struct tf_ctx *c, struct tf_packed *p)
+{
+    (void)c, (void)p;
 }
 
 int tf_host_start_tuning(struct tf_ctx *c, struct tf_err *err)

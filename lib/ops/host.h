@@ -4,6 +4,7 @@
 #ifndef TF_OPS_HOST_H
 #define TF_OPS_HOST_H
 
+#include "base/arena.h"
 #include "ops/backend.h"
 
 /* A row space. Rows of an activation are counted from 0 in the buffer; off[] counts packed rows of
@@ -25,6 +26,7 @@ enum { TF_HOST_SCRATCHES = 4, TF_HOST_NORM_CHUNK = 65536 };
 struct tf_ctx {
     const struct tf_backend *be; /* the table that it was opened from */
     struct tf_rng_state rng;
+    struct tf_arena packed; /* weights: matrix by matrix they would be in small pages */
     struct {
         void *base, *p; /* as allocated; 64-byte aligned */
         size_t size;

@@ -110,7 +110,7 @@ static int describe_model(struct tf_buf *out, const struct tf_in *in, struct tf_
     struct tf_model_file m;
     struct tf_arena a = {0};
     struct tf_value info = tf_value_map();
-    if (tf_model_read_part(&m, r, in, TF_MODEL_CHECK | TF_MODEL_ALLOW_NAN, 0, err) != 0)
+    if (tf_model_read_part(&m, r, in, TF_MODEL_CHECK | TF_MODEL_ALLOW_NAN, 0, NULL, err) != 0)
         return -1;
     tf_value_put(&a, &info, "file", tf_value_str(&a, in->name));
     add_header(&a, &info, &m.header);

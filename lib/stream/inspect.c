@@ -71,7 +71,7 @@ int tf_inspect_check(struct tf_in *in, const struct tf_inspect *how, struct tf_e
     if (tf_kind_is_model(tf_reader_header(r)->kind)) {
         struct tf_model_file m;
         unsigned flags = TF_MODEL_CHECK | (how->allow_nan ? TF_MODEL_ALLOW_NAN : 0);
-        rc = tf_model_read_part(&m, r, in, flags, how->max_tensor, err);
+        rc = tf_model_read_part(&m, r, in, flags, how->max_tensor, NULL, err);
         if (!rc)
             tf_model_release(&m);
     } else {

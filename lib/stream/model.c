@@ -14,7 +14,6 @@
 enum {
     STEP = 256 << 10, /* bytes of data to sum and check while they are in the cache */
     BLOCK = 16 << 20, /* bytes to allocate at once for the tensors of a file */
-    EXTRA = 64 << 10, /* untouched, so that as much fits again, with heads, when a block is freed */
 };
 
 static const char *const model_kinds[] = {"model", "checkpoint", NULL};
@@ -26,6 +25,7 @@ struct load {
     unsigned flags;
     bool pipe;
     uint64_t max_tensor; /* 0: TF_MAX_TENSOR from a pipe */
+    const struct tf_model_taker *taker; /* or NULL */
     size_t cap_tensors, cap_blocks;
     bool has_vocab;
     uint8_t *room; /* of the newest block */
@@ -119,12 +119,16 @@ static uint8_t *take_room(struct load *l, size_t n, struct tf_err *err)
     struct tf_model_file *m = l->m;
     uint64_t left = tf_reader_left(l->r);
     n = (n + 63) / 64 * 64;
+    if (m->n_blocks > 0 && m->blocks[m->n_blocks - 1].tensors == 0) { /* use it again */
+        l->room = m->blocks[m->n_blocks - 1].p;
+        l->room_n = m->blocks[m->n_blocks - 1].n;
+    }
     if (n > l->room_n) {
         size_t block = l->pipe || n >= BLOCK ? n
                        : left < n            ? n
                        : left < BLOCK        ? (size_t)left
                                              : BLOCK;
-        uint8_t *p = tf_try_alloc(block + (l->pipe ? 0 : EXTRA), err);
+        uint8_t *p = tf_try_alloc(block, err);
         if (p == NULL)
             return NULL;
         if (m->n_blocks == l->cap_blocks) {
@@ -200,7 +204,7 @@ static int read_tensor(struct load *l, struct tf_err *err)
     m->tensors[m->n_tensors++] = t;
     if (!finite && !m->not_finite)
         m->not_finite = t.name;
-    return 0;
+    return l->taker != NULL ? l->taker->take(l->taker->to, m, err) : 0;
 }
 
 static int finish(struct load *l, struct tf_err *err)
@@ -210,9 +214,13 @@ static int finish(struct load *l, struct tf_err *err)
     if (tf_tensors_unique(m->tensors, m->n_tensors, err) != 0)
         return tf_context(err, "%s", name);
     size_t kept = 0;
-    for (size_t i = 0; i < m->n_tensors; i++)
-        if (listed(l, &m->tensors[i]))
+    m->tensor_bytes = 0;
+    for (size_t i = 0; i < m->n_tensors; i++) {
+        if (listed(l, &m->tensors[i])) {
+            m->tensor_bytes += m->tensors[i].bytes;
             m->tensors[kept++] = m->tensors[i];
+        }
+    }
     m->n_tensors = kept;
     if (m->header.has_model) {
         uint8_t print[32];
@@ -231,6 +239,7 @@ static int walk(struct load *l, struct tf_err *err)
     struct tf_record rec;
     int rc;
     l->m->state = tf_value_map();
+    l->m->tensor_bytes = l->pipe ? 0 : tf_reader_left(l->r);
     while ((rc = tf_reader_next(l->r, &rec, err)) > 0) {
         if (rec.type == TF_REC_HEADER)
             return tf_fail(err, "%s: bytes after the end record at byte %llu", l->name,
@@ -254,14 +263,16 @@ static int take_header(struct load *l, struct tf_err *err)
 }
 
 int tf_model_read_part(struct tf_model_file *m, struct tf_reader *r, const struct tf_in *in,
-                       unsigned flags, uint64_t max_tensor, struct tf_err *err)
+                       unsigned flags, uint64_t max_tensor, const struct tf_model_taker *taker,
+                       struct tf_err *err)
 {
     struct load l = {.name = in->name,
                      .r = r,
                      .m = m,
                      .flags = flags,
                      .pipe = in->size < 0,
-                     .max_tensor = max_tensor};
+                     .max_tensor = max_tensor,
+                     .taker = taker};
     memset(m, 0, sizeof *m);
     TF_ASSERT(tf_kind_is_model(tf_reader_header(r)->kind));
     int rc = take_header(&l, err) != 0 || walk(&l, err) != 0 ? -1 : 0;
@@ -270,16 +281,22 @@ int tf_model_read_part(struct tf_model_file *m, struct tf_reader *r, const struc
     return rc;
 }
 
-int tf_model_read_in(struct tf_model_file *m, struct tf_in *in, unsigned flags, uint64_t max_tensor,
-                     struct tf_err *err)
+static int read_in(struct tf_model_file *m, struct tf_in *in, unsigned flags, uint64_t max_tensor,
+                   const struct tf_model_taker *taker, struct tf_err *err)
 {
     struct tf_reader *r;
     memset(m, 0, sizeof *m);
     if (tf_reader_new(&r, in, model_kinds, TF_READ_MODEL, err) != 0)
         return -1;
-    int rc = tf_model_read_part(m, r, in, flags, max_tensor, err);
+    int rc = tf_model_read_part(m, r, in, flags, max_tensor, taker, err);
     tf_reader_free(r);
     return rc;
+}
+
+int tf_model_read_in(struct tf_model_file *m, struct tf_in *in, unsigned flags, uint64_t max_tensor,
+                     struct tf_err *err)
+{
+    return read_in(m, in, flags, max_tensor, NULL, err);
 }
 
 int tf_model_open(struct tf_in *in, const char *path, struct tf_err *err)
@@ -303,6 +320,18 @@ int tf_model_read(struct tf_model_file *m, const char *path, unsigned flags, uin
     return rc;
 }
 
+int tf_model_read_taken(struct tf_model_file *m, const char *path,
+                        const struct tf_model_taker *taker, struct tf_err *err)
+{
+    struct tf_in in;
+    memset(m, 0, sizeof *m);
+    if (tf_model_open(&in, path, err) != 0)
+        return -1;
+    int rc = read_in(m, &in, TF_MODEL_WEIGHTS, 0, taker, err);
+    tf_in_close(&in);
+    return rc;
+}
+
 void tf_model_free_tensors(struct tf_model_file *m)
 {
     for (size_t i = 0; i < m->n_blocks; i++)
@@ -317,10 +346,11 @@ void tf_model_free_tensors(struct tf_model_file *m)
 void tf_model_free_data(struct tf_model_file *m, const struct tf_tensor *t)
 {
     const uintptr_t at = (uintptr_t)t->data;
+    m->tensors[t - m->tensors].data = NULL;
     for (size_t i = 0; i < m->n_blocks; i++) {
         struct tf_tensor_block *b = &m->blocks[i];
         if (b->tensors > 0 && at >= (uintptr_t)b->p && at - (uintptr_t)b->p < b->n) {
-            if (--b->tensors == 0) {
+            if (--b->tensors == 0 && i + 1 < m->n_blocks) { /* the last takes the next tensor */
                 free(b->p);
                 b->p = NULL;
             }

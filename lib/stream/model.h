@@ -28,6 +28,8 @@ struct tf_model_file {
     struct tf_value state;     /* MAP: name -> value of the state records but "vocab" */
     struct tf_tensor *tensors; /* in file order, names unique */
     size_t n_tensors;
+    uint64_t
+        tensor_bytes; /* of all; while they are read, the most that they can have, of a pipe 0 */
     const char *not_finite; /* TF_MODEL_ALLOW_NAN: the first tensor with NaN or infinities; NULL */
     struct tf_tensor_block *blocks; /* the tensors' data */
     size_t n_blocks;
@@ -49,6 +51,16 @@ enum {
  * Messages start with the file's name. After an error *m is released. */
 int tf_model_read(struct tf_model_file *m, const char *path, unsigned flags, uint64_t max_tensor,
                   struct tf_err *err) TF_MUST_CHECK;
+/* What takes tensors while a file is read. take is called after each of them, the last one of
+ * m->tensors, whose checks have passed, and may free data; nothing is known yet of what follows in
+ * the file. Its errors end the reading. */
+struct tf_model_taker {
+    int (*take)(void *to, struct tf_model_file *m, struct tf_err *err);
+    void *to;
+};
+/* tf_model_read with TF_MODEL_WEIGHTS and such a taker. */
+int tf_model_read_taken(struct tf_model_file *m, const char *path,
+                        const struct tf_model_taker *taker, struct tf_err *err) TF_MUST_CHECK;
 /* tf_in_open for a file that should have a model. Of a directory, which may be that of a run, the
  * message says what to use. */
 int tf_model_open(struct tf_in *in, const char *path, struct tf_err *err) TF_MUST_CHECK;
@@ -56,12 +68,13 @@ int tf_model_open(struct tf_in *in, const char *path, struct tf_err *err) TF_MUS
 int tf_model_read_in(struct tf_model_file *m, struct tf_in *in, unsigned flags, uint64_t max_tensor,
                      struct tf_err *err) TF_MUST_CHECK;
 /* The same from a reader of the input, opened with TF_READ_MODEL, that has just read the header of
- * a model. Afterwards the reader can only be freed. */
+ * a model; taker may be NULL. Afterwards the reader can only be freed. */
 int tf_model_read_part(struct tf_model_file *m, struct tf_reader *r, const struct tf_in *in,
-                       unsigned flags, uint64_t max_tensor, struct tf_err *err) TF_MUST_CHECK;
+                       unsigned flags, uint64_t max_tensor, const struct tf_model_taker *taker,
+                       struct tf_err *err) TF_MUST_CHECK;
 void tf_model_free_tensors(struct tf_model_file *m); /* the rest remains */
-/* The data of this tensor of m are not needed any more: once for each tensor. Frees the memory that
- * it shares with others when none of them is needed. */
+/* The data of this tensor of m are not needed any more: NULL. Frees the memory that it shares with
+ * others when none of them is needed. */
 void tf_model_free_data(struct tf_model_file *m, const struct tf_tensor *t);
 void tf_model_release(struct tf_model_file *m);
 /* The tensor of that name, or NULL. */

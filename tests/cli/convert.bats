@@ -266,6 +266,60 @@ PY
     expect_error "cut.tfm: "
 }
 
+@test "tensors in any order, of a file or a pipe, decode alike" {
+    cp "$MODEL" f32.tfm
+    tf-convert --to tfm --dtype i8 "$MODEL" -o i8.tfm
+    tf-convert --to tfm --dtype f16 "$MODEL" -o f16.tfm
+    for d in f32 i8 f16; do
+        tf-cbor json $d.tfm >$d.json
+        "$TF_PYTHON" - $d <<'PY'
+import json, sys
+rows = [json.loads(line) for line in open(sys.argv[1] + ".json")]
+rows[0]["header"].pop("model")
+at = [i for i, r in enumerate(rows) if "dims" in r]
+tensors = [rows[i] for i in at]
+orders = {"same": tensors, "backward": tensors[::-1],
+          "sorted": sorted(tensors, key=lambda r: r["name"])}
+assert len(at) > 20 and at == list(range(at[0], at[-1] + 1))
+for name, order in orders.items():
+    new = rows[:at[0]] + order + rows[at[-1] + 1:]
+    open(f"{sys.argv[1]}.{name}.json", "w").writelines(json.dumps(r) + "\n" for r in new)
+PY
+        for order in same backward sorted; do
+            tf-cbor unjson $d.$order.json >$order.tfm
+            for p in auto int8 bf16; do
+                to=$order.$p.tfs
+                tf-decode --device cpu --precision $p --nbest 2 -m $order.tfm "$LINES_TFS" -o $to
+                cmp $to same.$p.tfs
+                cat $order.tfm | tf-decode --device cpu --precision $p --nbest 2 -m - "$LINES_TFS" \
+                    -o $to
+                cmp $to same.$p.tfs
+            done
+        done
+    done
+}
+
+@test "damage in the last tensor of a model is found before there is output" {
+    tf-convert --to tfm --dtype i8 "$MODEL" -o i8.tfm
+    for m in "$MODEL" i8.tfm; do
+        "$TF_PYTHON" - "$m" <<'PY'
+import sys
+b = bytearray(open(sys.argv[1], "rb").read())
+b[-60] ^= 16
+open("bad.tfm", "wb").write(b)
+open("cut.tfm", "wb").write(b[:-1])
+PY
+        for p in auto int8 fp32; do
+            t 1 tf-decode --device cpu --precision $p -m bad.tfm "$LINES_TFS"
+            expect_error "bad.tfm: tensor "
+            expect_contains "$stderr" "is damaged: crc32c is "
+            [ -z "$output" ]
+            t 1 tf-decode --device cpu --precision $p -m cut.tfm "$LINES_TFS" -o out.tfs
+            [ ! -e out.tfs ]
+        done
+    done
+}
+
 @test "every rounding to f16, subnormal ones and the edge of the range among them" {
     "$TF_PYTHON" - "$MODEL" <<'PY'
 import numpy as np, subprocess, sys

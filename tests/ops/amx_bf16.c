@@ -158,7 +158,6 @@ int main(void)
     struct tf_backend tiled = *plain;
     tiled.pack_new = TF_CPU_BF16(pack_new);
     tiled.pack = TF_CPU_BF16(pack);
-    tiled.pack_free = TF_CPU_BF16(pack_free);
     tiled.linear_packed = TF_CPU_BF16(linear_packed);
     tiled.embed_packed = TF_CPU_BF16(embed_packed);
     tiled.linear_fwd = TF_CPU_BF16(linear_fwd);

@@ -18,7 +18,6 @@ int main(void)
     struct tf_backend tiled = *plain;
     tiled.pack_new = TF_CPU_INT8(pack_new);
     tiled.pack = TF_CPU_INT8(pack);
-    tiled.pack_free = TF_CPU_INT8(pack_free);
     tiled.linear_packed = TF_CPU_INT8(linear_packed);
     tiled.embed_packed = TF_CPU_INT8(embed_packed);
     for (uint64_t seed = 0; seed < 200; seed++) {

@@ -10,14 +10,12 @@
  * another definition and so other bits: amx_pairs_private.h.
  *
  * The operations are those of linear.c and xent.c. */
-#include "base/memory.h"
 #include "ops/cpu/dropout_private.h"
 #include "ops/cpu/embed_private.h"
 #include "ops/cpu/gemm_private.h"
 #include "ops/cpu/linear_private.h"
 #include "ops/cpu/xent_private.h"
 
-#include <stdlib.h>
 
 #ifdef TF_AMX
 #include "ops/cpu/amx_pairs_private.h"
@@ -328,17 +326,11 @@ struct tf_packed {
 struct tf_packed *TF_CPU_BF16(pack_new)(struct tf_ctx *c, int K, int N, bool halves,
                                         struct tf_err *err)
 {
-    (void)c, (void)halves;
+    (void)halves, (void)err;
     const size_t k = (size_t)K, n = (size_t)N;
-    struct tf_packed *p = tf_try_alloc(sizeof *p, err);
-    if (p == NULL)
-        return NULL;
-    *p = (struct tf_packed){k, n,
-                            tf_try_alloc(tf_cpu_panels_size(pairs(k), n) * sizeof(float), err)};
-    if (p->panels == NULL) {
-        free(p);
-        return NULL;
-    }
+    struct tf_packed *p = tf_arena_alloc(&c->packed, sizeof *p);
+    *p = (struct tf_packed){
+        k, n, tf_arena_alloc(&c->packed, tf_cpu_panels_size(pairs(k), n) * sizeof(float))};
     return p;
 }
 
@@ -357,15 +349,6 @@ void TF_CPU_BF16(pack)(struct tf_ctx *c, struct tf_packed *p, const tf_mem_param
         pair_columns(rows, in(w, n0 * k), k, some, k);
         TF_CPU(panels_t)(to + n0 * pairs(k), rows, pairs(k), pairs(k), some);
     }
-}
-
-void TF_CPU_BF16(pack_free)(struct tf_ctx *c, struct tf_packed *p)
-{
-    (void)c;
-    if (p == NULL)
-        return;
-    free(p->panels);
-    free(p);
 }
 
 void TF_CPU_BF16(linear_packed)(struct tf_ctx *c, tf_mem *y, const tf_mem_act *x,

@@ -10,11 +10,8 @@
  * it. Those of x86 without it multiply pairs of 16 bits: there the rows of x are kept in 16 bits,
  * and the weights, still bytes in memory, are widened as they are loaded. AMX multiplies tiles:
  * amx_private.h. */
-#include "base/memory.h"
 #include "ops/cpu/embed_private.h"
 #include "ops/cpu/gemm_private.h"
-
-#include <stdlib.h>
 
 #ifdef TF_AMX
 #include "ops/cpu/amx_private.h"
@@ -378,20 +375,13 @@ static void pack_row(struct tf_packed *p, q_of_x *q, const float *row, size_t j)
 struct tf_packed *TF_CPU_INT8(pack_new)(struct tf_ctx *c, int K, int N, bool halves,
                                         struct tf_err *err)
 {
-    (void)c, (void)halves;
+    (void)halves, (void)err;
     const size_t k = (size_t)K, n = (size_t)N, padded = whole(n, NR),
                  groups = whole(k, STEP) / GROUP;
-    struct tf_packed *p = tf_try_alloc(sizeof *p, err);
-    if (p == NULL)
-        return NULL;
+    struct tf_packed *p = tf_arena_alloc(&c->packed, sizeof *p);
     *p = (struct tf_packed){.K = k, .N = n, .groups = groups};
-    p->scale = tf_try_alloc(padded * sizeof *p->scale, err);
-    p->bytes = p->scale != NULL ? tf_try_alloc(padded * groups * GROUP, err) : NULL;
-    if (p->bytes == NULL) {
-        free(p->scale);
-        free(p);
-        return NULL;
-    }
+    p->scale = tf_arena_alloc(&c->packed, padded * sizeof *p->scale);
+    p->bytes = tf_arena_alloc(&c->packed, padded * groups * GROUP);
     /* What fills up: the last panel, or of each the end of K. */
     const size_t from = groups * GROUP > whole(k, GROUP) ? 0 : n / NR * NR;
     memset(p->bytes + from * groups * GROUP, OFFSET, (padded - from) * groups * GROUP);
@@ -409,16 +399,6 @@ void TF_CPU_INT8(pack)(struct tf_ctx *c, struct tf_packed *p, const tf_mem_param
             pack_row(p, q, in(w, j * p->K), first + j);
         else
             pack_columns(p, in(w, j), ld, first + j, n - j);
-}
-
-void TF_CPU_INT8(pack_free)(struct tf_ctx *c, struct tf_packed *p)
-{
-    (void)c;
-    if (p == NULL)
-        return;
-    free(p->scale);
-    free(p->bytes);
-    free(p);
 }
 
 /* ---- rows of a table ---- */

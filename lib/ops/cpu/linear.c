@@ -1,12 +1,9 @@
 /* linear.c - y = x w + b, optionally with ReLU and dropout, its gradients, and the same over
  * weights packed once for decoding. */
-#include "base/memory.h"
 #include "ops/cpu/dropout_private.h"
 #include "ops/cpu/embed_private.h"
 #include "ops/cpu/gemm_private.h"
 #include "ops/cpu/linear_private.h"
-
-#include <stdlib.h>
 
 /* rows that are masked, packed and multiplied together, so that they stay in cache */
 #define ROWS 240
@@ -113,19 +110,13 @@ void TF_CPU(linear_bwd)(struct tf_ctx *c, tf_mem_act *dx, tf_mem_param *dw, tf_m
 struct tf_packed *TF_CPU(pack_new)(struct tf_ctx *c, int K, int N, bool halves,
                                    struct tf_err *err)
 {
-    (void)c;
-    size_t k = (size_t)K, n = (size_t)N;
-    struct tf_packed *p = tf_try_alloc(sizeof *p, err);
-    if (p == NULL)
-        return NULL;
-    void *room = tf_try_alloc(
-        tf_cpu_panels_size(k, n) * (halves ? sizeof *p->halves : sizeof *p->panels), err);
+    (void)err;
+    const size_t k = (size_t)K, n = (size_t)N;
+    struct tf_packed *p = tf_arena_alloc(&c->packed, sizeof *p);
+    void *room = tf_arena_alloc(&c->packed, tf_cpu_panels_size(k, n) *
+                                                (halves ? sizeof *p->halves : sizeof *p->panels));
     *p = (struct tf_packed){
         .K = k, .N = n, .panels = halves ? NULL : room, .halves = halves ? room : NULL};
-    if (room == NULL) {
-        free(p);
-        return NULL;
-    }
     return p;
 }
 
@@ -168,16 +159,6 @@ void TF_CPU(pack)(struct tf_ctx *c, struct tf_packed *p, const tf_mem_param *w, 
         TF_CPU(panels_t)(p->panels + at, w, p->K, p->K, n);
     else
         TF_CPU(panels)(p->panels + at, w, ld, p->K, n);
-}
-
-void TF_CPU(pack_free)(struct tf_ctx *c, struct tf_packed *p)
-{
-    (void)c;
-    if (p == NULL)
-        return;
-    free(p->panels);
-    free(p->halves);
-    free(p);
 }
 
 /* 16 halves as floats; they are finite. */

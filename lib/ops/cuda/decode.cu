@@ -96,7 +96,7 @@ void tf_cuda_ops<A>::pack(struct tf_ctx *c, struct tf_packed *p, const tf_mem *w
                0, to, (const float *)w, ld, p->K, (int)n);
 }
 
-template <typename A> void tf_cuda_ops<A>::pack_free(struct tf_ctx *c, struct tf_packed *p)
+void tf_cuda_pack_free(struct tf_ctx *c, struct tf_packed *p)
 {
     if (p == nullptr)
         return;
@@ -450,7 +450,6 @@ void tf_cuda_ops<A>::cached_attention(struct tf_ctx *c, const struct tf_cached_a
 
 TF_CUDA_EVERY(pack_new)
 TF_CUDA_EVERY(pack)
-TF_CUDA_EVERY(pack_free)
 TF_CUDA_EVERY(linear_packed)
 TF_CUDA_EVERY(embed_rows)
 TF_CUDA_EVERY(embed_packed)

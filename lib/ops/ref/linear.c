@@ -1,9 +1,6 @@
 /* linear.c - y = x w + b, optionally with ReLU and dropout, its gradients, and the same over packed
  * weights. */
-#include "base/memory.h"
 #include "ops/ref/ref_private.h"
-
-#include <stdlib.h>
 
 /* y[n] of one row before dropout; K, N as w [K, N]. */
 static double affine(const tf_real *x, const tf_real *w, const tf_real *b, size_t K, size_t N,
@@ -75,11 +72,9 @@ struct tf_packed {
 struct tf_packed *TF_REF(pack_new)(struct tf_ctx *c, int K, int N, bool halves,
                                    struct tf_err *err)
 {
-    (void)c, (void)halves;
+    (void)halves, (void)err;
     struct tf_packed *p =
-        tf_try_alloc(sizeof *p + (size_t)K * (size_t)N * sizeof(tf_real), err);
-    if (p == NULL)
-        return NULL;
+        tf_arena_alloc(&c->packed, sizeof *p + (size_t)K * (size_t)N * sizeof(tf_real));
     p->K = K;
     p->N = N;
     return p;
@@ -93,12 +88,6 @@ void TF_REF(pack)(struct tf_ctx *c, struct tf_packed *p, const tf_mem_param *w, 
     for (size_t k = 0; k < n_in; k++)
         for (size_t j = 0; j < n; j++)
             p->w[k * n_out + first + j] = *in(w, transposed ? j * n_in + k : k * ld + j);
-}
-
-void TF_REF(pack_free)(struct tf_ctx *c, struct tf_packed *p)
-{
-    (void)c;
-    free(p);
 }
 
 void TF_REF(linear_packed)(struct tf_ctx *c, tf_mem *y, const tf_mem_act *x,
