@@ -16,7 +16,6 @@
 #include "ops/cpu/linear_private.h"
 #include "ops/cpu/xent_private.h"
 
-
 #ifdef TF_AMX
 #include "ops/cpu/amx_pairs_private.h"
 #else

@@ -43,7 +43,8 @@ void tf_setup_release(struct tf_setup *s);
 
 /* Decide into how many shards batches are cut. `known`: the settings of the checkpoint that the run
  * resumes from, NULL in a new run. Without --shards, a run keeps its number; a new one takes
- * tf_shards_usual, or on a device the backend's or one for each rank. Settings record it where it is not the backend's. */
+ * tf_shards_usual, or on a device the backend's or one for each rank. Settings record it where it
+ * is not the backend's. */
 int tf_setup_shards(struct tf_setup *s, struct tf_value *known, struct tf_err *err) TF_MUST_CHECK;
 
 /* Warn of a new run's likely mistakes: batches far from the size that the preset's learning rate is
