@@ -151,12 +151,12 @@ cases := $(if $(ARCH),TF_TEST_CASES=3)
 # ops/agreement has shown AddressSanitizer the same kernels.
 asan_slow := $(if $(findstring address,$(SAN)),$B/tests/ops/same_bytes.t)
 # AddressSanitizer saw in other tests the code that these run again.
-again := tests/cli/documents.bats tests/cli/parallel.bats
+repeat := $(if $(findstring address,$(SAN)),tests/cli/documents.bats tests/cli/parallel.bats)
 # Only natively and without sanitizers: lints, which read sources, and whole pipelines, which would
 # take twice as long as all other tests, with the same tools.
-native := tests/lint/% tests/cli/pipelines%.bats tests/cli/first_hour.bats
-bats := $(sort $(filter-out $(if $(ARCH)$(SAN),$(native)) $(if $(ARCH),tests/cli/cuda.bats) \
-	$(if $(findstring address,$(SAN)),$(again)),$(wildcard tests/cli/*.bats tests/lint/*.bats)))
+bats := $(sort $(filter-out $(if $(ARCH)$(SAN),tests/lint/% tests/cli/pipelines%.bats \
+	tests/cli/first_hour.bats) $(if $(ARCH),tests/cli/cuda.bats) $(repeat),\
+	$(wildcard tests/cli/*.bats tests/lint/*.bats)))
 # These take longest and come first, so that no processor is idle at the end.
 long := $(filter $(bats),$(patsubst %,tests/cli/%.bats,faults pipelines cuda train batch ranks))
 plugin := $(if $(with_cuda),$B/bin/tf-backend-cuda.so)
@@ -466,14 +466,6 @@ check: maybe-deps ## run every test that needs neither GPU nor network
 check-asan: ## the same with AddressSanitizer and UBSan, in a separate build
 	@$(MAKE) --no-print-directory check SAN=address,undefined
 
-# Tests of tools that check-asan runs; files in which none differs without sanitizers (setup in
-# tests/cli/helper.bash), and replays of inputs.
-shown = $(filter-out $(native) $(again),$(wildcard tests/cli/*.bats))
-same = $(filter-out $(shell grep -l TF_SAN $(shown)),$(shown)) $(filter $B/tests/fuzz/%,$(tests))
-check-rest: ## what check-asan has not shown: the C tests, and others that differ without sanitizers
-	@$(MAKE) --no-print-directory run-tests TF_TEST_REST='$(shown)' \
-	    TESTS='$(filter-out $(same),$(TESTS))'
-
 check-arm64: ## the C tests and the tools for arm64, in QEMU
 	@$(MAKE) --no-print-directory check ARCH=arm64
 
@@ -684,9 +676,9 @@ clean: ## remove the build trees
 	rm -rf build build-*
 
 FORCE:
-.PHONY: FORCE all deps maybe-deps check check-asan check-rest check-arm64 run-tests faults counted \
-	bench demo translate tools lint fuzz fuzz-short fuzz-programs device dist completions install \
-	uninstall help clean
+.PHONY: FORCE all deps maybe-deps check check-asan check-arm64 run-tests faults counted bench demo \
+	translate tools lint fuzz fuzz-short fuzz-programs device dist completions install uninstall \
+	help clean
 .DELETE_ON_ERROR:
 # Keep the objects of tests, which make would delete as intermediate files.
 .SECONDARY:

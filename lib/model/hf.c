@@ -432,7 +432,10 @@ void tf_hf_export(struct tf_export *e)
 {
     struct tf_bundle *b = &e->theirs;
     const struct tf_names f = names_of(e->config.tie != TF_TIE_NONE);
-    const double scale = tf_hf_scale_for(&e->config, e->ours[0].dtype);
+    bool halves = false;
+    for (size_t i = 0; i < e->params.n; i++)
+        halves = halves || e->ours[i].dtype == TF_F16;
+    const double scale = halves ? 1 : tf_hf_scale_for(&e->config);
     struct tf_err err = {0};
     check_expressible(e);
     if (e->refused.len > 0)

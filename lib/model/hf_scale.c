@@ -14,10 +14,8 @@ struct scaling {
     struct tf_err *err;
 };
 
-double tf_hf_scale_for(const struct tf_config *c, enum tf_dtype dtype)
+double tf_hf_scale_for(const struct tf_config *c)
 {
-    if (dtype == TF_F16)
-        return 1;
     const double s = exp2(round(log2(TF_HF_NORM_EPS / c->norm_eps) / 2));
     return fmax(1 / TF_HF_MOST_SCALE, fmin(s, TF_HF_MOST_SCALE));
 }

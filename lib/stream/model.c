@@ -120,8 +120,14 @@ static uint8_t *take_room(struct load *l, size_t n, struct tf_err *err)
     uint64_t left = tf_reader_left(l->r);
     n = (n + 63) / 64 * 64;
     if (m->n_blocks > 0 && m->blocks[m->n_blocks - 1].tensors == 0) { /* use it again */
-        l->room = m->blocks[m->n_blocks - 1].p;
-        l->room_n = m->blocks[m->n_blocks - 1].n;
+        struct tf_tensor_block *b = &m->blocks[m->n_blocks - 1];
+        l->room = b->p;
+        l->room_n = b->n;
+        if (n > b->n) {
+            free(b->p);
+            l->room_n = 0;
+            m->n_blocks--;
+        }
     }
     if (n > l->room_n) {
         size_t block = l->pipe || n >= BLOCK ? n

@@ -396,8 +396,7 @@ hyps() {
 }
 
 @test "--early-stopping: the n-best lists of CTranslate2" {
-    [ -n "${PEER_PYTHON:-}" ] ||
-        lacks ctranslate2 "no PEER_PYTHON: names a Python with ctranslate2 and numpy"
+    need_peer ctranslate2 numpy
     tf-convert "$MODEL" --to npz -o m.npz
     "$TF_PYTHON" "$TOP/tests/cli/ct2_search.py" flat m.npz 0.3 flat.npz
     tf-convert flat.npz -o flat.tfm

@@ -16,15 +16,10 @@ case $BATS_RUN_TMPDIR in
     *[[:space:]]*) echo "TMPDIR=$TMPDIR: tests need a directory without blanks in its name" >&2; exit 1 ;;
 esac
 
-# With TF_TEST_REST only tests that differ with sanitizers: they say TF_SAN, or need MPI.
 setup() {
     T=$BATS_TEST_TMPDIR
     umask 022
     cd "$T" || return 1
-    if [[ " ${TF_TEST_REST:-} " == *" ${BATS_TEST_FILENAME#"$TOP"/} "* &&
-        ! $(declare -f "$BATS_TEST_NAME" prepare) =~ TF_SAN|find_mpis ]]; then
-        skip "check-asan has run it"
-    fi
     if declare -F prepare >/dev/null; then prepare; fi
 }
 
@@ -41,8 +36,10 @@ sentences() {
 }
 
 # What `run --separate-stderr timeout ...` of bats does, in 40 % of its time.
+n_limited=0
 limited() {
-    local - IFS=$'\n' errors=$BATS_FILE_TMPDIR/stderr
+    # A file of its own: what an earlier command left running may still write.
+    local - IFS=$'\n' errors=$BATS_FILE_TMPDIR/stderr.$BASHPID.$((++n_limited))
     if output=$(timeout -k 10 "$TF_TIMEOUT" "$@" 2>"$errors"); then status=0; else status=$?; fi
     stderr=$(<"$errors")
     set -f
@@ -149,6 +146,12 @@ need() {
     for c in "$@"; do
         command -v "$c" >/dev/null || lacks "$c" "no $c"
     done
+}
+
+# The same for modules of PEER_PYTHON, a Python that Debian's packages are not enough for.
+need_peer() {
+    "${PEER_PYTHON:-false}" -c 'import sys; from importlib.util import find_spec
+sys.exit(not all(map(find_spec, sys.argv[1:])))' "$@" || lacks "$1" "no PEER_PYTHON that has $*"
 }
 
 # Skip for lack of $1, which TF_TEST_REQUIRE may have, with reason $2.

@@ -469,8 +469,7 @@ most_apart() {
 
 @test "transformers computes what a model does that goes there, and saves its scale" {
     need jq
-    [ -n "${PEER_PYTHON:-}" ] ||
-        lacks transformers "no PEER_PYTHON: names a Python with transformers and torch"
+    need_peer transformers torch
     theirs() { t 0 "$PEER_PYTHON" "$TOP/tests/cli/hf_peer.py" "$@"; }
     for variant in 'sin all' 'sin none' 'learned all' 'learned none'; do
         "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz \

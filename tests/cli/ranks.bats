@@ -249,6 +249,16 @@ ranks_t() {
     grep -q '"event":"save","step":3,' run/log.jsonl
 }
 
+@test "ranks train on while rank 0 writes a checkpoint, for longer than their patience" {
+    [ -z "${TF_SAN:-}" ] || skip "the preloaded library and the sanitizer's do not go together"
+    [ -z "${TF_EMULATOR:-}" ] || skip "the library would be loaded into the emulator"
+    preload=("LD_PRELOAD=$TF_BUILD/tests/faults/shim.so" TF_FAULT_CALLS=open TF_FAULT_OF=.tf-*
+        TF_FAULT_AT=1 TF_FAULT_DO=wait) # 5 seconds
+    mpi_run 2 env "${preload[@]}" tf-train "${small[@]}" --threads 1 --rank-timeout 2 --steps 4 \
+        --save-every 3 -o run b.tfs
+    [ -e run/ckpt-00000003.tfm ]
+}
+
 @test "a rank that ends before it connects, which MPICH does not notice" {
     [[ " ${mpis[*]} " == *" mpich "* ]] || skip "no MPICH"
     run --separate-stderr launch mpirun.mpich -n 1 tf-train "${small[@]}" --rank-timeout 1 -o run \

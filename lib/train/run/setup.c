@@ -154,16 +154,21 @@ void tf_setup_add_kernels(struct tf_setup *s)
                  tf_value_str(&s->arena, s->be->kernels()));
 }
 
+/* The most tokens of a side that a batch has; 0: the stream does not say. */
+static int64_t batch_tokens(const struct tf_setup *s)
+{
+    int64_t tokens = 0;
+    struct tf_err none = {0};
+    (void)!tf_value_int_of(&s->common.batches, "tokens", 1, 1 << 20, &tokens, &none);
+    return tokens;
+}
+
 static int new_shards(const struct tf_setup *s)
 {
     const struct tf_team *t = s->env->team;
     const int usual = s->be->shards;
-    int64_t tokens = 0;
-    struct tf_err none = {0};
-    if (s->be->host) {
-        (void)!tf_value_int_of(&s->common.batches, "tokens", 1, 1 << 20, &tokens, &none);
-        return tf_shards_usual(tokens);
-    }
+    if (s->be->host)
+        return tf_shards_usual(batch_tokens(s));
     return t != NULL && t->comm.size > usual ? t->comm.size : usual;
 }
 
@@ -248,10 +253,9 @@ int tf_setup_from_checkpoint(struct tf_setup *s, const struct tf_settings *o,
 static void check_batches(const struct tf_setup *s)
 {
     const struct tf_settings *o = s->o;
-    int64_t tokens, fit = o->fit_tokens;
-    struct tf_err none = {0};
+    const int64_t tokens = batch_tokens(s), fit = o->fit_tokens;
     char more[40] = "";
-    if (fit == 0 || tf_value_int_of(&s->common.batches, "tokens", 1, 1 << 20, &tokens, &none) != 0)
+    if (fit == 0 || tokens == 0)
         return;
     int64_t update = tokens * o->accumulate;
     if (update >= fit / 2 && update <= fit * 2)

@@ -12,8 +12,8 @@
 enum { TF_MAX_SHARDS = 64 };
 
 /* The number of shards on the CPU unless the user says one: 8, doubled until a batch of so many
- * tokens a side has at most 1,024 in each. Activations take memory in proportion to that number,
- * and products are as fast with so few rows. tokens: 0 when unknown. */
+ * tokens a side has at most 1,024 in each. Activations take memory in proportion to a shard's
+ * tokens, and products are as fast with so few rows. tokens: 0 when unknown. */
 int tf_shards_usual(int64_t tokens);
 
 /* Gradient buffers, PARAM [params.size]. */

@@ -266,7 +266,7 @@ int tf_saver_start(struct tf_saver *s, const struct tf_run_state *state, enum tf
     s->written = false;
     memset(&s->err, 0, sizeof s->err);
     atomic_store(&s->done, false);
-    set_reading(s, true);
+    set_reading(s, s->copy[TF_BLOCK_P] == NULL);
     s->running = true;
     s->joinable = tf_thread_start(&s->thread, save_main, s) == 0;
     if (!s->joinable)
