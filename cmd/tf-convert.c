@@ -32,10 +32,11 @@ static struct tf_opt opts[] = {
     OPT_END,
 };
 
-/* A directory is made beside its final name. */
+/* A directory is made beside its final name; a checkpoint has its dictionaries beside it. */
 static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
 {
-    (void)args;
+    if (tf_convert_reads_beside(args->v[0]))
+        tf_strs_add(&sandbox->beside, args->v[0]);
     if (tf_format_is_dir(o.to) && output != NULL)
         tf_strs_add(&sandbox->dirs, output);
 }

@@ -6,6 +6,7 @@
 #include "exchange/npz.h"
 #include "exchange/safetensors.h"
 #include "model/conversion_private.h"
+#include "model/convert.h"
 #include "model/fairseq_private.h"
 #include "model/marian_private.h"
 #include "model/model_dir_private.h"
@@ -259,8 +260,16 @@ static int read_file(struct tf_conversion *m, struct tf_in *in, const struct tf_
 static int read_dir(struct tf_conversion *m, const char **input, struct tf_model_dir *d,
                     struct tf_convert_opts *o, struct tf_err *err)
 {
-    if (tf_model_dir_read(d, &m->arena, *input, err) != 0)
+    struct stat st;
+    if (strcmp(*input, "-") == 0 || stat(*input, &st) != 0)
+        return 0;
+    const bool beside = S_ISREG(st.st_mode) && tf_convert_reads_beside(*input);
+    if (!beside && !S_ISDIR(st.st_mode))
+        return 0;
+    if ((beside ? tf_model_dir_read_beside : tf_model_dir_read)(d, &m->arena, *input, err) != 0)
         return -1;
+    if (d->weights == NULL)
+        return 0;
     *input = d->weights;
     if (o->pieces == NULL && (o->vocab == NULL || d->needs_pieces)) {
         o->pieces = d->pieces;
@@ -280,12 +289,8 @@ int tf_conversion_read(struct tf_conversion *m, const char **input,
 {
     struct tf_convert_opts o = *opts;
     struct tf_model_dir dir = {0};
-    struct stat st;
     struct tf_in in;
-    if (strcmp(*input, "-") != 0 && stat(*input, &st) == 0 && S_ISDIR(st.st_mode) &&
-        read_dir(m, input, &dir, &o, err) != 0)
-        return -1;
-    if (tf_in_open(&in, *input, err) < 0)
+    if (read_dir(m, input, &dir, &o, err) != 0 || tf_in_open(&in, *input, err) < 0)
         return -1;
     const int rc = read_file(m, &in, &dir, &o, err);
     *input = tf_arena_strndup(&m->arena, in.name, strlen(in.name));

@@ -278,6 +278,12 @@ bool tf_format_is_dir(int to)
     return to == TF_FORMAT_MARIAN || to == TF_FORMAT_HF || to == TF_FORMAT_CT2;
 }
 
+bool tf_convert_reads_beside(const char *input)
+{
+    const char *end = strrchr(input, '.');
+    return end != NULL && strcmp(end, ".pt") == 0;
+}
+
 static int check_output(const struct tf_convert_opts *o, const char *output, enum tf_format to,
                         struct tf_err *err)
 {

@@ -16,6 +16,8 @@ extern const char *const tf_convert_dtypes[]; /* "same", "f32", "f16", "bf16", "
 
 /* Is a format a directory of files? */
 bool tf_format_is_dir(int format);
+/* May other files of its directory belong to this input: is it a checkpoint of fairseq by name? */
+bool tf_convert_reads_beside(const char *input);
 
 /* Read a model or checkpoint, whose format is detected from its first bytes (of what a gzip file
  * contains; of a directory, from its files), and write its parameters as a model. Paths may be "-",

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +78,8 @@ static int one_of(const struct dir *d, const char *pattern, const char **path, s
     const char *found = NULL;
     const size_t n = matching(d, pattern, &found);
     if (n > 1 && *path == NULL)
-        return tf_fail(err, "%s: %zu files %s: name one of them, and --vocab", d->path, n, pattern);
+        return tf_fail(err, "%s: %zu files %s: name one of them%s", d->path, n, pattern,
+                       strcmp(pattern, "*.pt") == 0 ? "" : ", and --vocab");
     *path = *path != NULL ? *path : found;
     return 0;
 }
@@ -289,6 +291,19 @@ static int read_marian(const struct dir *d, struct tf_model_dir *m, struct tf_er
         one_of(d, "*vocab.yml", &m->pieces, err) != 0)
         return -1;
     return m->vocab != NULL ? 0 : tf_fail(err, "%s: no SentencePiece model (.spm)", d->path);
+}
+
+int tf_model_dir_read_beside(struct tf_model_dir *m, struct tf_arena *a, const char *path,
+                             struct tf_err *err)
+{
+    char *copy = tf_arena_strndup(a, path, strlen(path));
+    struct dir d = {.a = a, .path = dirname(copy)};
+    struct tf_err none = {0};
+    *m = (struct tf_model_dir){0};
+    if (list(&d, &none) != 0 || !is_fairseq(&d))
+        return 0;
+    m->weights = path;
+    return read_fairseq(&d, m, err);
 }
 
 int tf_model_dir_read(struct tf_model_dir *m, struct tf_arena *a, const char *path,

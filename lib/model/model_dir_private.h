@@ -39,5 +39,9 @@ struct tf_model_dir {
  * missing, or that there are several. */
 int tf_model_dir_read(struct tf_model_dir *d, struct tf_arena *a, const char *path,
                       struct tf_err *err) TF_MUST_CHECK;
+/* The same of a checkpoint that is named itself, of several in a directory of fairseq; all NULL
+ * where no dictionaries are found beside it. */
+int tf_model_dir_read_beside(struct tf_model_dir *d, struct tf_arena *a, const char *path,
+                             struct tf_err *err) TF_MUST_CHECK;
 
 #endif

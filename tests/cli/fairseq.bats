@@ -56,6 +56,23 @@ PY
     [ ! -e x.tfm ]
 }
 
+@test "one of several checkpoints, which are an ensemble with the same dictionaries" {
+    make source=40 tie=none
+    cp d/model.pt d/model1.pt
+    mv d/model.pt d/model2.pt
+    t 1 tf-convert d -o m.tfm
+    expect_error "d: 2 files *.pt: name one of them"
+    for n in 1 2; do tf-convert d/model$n.pt -o $n.tfm; done
+    (cd d && tf-convert model1.pt -o ../here.tfm)
+    cmp 1.tfm here.tfm
+    [ "$(fingerprint 1.tfm)" = "$(fingerprint 2.tfm)" ]
+    echo 's0 s39' | tf-translate -m 1.tfm -m 2.tfm --max-extra 5 | grep -Eqx '(w[0-9]+(@@)? ?)+'
+    mkdir alone
+    mv d/model1.pt alone
+    t 2 tf-convert alone/model1.pt -o m.tfm
+    expect_error "alone/model1.pt: a model of fairseq: no dict.*.txt beside it"
+}
+
 @test "what is damaged or no model is refused, and nothing of it is run" {
     make form=legacy
     cp -r d x
@@ -78,8 +95,6 @@ PY
     make
     cp d/model.pt x/
     damaged "crc" 'i = b.index(b"model/data/3") + 200; b[i] ^= 1'
-    t 2 tf-convert d/model.pt -o x.tfm
-    expect_error "d/model.pt: a model of fairseq: name its directory"
     sed -i 5d d/dict.en.txt
     t 1 tf-convert d -o x.tfm
     expect_error "d/dict.en.txt: 55 tokens, and 56 embeddings"
