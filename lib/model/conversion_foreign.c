@@ -312,7 +312,8 @@ int tf_conversion_read_fairseq(struct tf_conversion *m, const char *name, const 
     struct tf_piece_list lists[2];
     struct tf_fairseq_langs langs;
     if (dir == NULL)
-        return tf_fail_status(err, TF_USAGE, "%s: a model of fairseq: no dict.*.txt beside it", name);
+        return tf_fail_status(err, TF_USAGE, "%s: a model of fairseq: no dict.*.txt beside it",
+                              name);
     if (tf_fairseq_import(&m->bundle, &m->config, &langs, &m->torch, err) != 0)
         return tf_context(err, "%s", name);
     if (langs.source == NULL || langs.target == NULL)
