@@ -299,6 +299,40 @@ PY
     done
 }
 
+@test "tensors of 16 and of 32 bits in one file decode as their values" {
+    need jq
+    outputs() {
+        tf-decode --device cpu --nbest 2 "$@" "$LINES_TFS" | tf-cbor json | jq -c '.hyps // empty'
+    }
+    text=$BATS_FILE_TMPDIR/text.tfs
+    tf-batch -q --tokens 400 --batches 5 "$text" "$text" | tf-train -q --preset tiny --layers 1 \
+        --d-model 32 --d-ff 64 --heads 2 --device cpu --tie none --steps 5 --save-every 5 -o untied
+    for m in "$MODEL" untied/ckpt-00000005.tfm; do
+        tf-convert --to tfm --dtype f16 "$m" -o f16.tfm
+        tf-convert --to tfm --dtype f32 f16.tfm -o f32.tfm
+        for d in f16 f32; do tf-cbor json $d.tfm >$d.json; done
+        for p in fp32 int8; do
+            outputs -m f32.tfm --precision $p >want.$p
+            [ "$(wc -l <want.$p)" -eq 59 ]
+        done
+        for halves in src_embed tgt_embed embed 'dec.*w' '[13579][.]' 'w$' 'b$'; do
+            "$TF_PYTHON" - "$halves" >mixed.json <<'PY'
+import json, re, sys
+for a, b in zip(open("f32.json"), open("f16.json")):
+    row = json.loads(a)
+    if "dims" in row and re.search(sys.argv[1], row["name"]):
+        row = json.loads(b)
+    row.get("header", {}).pop("model", 0)
+    print(json.dumps(row))
+PY
+            tf-cbor unjson mixed.json >mixed.tfm
+            for p in fp32 int8; do
+                outputs -m mixed.tfm --precision $p | cmp - want.$p
+            done
+        done
+    done
+}
+
 @test "damage in the last tensor of a model is found before there is output" {
     tf-convert --to tfm --dtype i8 "$MODEL" -o i8.tfm
     for m in "$MODEL" i8.tfm; do
