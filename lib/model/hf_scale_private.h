@@ -15,8 +15,8 @@
 #define TF_HF_NORM_EPS 1e-5
 #define TF_HF_MOST_SCALE 256.0 /* what half precision has room for; the least is its inverse */
 
-/* s for the epsilon of a model, a power of two: a weight times s and divided by it has the bits that
- * it had. Not for weights in f16, which has no room for smaller ones. */
+/* s for the epsilon of a model, a power of two: a weight times s and divided by it has the bits it
+ * had. Not for weights in f16, which has no room for smaller ones. */
 double tf_hf_scale_for(const struct tf_config *c);
 /* Multiply the residual stream of a post-norm model by s: v[i] is the parameter p->v[i], and has
  * other data, in the arena, where it changes. */
