@@ -424,6 +424,7 @@ static void put_config(struct tf_export *e, double scale)
     tf_json_key(&j, "bad_words_ids");
     tf_json_open(&j, '[');
     tf_json_ids(&j, &(uint32_t){(uint32_t)pad}, 1);
+    tf_json_ids(&j, &(uint32_t){(uint32_t)e->unk}, 1); /* as tf-decode */
     tf_json_close(&j, ']');
     tf_json_close(&j, '}');
 }

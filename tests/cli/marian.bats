@@ -446,6 +446,8 @@ PY
         rm -rf y
         tf-convert e.tfm --to hf -o y
         [ "$(jq -c .residual_scale y/config.json)" = "$scale" ]
+        jq -e --argjson unk "$(jq '."<unk>"' y/vocab.json)" \
+            '.bad_words_ids == [[.pad_token_id], [$unk]]' y/config.json
         tf-convert y -o back.tfm
         [ "$(fingerprint back.tfm)" = "$(fingerprint e.tfm)" ]
     done <<'END'
