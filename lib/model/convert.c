@@ -215,7 +215,7 @@ static int write_own(struct tf_conversion *m, struct tf_out *out, const char *pr
     for (size_t i = 0; i < m->params.n; i++) {
         add_own(m, &all[n++], &m->out[i], i, "");
         if (m->out_amax[i].rank > 0)
-            add_own(m, &all[n++], &m->out_amax[i], i, ".amax");
+            add_own(m, &all[n++], &m->out_amax[i], i, TF_INT8_AMAX);
     }
     const struct tf_state target = {
         "vocab_target",

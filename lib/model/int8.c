@@ -36,7 +36,7 @@ int tf_int8_find(const struct tf_tensor **amax, const struct tf_model_file *m,
     char name[TF_MAX_NAME + 8];
     if (!tf_param_takes_int8(p))
         return tf_fail(err, "tensor '%s': dtype i8, want f32, f16 or bf16", t->name);
-    snprintf(name, sizeof name, "%s.amax", t->name);
+    snprintf(name, sizeof name, "%s" TF_INT8_AMAX, t->name);
     const struct tf_tensor *a = *amax = tf_model_tensor(m, name);
     if (a == NULL)
         return tf_fail(err, "tensor '%s' is i8, and '%s' is missing", t->name, name);

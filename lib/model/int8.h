@@ -14,6 +14,8 @@
 
 /* Is a parameter of this file in 8 bits? */
 bool tf_model_is_int8(const struct tf_model_file *m);
+#define TF_INT8_AMAX ".amax" /* after the name of the tensor */
+
 /* The amax of tensor t of the file, which is parameter p in 8 bits. Sets *amax; fails if p may not
  * be in 8 bits, if amax is missing, misshapen, negative or not finite, and if a q is -128. */
 int tf_int8_find(const struct tf_tensor **amax, const struct tf_model_file *m,

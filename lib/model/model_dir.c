@@ -73,13 +73,14 @@ static size_t matching(const struct dir *d, const char *pattern, const char **pa
     return n;
 }
 
-static int one_of(const struct dir *d, const char *pattern, const char **path, struct tf_err *err)
+/* *path: what it is already, or the only file that matches. also: what else to name otherwise. */
+static int one_of(const struct dir *d, const char *pattern, const char *also, const char **path,
+                  struct tf_err *err)
 {
     const char *found = NULL;
     const size_t n = matching(d, pattern, &found);
     if (n > 1 && *path == NULL)
-        return tf_fail(err, "%s: %zu files %s: name one of them%s", d->path, n, pattern,
-                       strcmp(pattern, "*.pt") == 0 ? "" : ", and --vocab");
+        return tf_fail(err, "%s: %zu files %s: name one of them%s", d->path, n, pattern, also);
     *path = *path != NULL ? *path : found;
     return 0;
 }
@@ -167,7 +168,7 @@ static int read_fairseq(const struct dir *d, struct tf_model_dir *m, struct tf_e
     if (m->codes != NULL && (stat(m->codes, &st) != 0 || !S_ISREG(st.st_mode)))
         m->codes = NULL; /* a folder of code */
     find_segmenters(d, m);
-    return one_of(d, "*.pt", &m->weights, err);
+    return one_of(d, "*.pt", "", &m->weights, err);
 }
 
 /* ---- transformers ---- */
@@ -276,8 +277,8 @@ static int read_marian(const struct dir *d, struct tf_model_dir *m, struct tf_er
         (void)matching(d, "config*.yml", &settings);
     if (settings != NULL && read_settings(d, m, settings, err) != 0)
         return -1;
-    if (one_of(d, "*.npz", &m->weights, err) != 0 ||
-        one_of(d, "model*.bin*", &m->weights, err) != 0)
+    if (one_of(d, "*.npz", ", and --vocab", &m->weights, err) != 0 ||
+        one_of(d, "model*.bin*", ", and --vocab", &m->weights, err) != 0)
         return -1;
     if (m->weights == NULL)
         return tf_fail(err, "%s: no model of a format that is known", d->path);
@@ -285,10 +286,10 @@ static int read_marian(const struct dir *d, struct tf_model_dir *m, struct tf_er
         m->vocab = has(d, "source.spm");
         m->vocab_target = has(d, "target.spm");
     }
-    if (one_of(d, "*.spm", &m->vocab, err) != 0)
+    if (one_of(d, "*.spm", ", and --vocab", &m->vocab, err) != 0)
         return -1;
     if (m->pieces == NULL && m->vocab_target != NULL &&
-        one_of(d, "*vocab.yml", &m->pieces, err) != 0)
+        one_of(d, "*vocab.yml", ", and --vocab", &m->pieces, err) != 0)
         return -1;
     return m->vocab != NULL ? 0 : tf_fail(err, "%s: no SentencePiece model (.spm)", d->path);
 }

@@ -2,6 +2,7 @@
  * for decoding. */
 #include "model/weights.h"
 #include "base/memory.h"
+#include "model/int8.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -188,7 +189,7 @@ static bool belongs(const struct tf_tensor *t, const struct tf_param *p)
 {
     const size_t n = strlen(p->name);
     return strncmp(t->name, "p/", 2) == 0 && strncmp(t->name + 2, p->name, n) == 0 &&
-           (t->name[2 + n] == 0 || strcmp(t->name + 2 + n, ".amax") == 0);
+           (t->name[2 + n] == 0 || strcmp(t->name + 2 + n, TF_INT8_AMAX) == 0);
 }
 
 int tf_weights_take(struct tf_weights *w, struct tf_model_file *m, const struct tf_tensor *t,

@@ -67,22 +67,20 @@ program() {
     expect_contains "$output" "cuda bf16"
 }
 
-# fewer N: that many with sanitizers, which are slow and see the same code in them, and in .ci/run,
-# which has both suites; else nothing.
-fewer() {
-    [ -z "${TF_SAN:-}${TF_TEST_FEWER:-}" ] || echo "$1"
+# AddressSanitizer saw the code of this test in other tests, and would take ten seconds for it.
+plain_only() {
+    [[ ${TF_SAN:-} != *address* ]] || skip "only without AddressSanitizer"
 }
 
 @test "operations agree with the reference in fp32, bf16 and fp16" {
     # Sanitizers need most of their time for the cases from 13 to 31, of hundreds of rows.
-    cases=$(fewer 13)
+    cases=${TF_SAN:+13}
     TF_CUDA_SMS=132 program ops/agreement "${cases:-16}" # an H200's: how work is cut depends on it
     for op in linear feed_forward; do
         TF_CUDA_EPILOGUES=all TF_TEST_OPS=$op program ops/agreement 40
     done
     # Among them heads of 128. The first 16 were above.
-    first=$(fewer 16)
-    TF_TEST_FIRST=$((first + 16)) TF_TEST_OPS=attention program ops/agreement 40
+    TF_TEST_FIRST=$((${TF_SAN:+16} + 16)) TF_TEST_OPS=attention program ops/agreement 40
 }
 
 @test "a device that nothing was compiled for is refused, and auto takes the CPU" {
@@ -97,7 +95,7 @@ fewer() {
 }
 
 @test "the projection in several chunks agrees with the reference, too" {
-    cases=$(fewer 30)
+    cases=${TF_SAN:+30}
     TF_CUDA_XENT_ROOM=1 TF_TEST_OPS=xent program ops/agreement "${cases:-80}" # chunks of 128 rows
 }
 
@@ -119,8 +117,7 @@ fewer() {
     args=(--steps 8 --save-every 8 --log-every 1)
     train "${args[@]}" -o whole
     saved=0
-    step=$(fewer 20) least=$(fewer 3)
-    : "${step:=10}" "${least:=5}"
+    [ -z "${TF_SAN:-}" ] && step=10 least=5 || step=20 least=3
     for n in $(seq 2 $step 400); do
         rm -rf run
         TF_EMULATE_ALLOCATIONS=$n run tf-train -q --device cuda "${small[@]}" "${args[@]}" -o run "$B"
@@ -140,8 +137,7 @@ fewer() {
 
 @test "no kernel leaves its memory at the full size of base; TF_TEST_LONG=1: of big, and each precision" {
     [ -n "${EMULATED:-}" ] || skip "only in the emulation"
-    # It has walls around each allocation.
-    [[ ${TF_SAN:-} != *address* ]] || skip "only without AddressSanitizer"
+    plain_only # which has walls around each allocation
     batches n=2 v=37000 pairs=1500 longest=60 >full.tfs # 33,000 tokens a side
     kinds=("base bf16")
     [ -z "${TF_TEST_LONG:-}" ] || kinds+=("base fp32" "base fp16" "big bf16" "big fp32")
@@ -163,7 +159,7 @@ fewer() {
     program ops/meaning
     program ops/updates
     program ops/table
-    logits=$(fewer 4)
+    logits=${TF_SAN:+4}
     program ops/logits "${logits:-20}"
     program ops/link
 }
@@ -193,7 +189,7 @@ fewer() {
 }
 
 @test "training in fp32 gives the CPU's losses, in bf16 and fp16 nearly" {
-    steps=$(fewer 3)
+    steps=${TF_SAN:+3}
     args=(--steps "${steps:=10}" --log-every 1)
     tf-train -q --device cpu "${small[@]}" "${args[@]}" -o cpu "$B"
     for p in fp32:1e-5 bf16:2e-2 fp16:2e-3; do
@@ -203,7 +199,7 @@ fewer() {
 }
 
 @test "epilogues of products and kernels in their place give the same losses" {
-    steps=$(fewer 2)
+    steps=${TF_SAN:+2}
     args=(--steps "${steps:=10}" --log-every 1)
     for p in fp32:1e-5 bf16:2e-3; do
         TF_CUDA_EPILOGUES=none train --precision "${p%:*}" "${args[@]}" -o "${p%:*}.none"
@@ -609,8 +605,7 @@ fewer() {
 }
 
 @test "a pass of as many rows in more sentences is not the one that was recorded" {
-    # It saw the code in other tests, and would take ten seconds for this one.
-    [[ ${TF_SAN:-} != *address* ]] || skip "only without AddressSanitizer"
+    plain_only
     # All of 390 tokens. A graph has room for 128 sentences, or for 256.
     for n in 130 78 78 78 130 130; do
         seq $n | sed "s/.*/$([ $n = 78 ] && echo a b c a || echo a b)/"
@@ -635,8 +630,7 @@ fewer() {
 }
 
 @test "what is replayed is a whole stretch of steps, not the end of one" {
-    # It saw the code in other tests, and would take ten seconds for this one.
-    [[ ${TF_SAN:-} != *address* ]] || skip "only without AddressSanitizer"
+    plain_only
     line=
     for word in a b c b a c a b; do # among them lengths whose last stretch is half of one
         line="$line$word "
@@ -691,8 +685,7 @@ fewer() {
 }
 
 @test "TF_CUDA_WITHOUT: each part left out gives the same results; unknown words are errors" {
-    # It saw the code in other tests, and would take ten seconds for this one.
-    [[ ${TF_SAN:-} != *address* ]] || skip "only without AddressSanitizer"
+    plain_only
     few >few.tfs
     train --steps 3 -o all
     tf-decode --device cuda --precision fp32 -m "$MODEL" few.tfs >all.tfs
