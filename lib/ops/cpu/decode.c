@@ -3,14 +3,6 @@
 #include "ops/cpu/cpu_private.h"
 #include "ops/cpu/vec_private.h"
 
-static float dot(const float *x, const float *y, size_t n)
-{
-    v16f s = v_set(0);
-    for (size_t i = 0; i < n; i += 16)
-        s = v_fma(v_load_n(x + i, n - i), v_load_n(y + i, n - i), s);
-    return v_sum(s);
-}
-
 /* x = softmax x in place; n may be 0. */
 static void softmax(float *x, size_t n)
 {
@@ -66,6 +58,53 @@ INLINE void fetch(const float *rows, size_t ld, const struct keys *k, const floa
         __builtin_prefetch(p + i, 0, 2);
 }
 
+/* Keys at once: their sums are finished together, and what they are added to stays in registers. */
+enum { AT_ONCE = 4 };
+
+/* p[i, 16) of n; whole: n is a multiple of 16. */
+INLINE v16f part(const float *p, size_t i, size_t n, bool whole)
+{
+    return whole ? v_load(p + i) : v_load_n(p + i, n - i);
+}
+
+/* p[h n + t] = scale q[h] . k[t][h] for m keys and all heads. */
+INLINE void score(float *p, size_t n, const float *q, const float *const *k, size_t m, size_t heads,
+                  size_t dk, float scale, bool whole)
+{
+    for (size_t h = 0; h < heads; h++) {
+        v16f s[AT_ONCE] = {v_set(0), v_set(0), v_set(0), v_set(0)};
+        for (size_t i = 0; i < dk; i += 16) {
+            v16f x = part(q + h * dk, i, dk, whole);
+            for (size_t t = 0; t < m; t++)
+                s[t] = v_fma(x, part(k[t] + h * dk, i, dk, whole), s[t]);
+        }
+        float sums[AT_ONCE];
+        if (m == AT_ONCE)
+            v_sum_4(sums, s);
+        else
+            sums[0] = v_sum(s[0]);
+        for (size_t t = 0; t < m; t++)
+            p[h * n + t] = scale * sums[t];
+    }
+}
+
+/* o[h] += sum over m keys of p[h n + t] v[t][h], in their order. */
+INLINE void mix(float *o, const float *p, size_t n, const float *const *v, size_t m, size_t heads,
+                size_t dv, bool whole)
+{
+    for (size_t h = 0; h < heads; h++)
+        for (size_t i = 0; i < dv; i += 16) {
+            float *to = o + h * dv;
+            v16f s = part(to, i, dv, whole);
+            for (size_t t = 0; t < m; t++)
+                s = v_fma(v_set(p[h * n + t]), part(v[t] + h * dv, i, dv, whole), s);
+            if (whole)
+                v_store(to + i, s);
+            else
+                v_store_n(to + i, s, dv - i);
+        }
+}
+
 void TF_CPU(cached_attention)(struct tf_ctx *c, const struct tf_cached_attention *a, size_t rows)
 {
     const size_t dk = (size_t)a->dk, dv = (size_t)a->dv, H = (size_t)a->heads;
@@ -74,28 +113,37 @@ void TF_CPU(cached_attention)(struct tf_ctx *c, const struct tf_cached_attention
     for (size_t r = 0; r < rows; r++) {
         keys = next;
         next = r + 1 < rows ? keys_of(a, r + 1) : (struct keys){0};
-        const float *q = (const float *)a->q + r * a->ldq;
-        float *p = tf_cpu_scratch(c, TF_CPU_ROW, H * keys.n), *o = (float *)a->o + r * a->ldo;
-        for (size_t j = 0; j < keys.n; j++) {
-            const float *k = row(all_k, a->ldk, &keys, j);
-            fetch(all_k, a->ldk, &keys, all_v, a->ldv, &keys, j + AHEAD, H * dk);
-            for (size_t h = 0; h < H; h++)
-                p[h * keys.n + j] = scale * dot(q + h * dk, k + h * dk, dk);
+        const float *q = (const float *)a->q + r * a->ldq, *at[AT_ONCE];
+        const size_t n = keys.n;
+        float *p = tf_cpu_scratch(c, TF_CPU_ROW, H * n), *o = (float *)a->o + r * a->ldo;
+        for (size_t j = 0, m; j < n; j += m) {
+            m = n - j < AT_ONCE ? 1 : AT_ONCE;
+            for (size_t t = 0; t < m; t++) {
+                at[t] = row(all_k, a->ldk, &keys, j + t);
+                fetch(all_k, a->ldk, &keys, all_v, a->ldv, &keys, j + t + AHEAD, H * dk);
+            }
+            if (m == AT_ONCE && dk % 16 == 0)
+                score(p + j, n, q, at, AT_ONCE, H, dk, scale, true);
+            else if (m == AT_ONCE)
+                score(p + j, n, q, at, AT_ONCE, H, dk, scale, false);
+            else
+                score(p + j, n, q, at, 1, H, dk, scale, false);
         }
         for (size_t h = 0; h < H; h++)
-            softmax(p + h * keys.n, keys.n);
+            softmax(p + h * n, n);
         memset(o, 0, H * dv * sizeof *o);
-        for (size_t j = 0; j < keys.n; j++) {
-            const float *v = row(all_v, a->ldv, &keys, j);
-            fetch(all_v, a->ldv, &keys, all_k, a->ldk, &next, j + AHEAD, H * dv);
-            for (size_t h = 0; h < H; h++) {
-                v16f w = v_set(p[h * keys.n + j]);
-                for (size_t d = 0; d < dv; d += 16) {
-                    float *to = o + h * dv + d;
-                    v_store_n(to, v_fma(w, v_load_n(v + h * dv + d, dv - d), v_load_n(to, dv - d)),
-                              dv - d);
-                }
+        for (size_t j = 0, m; j < n; j += m) {
+            m = n - j < AT_ONCE ? 1 : AT_ONCE;
+            for (size_t t = 0; t < m; t++) {
+                at[t] = row(all_v, a->ldv, &keys, j + t);
+                fetch(all_v, a->ldv, &keys, all_k, a->ldk, &next, j + t + AHEAD, H * dv);
             }
+            if (m == AT_ONCE && dv % 16 == 0)
+                mix(o, p + j, n, at, AT_ONCE, H, dv, true);
+            else if (m == AT_ONCE)
+                mix(o, p + j, n, at, AT_ONCE, H, dv, false);
+            else
+                mix(o, p + j, n, at, 1, H, dv, false);
         }
     }
 }

@@ -229,6 +229,29 @@ INLINE float v_sum(v16f a)
     return (q[0] + q[2]) + (q[1] + q[3]);
 #endif
 }
+/* sums[t] = v_sum(a[t]), with the same additions, in less than half as many instructions. */
+INLINE void v_sum_4(float *sums, const v16f *a)
+{
+#if VL >= 8
+    __m128 q[4];
+    for (int t = 0; t < 4; t++) {
+#if VL == 16
+        __m256 h = _mm256_add_ps(_mm512_castps512_ps256((__m512)a[t].p0),
+                                 _mm512_extractf32x8_ps((__m512)a[t].p0, 1));
+#else
+        __m256 h = (__m256)(a[t].p0 + a[t].p1);
+#endif
+        q[t] = _mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
+    }
+    /* lanes i and i + 2 of two vectors, then i and i + 1 of four */
+    __m128 x = _mm_add_ps(_mm_movelh_ps(q[0], q[1]), _mm_movehl_ps(q[1], q[0])),
+           y = _mm_add_ps(_mm_movelh_ps(q[2], q[3]), _mm_movehl_ps(q[3], q[2]));
+    _mm_storeu_ps(sums, _mm_add_ps(_mm_shuffle_ps(x, y, 0x88), _mm_shuffle_ps(x, y, 0xdd)));
+#else
+    for (int t = 0; t < 4; t++)
+        sums[t] = v_sum(a[t]);
+#endif
+}
 INLINE float v_hmax(v16f a)
 {
 #if VL == 16
