@@ -158,7 +158,8 @@ bats := $(sort $(filter-out $(if $(ARCH)$(SAN),tests/lint/% tests/cli/pipelines%
 	tests/cli/first_hour.bats) $(if $(ARCH),tests/cli/cuda.bats) $(repeat),\
 	$(wildcard tests/cli/*.bats tests/lint/*.bats)))
 # These take longest and come first, so that no processor is idle at the end.
-long := $(filter $(bats),$(patsubst %,tests/cli/%.bats,faults pipelines cuda train batch ranks))
+long := $(filter $(bats),$(patsubst %,tests/%.bats,cli/faults cli/pipelines cli/cuda cli/train \
+	cli/batch cli/ranks lint/source lint/make))
 plugin := $(if $(with_cuda),$B/bin/tf-backend-cuda.so)
 mpi_plugins := $(mpis:%=$B/bin/tf-comm-%.so)
 exchanges := $(mpis:%=$B/tests/bench/exchange-%)
@@ -476,11 +477,12 @@ $B/run/%: tests/harness/emulate | $B/%
 	@ln -sf $(call quoted,$(abspath $<)) $@
 	@touch -h $@
 
+# Threads of numpy's OpenBLAS would take half of the time of an import.
 test_env = PATH=$(call quoted,$(abspath $(run))/bin:)"$$PATH" \
 	TF_BIN=$(call quoted,$(abspath $(run))/bin) TF_EMULATOR=$(qemu_$(ARCH)) $(cases) \
 	TF_BUILD=$(call quoted,$(abspath $B)) TF_SAN='$(SAN)' TF_PYTHON='$(PYTHON)' TF_MAKE='$(MAKE)' \
 	ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1:handle_sigill=1 \
-	UBSAN_OPTIONS=print_stacktrace=1 \
+	UBSAN_OPTIONS=print_stacktrace=1 OPENBLAS_NUM_THREADS=1 \
 	$(test_limit) LC_ALL=C.UTF-8
 # Seconds after which bats, with the help of procps, ends a test that hangs.
 test_limit = $(if $(shell command -v pkill),BATS_TEST_TIMEOUT=1200)

@@ -500,13 +500,6 @@ const char *compare_bytes(const struct run *x, const struct run *y)
     return NULL;
 }
 
-uint64_t cases(uint64_t usual)
-{
-    const char *wanted = getenv("TF_TEST_CASES");
-    uint64_t n = wanted != NULL ? strtoull(wanted, NULL, 10) : 0;
-    return n > 0 && n < usual ? n : usual;
-}
-
 uint64_t first_case(void)
 {
     const char *first = getenv("TF_TEST_FIRST");

@@ -213,11 +213,9 @@ const char *compare_rows(const struct run *whole, const struct run *part);
 /* Compare the bytes of all results. Returns the name of the first that differs, or NULL. */
 const char *compare_bytes(const struct run *x, const struct run *y);
 
-/* ---- fewer cases, for slow backends ---- */
+/* ---- a part of the cases, for slow backends: see cases() in tap.h ---- */
 
-/* The number of problems to try: `usual`, or TF_TEST_CASES if that is smaller. */
-uint64_t cases(uint64_t usual);
-/* The number of the first of them: TF_TEST_FIRST, or 0 (ops/agreement alone). */
+/* The number of the first one: TF_TEST_FIRST, or 0 (ops/agreement alone). */
 uint64_t first_case(void);
 /* False when TF_TEST_OPS names another operation. */
 bool wanted(const char *op);

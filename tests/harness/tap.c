@@ -114,6 +114,19 @@ static bool has_word(const char *text, const char *word)
     return false;
 }
 
+uint64_t cases(uint64_t usual)
+{
+    const char *wanted = getenv("TF_TEST_CASES");
+    uint64_t most = wanted != NULL ? strtoull(wanted, NULL, 10) : 0;
+    if (most > 0)
+        return most < usual ? most : usual;
+#ifdef __SANITIZE_ADDRESS__
+    return (usual + 2) / 3;
+#else
+    return usual;
+#endif
+}
+
 void skip(const char *reason)
 {
     /* What is missing is named before the first colon; a message may follow that names others. */

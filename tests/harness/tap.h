@@ -37,6 +37,10 @@ struct tf_err;
 /* Bail out with the message of *err when rc is negative. rc is evaluated once. */
 #define must(rc, err) tap_must((rc), (err), __FILE__, __LINE__)
 
+/* How many cases of a kind to try, of `usual` ones: TF_TEST_CASES if that is set and not more; else
+ * a third under AddressSanitizer, for which they differ little; else all. */
+uint64_t cases(uint64_t usual);
+
 /* End the program as failed: the rest of the test makes no sense. */
 void bail_out(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 

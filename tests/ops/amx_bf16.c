@@ -48,7 +48,7 @@ static float by_rule(float start, const float *x, size_t sx, const float *w, siz
 
 static void test_packed(const struct tf_backend *tiled)
 {
-    for (uint64_t seed = 0; seed < 60; seed++) {
+    for (uint64_t seed = 0; seed < cases(60); seed++) {
         struct product p = new_product(seed);
         for (size_t i = 0; i < p.rows * p.K; i++)
             p.x[i] = drawn(seed, i);
@@ -71,7 +71,7 @@ static void test_packed(const struct tf_backend *tiled)
         free(y);
         free_product(&p);
     }
-    ok(state.palette == 0, "60 products over packed weights; the tiles are given back");
+    ok(state.palette == 0, "products over packed weights; the tiles are given back");
 }
 
 /* More rows than two blocks of linear_bwd: 240, 240 and 21. */

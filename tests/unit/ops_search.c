@@ -431,6 +431,7 @@ static void random_searches(const char *what, int count, size_t max_v, int level
     static struct results want, got[4], lagging;
     bool rule_ok = true, agree = true, tables = true, lag_ok = true;
     int full = 0;
+    count = (int)cases((uint64_t)count);
     struct tf_rng r = tf_rng_new(41, (uint64_t)max_v * 100 + (uint64_t)levels);
     for (int n = 0; n < count && rule_ok && agree && tables && lag_ok; n++) {
         struct fake f = {.V = 1 + tf_rng_below(&r, max_v),
