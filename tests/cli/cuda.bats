@@ -75,11 +75,11 @@ plain_only() {
 @test "operations agree with the reference in fp32, bf16 and fp16" {
     # Sanitizers need most of their time for the cases from 9 to 31, of hundreds of rows.
     cases=${TF_SAN:+9}
-    TF_CUDA_SMS=132 program ops/agreement "${cases:-16}" # an H200's: how work is cut depends on it
+    TF_CUDA_SMS=132 program ops/agreement "${cases:-14}" # an H200's: how work is cut depends on it
     for op in linear feed_forward; do
         TF_CUDA_EPILOGUES=all TF_TEST_OPS=$op program ops/agreement "${cases:-40}"
     done
-    # Among them heads of 128. The first 16 were above.
+    # Among them heads of 128.
     TF_TEST_FIRST=$((${TF_SAN:+16} + 16)) TF_TEST_OPS=attention program ops/agreement 40
 }
 
@@ -167,7 +167,7 @@ plain_only() {
 @test "the same bytes twice, on another lane, and alone or among others" {
     # AddressSanitizer saw these kernels with the same shapes in the first test.
     [[ -z ${TF_SAN:-} || $TF_SAN == *thread* ]] || skip "only without sanitizers, or by hand with SAN=thread"
-    program ops/same_bytes 4
+    program ops/same_bytes 3 # the third has hundreds of rows
     # 33 rows are many then: each alone is few.
     TF_CUDA_SMS=1 TF_CUDA_TIMES=1 TF_TEST_OPS=linear_packed program ops/same_bytes
     expect_contains "$stderr" "product: many rows"

@@ -14,7 +14,7 @@ real_text() {
     [ -d "$from" ] || return 1
     mkdir "$2"
     for f in "$from"/*.gz; do
-        gzip -dc "$f" | sed -n 1,1000p | gzip >"$2/${f##*/}"
+        gzip -dc "$f" | sed -n 1,300p | gzip >"$2/${f##*/}"
     done
 }
 
