@@ -98,15 +98,18 @@ lib/base/a.c:4:#include <sentencepiece_processor.h>'
     header_statics | expect_none "definitions in headers of cmd"
 }
 
+# Of the files named on stdin, those whose first line is that of a script, for example of bash|bats.
+scripts() {
+    xargs awk -v what="$1" 'FNR == 1 { if ($0 ~ "^#!.*(" what ")") print FILENAME; nextfile }'
+}
+
 # The files that are code: by their names, or by their first line.
 code_files() {
-    project_files | grep -vE '^tests/(golden/[^.]*|fuzz/corpus/.*)$|\.(md|txt|[1-7])$' |
-    while read -r f; do
-        case $f in
-            *.[ch] | *.cc | *.cu | *.cuh | *.py | *.bats | *.bash | *.mk | *Makefile) echo "$f" ;;
-            *) [ "$(head -c 2 "$f" | tr -d '\0')" != '#!' ] || echo "$f" ;;
-        esac
-    done
+    project_files | grep -vE '^tests/(golden/[^.]*|fuzz/corpus/.*)$|\.(md|txt|[1-7])$' >"$T/all"
+    {
+        grep -E '\.([ch]|cc|cu|cuh|py|bats|bash|mk)$|Makefile$' "$T/all"
+        scripts . <"$T/all"
+    } | sort -u
 }
 
 # Lines over 100 columns in the files named on stdin. In scripts a long string may stay whole: its
@@ -185,13 +188,11 @@ wide_lines() {
 
 @test "scripts pass shellcheck" {
     need shellcheck
-    project_files | while read -r f; do
-        case $(head -c 40 "$f" | head -1 | tr -d '\0') in
-            '#!'*bash* | '#!'*bats* | '#!/bin/sh'*) echo "$f" ;;
-            *) case $f in *.bash) echo "$f" ;; esac ;;
-        esac
-    done | xargs -r shellcheck -x -S warning -e SC1090,SC1091,SC2030,SC2031,SC2034,SC2154,SC2164 \
-        2>&1 | expect_none "shellcheck"
+    {
+        project_files | scripts 'bash|bats|/bin/sh'
+        project_files | grep '\.bash$'
+    } | sort -u | xargs -r shellcheck -x -S warning \
+        -e SC1090,SC1091,SC2030,SC2031,SC2034,SC2154,SC2164 2>&1 | expect_none "shellcheck"
 }
 
 @test "test scripts can be run" {
