@@ -8,6 +8,7 @@ import os
 import random
 import re
 import shutil
+import string
 import struct
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import time
 import zipfile
 
 import cbor2
+import numpy as np
 
 import vocabularies
 from resume import records
@@ -77,7 +79,7 @@ def words(r, n, vocabulary, per_line):
     """Lines of so many words, n bytes."""
     out, size = [], 0
     while size < n:
-        line = " ".join(r.choice(vocabulary) for _ in range(per_line))[:n - size]
+        line = " ".join(r.choices(vocabulary, k=per_line))[:n - size]
         out.append(line)
         size += len(line) + 1
     return "\n".join(out) + "\n"
@@ -86,14 +88,14 @@ def words(r, n, vocabulary, per_line):
 def colliding(r, n):
     """Different words of 8 letters that share slots of tables whose hash function has no key: it
     multiplies by the golden ratio, and the first 512th of the slots is theirs."""
-    out = []
+    letters = np.frombuffer(string.ascii_letters.encode(), np.uint8)
+    draws, out = np.random.default_rng(r.getrandbits(64)), []
     while 9 * len(out) < n:
-        w = "".join(r.choices("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", k=8))
-        x = int.from_bytes(w.encode(), "little") ^ 8 ^ 8 << 56
-        x = x * 0x9E3779B97F4A7C15 & (1 << 64) - 1
-        if (x ^ x >> 29) & 0x1f800 == 0:
-            out.append(w)
-    return " ".join(out) + "\n"
+        w = letters[draws.integers(0, len(letters), (1 << 16, 8), np.uint8)]
+        x = (w.view("<u8")[:, 0] ^ np.uint64(8 ^ 8 << 56)) * np.uint64(0x9E3779B97F4A7C15)
+        slot = x ^ x >> np.uint64(29)
+        out += [bytes(word).decode() for word in w[slot & np.uint64(0x1f800) == 0]]
+    return " ".join(out[:-(-n // 9)]) + "\n"
 
 
 def tree_line(leaf, n):
