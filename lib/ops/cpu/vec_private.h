@@ -229,7 +229,7 @@ INLINE float v_sum(v16f a)
     return (q[0] + q[2]) + (q[1] + q[3]);
 #endif
 }
-/* sums[t] = v_sum(a[t]), with the same additions, in less than half as many instructions. */
+/* sums[t] = v_sum(a[t]), with the same additions: the last two of each in the lanes of one. */
 INLINE void v_sum_4(float *sums, const v16f *a)
 {
 #if VL >= 8
