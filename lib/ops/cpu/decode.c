@@ -61,22 +61,29 @@ INLINE void fetch(const float *rows, size_t ld, const struct keys *k, const floa
 /* Keys at once: their sums are finished together, and what they are added to stays in registers. */
 enum { AT_ONCE = 4 };
 
-/* p[i, 16) of n; whole: n is a multiple of 16. */
-INLINE v16f part(const float *p, size_t i, size_t n, bool whole)
+/* at: the rows of keys from j on, AT_ONCE of them or, near the end, one; their number. */
+INLINE size_t take(const float **at, const float *rows, size_t ld, const struct keys *k,
+                   const float *next, size_t next_ld, const struct keys *next_k, size_t j, size_t n)
 {
-    return whole ? v_load(p + i) : v_load_n(p + i, n - i);
+    const size_t m = k->n - j < AT_ONCE ? 1 : AT_ONCE;
+    for (size_t t = 0; t < m; t++) {
+        at[t] = row(rows, ld, k, j + t);
+        fetch(rows, ld, k, next, next_ld, next_k, j + t + AHEAD, n);
+    }
+    return m;
 }
 
 /* p[h n + t] = scale q[h] . k[t][h] for m keys and all heads. */
 INLINE void score(float *p, size_t n, const float *q, const float *const *k, size_t m, size_t heads,
-                  size_t dk, float scale, bool whole)
+                  size_t dk, float scale)
 {
     for (size_t h = 0; h < heads; h++) {
         v16f s[AT_ONCE] = {v_set(0), v_set(0), v_set(0), v_set(0)};
-        for (size_t i = 0; i < dk; i += 16) {
-            v16f x = part(q + h * dk, i, dk, whole);
+        for (size_t i = h * dk; i < (h + 1) * dk; i += 16) {
+            const size_t left = (h + 1) * dk - i;
+            v16f x = v_load_n(q + i, left);
             for (size_t t = 0; t < m; t++)
-                s[t] = v_fma(x, part(k[t] + h * dk, i, dk, whole), s[t]);
+                s[t] = v_fma(x, v_load_n(k[t] + i, left), s[t]);
         }
         float sums[AT_ONCE];
         if (m == AT_ONCE)
@@ -90,60 +97,45 @@ INLINE void score(float *p, size_t n, const float *q, const float *const *k, siz
 
 /* o[h] += sum over m keys of p[h n + t] v[t][h], in their order. */
 INLINE void mix(float *o, const float *p, size_t n, const float *const *v, size_t m, size_t heads,
-                size_t dv, bool whole)
+                size_t dv)
 {
     for (size_t h = 0; h < heads; h++)
-        for (size_t i = 0; i < dv; i += 16) {
-            float *to = o + h * dv;
-            v16f s = part(to, i, dv, whole);
+        for (size_t i = h * dv; i < (h + 1) * dv; i += 16) {
+            const size_t left = (h + 1) * dv - i;
+            v16f s = v_load_n(o + i, left);
             for (size_t t = 0; t < m; t++)
-                s = v_fma(v_set(p[h * n + t]), part(v[t] + h * dv, i, dv, whole), s);
-            if (whole)
-                v_store(to + i, s);
-            else
-                v_store_n(to + i, s, dv - i);
+                s = v_fma(v_set(p[h * n + t]), v_load_n(v[t] + i, left), s);
+            v_store_n(o + i, s, left);
         }
 }
 
 void TF_CPU(cached_attention)(struct tf_ctx *c, const struct tf_cached_attention *a, size_t rows)
 {
     const size_t dk = (size_t)a->dk, dv = (size_t)a->dv, H = (size_t)a->heads;
-    const float scale = 1 / __builtin_sqrtf((float)dk), *all_k = a->k, *all_v = a->v;
+    const float scale = 1 / __builtin_sqrtf((float)dk), *k = a->k, *v = a->v, *at[AT_ONCE];
     struct keys keys = {0}, next = rows > 0 ? keys_of(a, 0) : keys;
     for (size_t r = 0; r < rows; r++) {
         keys = next;
         next = r + 1 < rows ? keys_of(a, r + 1) : (struct keys){0};
-        const float *q = (const float *)a->q + r * a->ldq, *at[AT_ONCE];
+        const float *q = (const float *)a->q + r * a->ldq;
         const size_t n = keys.n;
         float *p = tf_cpu_scratch(c, TF_CPU_ROW, H * n), *o = (float *)a->o + r * a->ldo;
         for (size_t j = 0, m; j < n; j += m) {
-            m = n - j < AT_ONCE ? 1 : AT_ONCE;
-            for (size_t t = 0; t < m; t++) {
-                at[t] = row(all_k, a->ldk, &keys, j + t);
-                fetch(all_k, a->ldk, &keys, all_v, a->ldv, &keys, j + t + AHEAD, H * dk);
-            }
-            if (m == AT_ONCE && dk % 16 == 0)
-                score(p + j, n, q, at, AT_ONCE, H, dk, scale, true);
-            else if (m == AT_ONCE)
-                score(p + j, n, q, at, AT_ONCE, H, dk, scale, false);
+            m = take(at, k, a->ldk, &keys, v, a->ldv, &keys, j, H * dk);
+            if (m == AT_ONCE)
+                score(p + j, n, q, at, AT_ONCE, H, dk, scale);
             else
-                score(p + j, n, q, at, 1, H, dk, scale, false);
+                score(p + j, n, q, at, 1, H, dk, scale);
         }
         for (size_t h = 0; h < H; h++)
             softmax(p + h * n, n);
         memset(o, 0, H * dv * sizeof *o);
         for (size_t j = 0, m; j < n; j += m) {
-            m = n - j < AT_ONCE ? 1 : AT_ONCE;
-            for (size_t t = 0; t < m; t++) {
-                at[t] = row(all_v, a->ldv, &keys, j + t);
-                fetch(all_v, a->ldv, &keys, all_k, a->ldk, &next, j + t + AHEAD, H * dv);
-            }
-            if (m == AT_ONCE && dv % 16 == 0)
-                mix(o, p + j, n, at, AT_ONCE, H, dv, true);
-            else if (m == AT_ONCE)
-                mix(o, p + j, n, at, AT_ONCE, H, dv, false);
+            m = take(at, v, a->ldv, &keys, k, a->ldk, &next, j, H * dv);
+            if (m == AT_ONCE)
+                mix(o, p + j, n, at, AT_ONCE, H, dv);
             else
-                mix(o, p + j, n, at, 1, H, dv, false);
+                mix(o, p + j, n, at, 1, H, dv);
         }
     }
 }
