@@ -28,11 +28,7 @@ uint64_t waited; /* threads of the running kernel that waited for the one before
 struct thread {
     uint3 at;
     coroutine *on;
-    unsigned mask; /* of the warp's threads that it waits for; 0: not at an operation of the warp */
     bool at_barrier, gone;
-    collective *what;
-    bool orders; /* the operation is a barrier for memory, too */
-    emulate::lane lane;
     int value;
 };
 
@@ -40,27 +36,25 @@ const char *kernel_name;
 const std::function<void()> *body;
 thread threads[MAX_THREADS];
 unsigned n_threads, n_started, n_gone, n_at_barrier;
-struct warp_bits {
+struct warp_state {
     unsigned there, waiting; /* threads that have not gone; those at an operation of the warp */
+    unsigned orders;         /* those whose operation is a barrier for memory, too */
+    unsigned mask[32];       /* of the threads that each waits for; 0: not at an operation */
+    collective *what[32];
+    lane lanes[32];
 } warps[MAX_THREADS / 32];
 thread *self;
 /* at the top of coroutine_main, for threads that have not started; kept to the end */
 coroutine *idle[MAX_THREADS];
-/* ring of runnable threads in their order, starting at `first_ready` */
+/* ring of runnable threads, starting at `first_ready` */
 thread *ready[MAX_THREADS];
 unsigned n_idle, first_ready, n_ready;
 alignas(256) unsigned char shared_bytes[MAX_SHARED];
 /* for meet(): one for the block, and one for each warp */
 char places[1 + MAX_THREADS / 32][8];
 
-bool reversed()
-{
-    static const bool is = [] {
-        const char *order = getenv("TF_EMULATE_ORDER");
-        return order != nullptr && strcmp(order, "reverse") == 0;
-    }();
-    return is;
-}
+const char *const order = getenv("TF_EMULATE_ORDER");
+const bool reversed = order != nullptr && strcmp(order, "reverse") == 0;
 
 void go_on(thread *t)
 {
@@ -82,26 +76,34 @@ coroutine *stack_for(unsigned i) /* of a thread that has not started */
     return n_idle > 0 ? idle[--n_idle] : new_coroutine(coroutine_main);
 }
 
-void make_ready(thread *t)
+void run_last(thread *t)
 {
     ready[(first_ready + n_ready++) % MAX_THREADS] = t;
 }
 
-unsigned next_thread()
+void run_next(thread *t)
 {
-    return reversed() ? n_threads - 1 - n_started : n_started;
+    first_ready = (first_ready + MAX_THREADS - 1) % MAX_THREADS;
+    ready[first_ready] = t;
+    n_ready++;
 }
 
-/* Leave the running coroutine to another thread of the block; when all are gone, to the host. */
+unsigned next_thread()
+{
+    return reversed ? n_threads - 1 - n_started : n_started;
+}
+
+/* Leave the running coroutine to another thread of the block; when all are gone, to the host. A
+ * warp runs as far as it can before the next one starts, so that its stacks stay in the cache. */
 void leave()
 {
-    if (n_started < n_threads) {
-        switch_to(stack_for(next_thread()));
-    } else if (n_ready > 0) {
+    if (n_ready > 0) {
         thread *t = ready[first_ready];
         first_ready = (first_ready + 1) % MAX_THREADS;
         n_ready--;
         switch_to(t->on);
+    } else if (n_started < n_threads) {
+        switch_to(stack_for(next_thread()));
     } else if (n_gone == n_threads) {
         switch_to(host);
     } else {
@@ -131,41 +133,38 @@ void release_block(thread *but)
     n_at_barrier = 0;
     meet(places[0], n_threads, [](unsigned i) { return !threads[i].gone; });
     for (unsigned k = 0; k < n_threads; k++) {
-        thread *t = &threads[reversed() ? n_threads - 1 - k : k];
+        thread *t = &threads[reversed ? n_threads - 1 - k : k];
         t->value = sum;
         t->at_barrier = false;
         if (!t->gone && t != but)
-            make_ready(t);
+            run_last(t);
     }
 }
 
-/* If all threads of the warp operation that t waits for have arrived, do it and release them. */
-bool release_warp(thread *t, thread *but)
+/* If all threads that thread `of` of warp `at` waits for have arrived, do their operation and make
+ * them ready, except `but`, which runs now. */
+bool release_warp(unsigned at, unsigned of, thread *but)
 {
-    unsigned at = (unsigned)(t - threads) / 32, base = 32 * at, mask = t->mask,
-             present = mask & warps[at].there;
-    if ((warps[at].waiting & present) != present)
+    warp_state *w = &warps[at];
+    unsigned mask = w->mask[of], present = mask & w->there;
+    if ((w->waiting & present) != present)
         return false;
-    lane lanes[32];
     for (unsigned i = 0; i < 32; i++)
-        if (present >> i & 1) {
-            if (threads[base + i].mask != mask || threads[base + i].what != t->what)
-                stop(kernel_name, "threads of a warp meet in different operations");
-            lanes[i] = threads[base + i].lane;
-        }
+        if ((present >> i & 1) && (w->mask[i] != mask || w->what[i] != w->what[of]))
+            stop(kernel_name, "threads of a warp meet in different operations");
     overlook(true);
-    t->what(lanes, present);
+    w->what[of](w->lanes, present);
     overlook(false);
-    if (t->orders)
+    if (w->orders >> of & 1)
         meet(places[1 + at], n_threads,
              [&](unsigned i) { return i / 32 == at && (present >> i % 32 & 1); });
-    warps[at].waiting &= ~present;
+    w->waiting &= ~present;
     for (unsigned k = 0; k < 32; k++) {
-        unsigned i = reversed() ? 31 - k : k;
+        unsigned i = reversed ? k : 31 - k;
         if (present >> i & 1) {
-            threads[base + i].mask = 0;
-            if (&threads[base + i] != but)
-                make_ready(&threads[base + i]);
+            w->mask[i] = 0;
+            if (&threads[32 * at + i] != but)
+                run_next(&threads[32 * at + i]);
         }
     }
     return true;
@@ -174,15 +173,16 @@ bool release_warp(thread *t, thread *but)
 /* The running thread has returned: those that waited for it need wait no more. */
 void thread_ends()
 {
+    unsigned at = (unsigned)(self - threads) / 32;
+    warp_state *w = &warps[at];
     self->gone = true;
     n_gone++;
-    warps[(self - threads) / 32].there &= ~(1u << (self - threads) % 32);
+    w->there &= ~(1u << (self - threads) % 32);
     if (n_at_barrier > 0 && n_at_barrier == n_threads - n_gone)
         release_block(nullptr);
-    unsigned base = (unsigned)(self - threads) / 32 * 32;
-    for (unsigned i = base; i < base + 32 && i < n_threads; i++)
-        if (threads[i].mask != 0)
-            release_warp(&threads[i], nullptr);
+    for (unsigned i = 0; i < 32 && w->waiting != 0; i++)
+        if (w->mask[i] != 0)
+            release_warp(at, i, nullptr);
 }
 
 char begun, ended; /* blocks */
@@ -198,7 +198,7 @@ void coroutine_main()
             (*body)();
             say(&ended);
             thread_ends();
-        } while (!races && n_started < n_threads);
+        } while (!races && n_ready == 0 && n_started < n_threads);
         if (!races)
             idle[n_idle++] = running;
         leave();
@@ -212,17 +212,13 @@ void run_block(size_t shared)
     n_threads = blockDim.x * blockDim.y * blockDim.z;
     n_started = n_gone = n_at_barrier = 0;
     for (unsigned i = 0; i < n_threads; i += 32)
-        warps[i / 32] = {n_threads - i < 32 ? (1u << (n_threads - i)) - 1 : 0xffffffffu, 0};
+        warps[i / 32].there = n_threads - i < 32 ? (1u << (n_threads - i)) - 1 : 0xffffffffu;
     for (unsigned i = 0; i < n_threads; i++)
         threads[i] = {.at = {i % blockDim.x, i / blockDim.x % blockDim.y,
                              i / (blockDim.x * blockDim.y)},
                       .on = nullptr,
-                      .mask = 0,
                       .at_barrier = false,
                       .gone = false,
-                      .what = nullptr,
-                      .orders = false,
-                      .lane = {},
                       .value = 0};
     void *me = this_fiber();
     say(&begun);
@@ -267,14 +263,16 @@ int block(int value)
 
 void warp(collective *what, unsigned mask, const void *in0, const void *in1, void *out, bool orders)
 {
-    if (!(mask >> (self - threads) % 32 & 1))
+    unsigned at = (unsigned)(self - threads) / 32, i = (unsigned)(self - threads) % 32;
+    warp_state *w = &warps[at];
+    if (!(mask >> i & 1))
         stop(kernel_name, "a thread is not in the mask of its own operation");
-    self->mask = mask;
-    warps[(self - threads) / 32].waiting |= 1u << (self - threads) % 32;
-    self->what = what;
-    self->orders = orders;
-    self->lane = {{in0, in1}, out};
-    if (!release_warp(self, self))
+    w->waiting |= 1u << i;
+    w->orders = (w->orders & ~(1u << i)) | (unsigned)orders << i;
+    w->mask[i] = mask;
+    w->what[i] = what;
+    w->lanes[i] = {{in0, in1}, out};
+    if (!release_warp(at, i, self))
         wait();
 }
 
@@ -291,7 +289,7 @@ void run_kernel(const char *name, dim3 grid, dim3 block, size_t shared, bool ear
     const bool all = few == 0 || n <= 4 * few || strncmp(name, "search_step", 11) == 0 ||
                      strcmp(name, "rows") == 0;
     for (uint64_t k = 0; k < n; k++) {
-        uint64_t i = reversed() ? n - 1 - k : k;
+        uint64_t i = reversed ? n - 1 - k : k;
         if (!all && i >= few && i < n - few && i % (n / few) != 7)
             continue;
         ran++;

@@ -254,8 +254,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, co
             std::fill(sums.begin(), sums.end(), 0.0f);
             for (size_t k = 0; k < K; k++) {
                 float x = get(B, b.type, p.tb == CUBLAS_OP_T ? k * b.ld + j : j * b.ld + k);
+                float *sum = sums.data(), *column = &left[k * d.rows];
                 for (size_t i = 0; i < d.rows; i++)
-                    sums[i] += x * left[k * d.rows + i];
+                    sum[i] += x * column[i];
             }
             for (size_t i = 0; i < d.rows; i++) {
                 size_t at = j * d.ld + i, bit = j * (size_t)p.aux_ld + i;

@@ -400,15 +400,16 @@ template <typename A> void mma(float d[4], const uint32_t a[4], const uint32_t b
             for (int i = 0; i < 4; i++)
                 y[2 * t + i / 2 * 8 + i % 2][g] = element(q[i / 2], i % 2);
         }
+        float sums[16][8] = {};
+        for (int k = 0; k < 16; k++)
+            for (int i = 0; i < 16; i++)
+                for (int j = 0; j < 8; j++)
+                    sums[i][j] += x[i][k] * y[k][j];
         for (int lane = 0; lane < 32; lane++) {
             int g = lane / 4, t = lane % 4;
             float *out = (float *)l[lane].out;
-            for (int i = 0; i < 4; i++) {
-                float sum = 0;
-                for (int k = 0; k < 16; k++)
-                    sum += x[g + i / 2 * 8][k] * y[k][2 * t + i % 2];
-                out[i] += sum;
-            }
+            for (int i = 0; i < 4; i++)
+                out[i] += sums[g + i / 2 * 8][2 * t + i % 2];
         }
     }, 0xffffffffu, a, b, d);
 }

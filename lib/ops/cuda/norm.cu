@@ -268,10 +268,10 @@ static void with_team(struct tf_ctx *c, const char *what, int D, bool whole, F r
         return;
     }
     auto with = [&](auto T) {
-        if (whole && D == 4 * Q * T)
-            run(T, std::true_type());
-        else
-            run(T, std::false_type());
+        if constexpr (T() <= 64) /* rows of 512 and 1,024 elements, as in the paper's models */
+            if (whole && D == 4 * Q * T)
+                return run(T, std::true_type());
+        run(T, std::false_type());
     };
     if (D <= 4 * Q * 32)
         with(std::integral_constant<int, 32>());
