@@ -194,7 +194,9 @@ harden := $(if $(SAN),,$(shell if $(call takes,$(harden_try)); then echo '$(hard
 	for f in $(harden_try); do ! $(call takes,$$f) || echo "$$f"; done; fi))
 # Kernels see no bytes of a file, only numbers whose shapes were checked, and zeroed tiles would
 # cost int8 products 4 % of their instructions: lib/ops/cpu has neither canaries nor zeroing.
-kernel = $(if $(filter -fstack-protector-strong,$(harden)),-fno-stack-protector) \
+# With sanitizers -O3 takes a third longer to compile, and its code no less to run.
+kernel = $(if $(SAN),-O2,-O3) \
+	$(if $(filter -fstack-protector-strong,$(harden)),-fno-stack-protector) \
 	$(if $(filter -ftrivial-auto-var-init=zero,$(harden)),-ftrivial-auto-var-init=uninitialized)
 # Checks of the C library need optimisation. The user's own level takes precedence.
 fortify = $(if $(SAN)$(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS) $(CXXFLAGS)),,$(if \
@@ -263,7 +265,7 @@ endef
 $B/%.o: %.c $B/flags
 	$(call cc,$<)
 $B/lib/ops/cpu/%.o: lib/ops/cpu/%.c $B/flags
-	$(call cc,$<,-O3 $(kernel))
+	$(call cc,$<,$(kernel))
 $B/lib/ops/ref/%.f32.o: lib/ops/ref/%.c $B/flags
 	$(call cc,$<,-DTF_REAL=float -DTF_REF_NAME=f32)
 $B/lib/ops/ref/%.f64.o: lib/ops/ref/%.c $B/flags
@@ -297,7 +299,7 @@ $B/lib/base/version.o: lib/base/version.c $B/flags $B/commit
 	$(call cc,$<,-DTF_RELEASE='"$(release)"' -DTF_COMMIT='"$(file <$B/commit)"')
 define isa_rule
 $$B/lib/ops/cpu/%.$1.o: lib/ops/cpu/%.c $$B/flags
-	$$(call cc,$$<,-O3 $$(kernel) $$(isa_$1) -DTF_SET=$1 -DTF_ISA=$(or $(base_$1),$1) \
+	$$(call cc,$$<,$$(kernel) $$(isa_$1) -DTF_SET=$1 -DTF_ISA=$(or $(base_$1),$1) \
 	    -DTF_INT8=$(or $(int8_$1),$(if $(filter $1,$(int8_sets)),$1,$(base_$1))) \
 	    -DTF_BF16=$(if $(filter $1,$(bf16_sets)),$1,$(base_$1)))
 endef
@@ -320,7 +322,7 @@ $B/emulate/%.o: %.cu $B/flags
 $B/tests/emulate/%.o: tests/emulate/%.cc $B/flags
 	@mkdir -p $(@D)
 	$(if $(V),,@echo '  CXX  $<')
-	$Q$(CXX) $(all_cppflags) $(emu_flags) -MMD -MP -c -o $@ $<
+	$Q$(CXX) $(all_cppflags) $(emu_flags) -O2 -MMD -MP -c -o $@ $<
 
 # The emulation uses a fiber for each CUDA thread. The files that switch fibers are not instrumented
 # by ThreadSanitizer.
