@@ -57,6 +57,10 @@ enum op {
     FRAME
 };
 
+/* Bytes of a module, of a class's name and of a storage's key. A text that is remembered can be
+ * used again for two bytes. */
+enum { MAX_WORD = 255 };
+
 /* The machine. A mark on the stack is NULL. */
 struct machine {
     struct tf_pickle *k;
@@ -65,6 +69,7 @@ struct machine {
     size_t size;              /* of the pickle */
     size_t depth, stack_n;    /* of the stack, and of its memory */
     size_t memo_n, remembered; /* of memo, and one more than the highest index in use */
+    bool ended;                /* in the middle of something */
     struct tf_err *err;
 };
 
@@ -73,11 +78,17 @@ static int fail(struct machine *m, const char *what)
     return tf_fail(m->err, "pickle: %s", what);
 }
 
+static int fail_ended(struct machine *m)
+{
+    m->ended = true;
+    return fail(m, "it ends too early");
+}
+
 /* n bytes of the pickle, or NULL. */
 static const uint8_t *take(struct machine *m, uint64_t n)
 {
     if (n > (uint64_t)(m->end - m->p)) {
-        fail(m, "it ends too early");
+        fail_ended(m);
         return NULL;
     }
     const uint8_t *p = m->p;
@@ -325,7 +336,7 @@ static const char *line(struct machine *m, size_t *n)
 {
     const uint8_t *p = m->p, *lf = memchr(p, '\n', (size_t)(m->end - p));
     if (lf == NULL) {
-        fail(m, "it ends too early");
+        fail_ended(m);
         return NULL;
     }
     *n = (size_t)(lf - p);
@@ -347,7 +358,10 @@ static int stack_global(struct machine *m)
         return -1;
     if (module->kind != TF_PY_TEXT || name->kind != TF_PY_TEXT)
         return fail(m, "a class without a name");
-    return push_global(m, module->text, strlen(module->text), name->text, strlen(name->text));
+    const size_t module_n = strlen(module->text), name_n = strlen(name->text);
+    if (module_n > MAX_WORD || name_n > MAX_WORD)
+        return tf_fail(m->err, "pickle: a class's name of more than %d bytes", MAX_WORD);
+    return push_global(m, module->text, module_n, name->text, name_n);
 }
 
 static bool is(const struct tf_py *x, const char *global)
@@ -379,6 +393,8 @@ static int push_storage(struct machine *m)
         id->items[4]->kind != TF_PY_INT || id->items[4]->integer < 0 ||
         (id->n > 5 && id->items[5]->kind != TF_PY_NONE))
         return push_new(m, TF_PY_OTHER);
+    if (strlen(id->items[2]->text) > MAX_WORD)
+        return tf_fail(m->err, "pickle: a storage's key of more than %d bytes", MAX_WORD);
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
         if (!is(id->items[1], classes[i].class))
             continue;
@@ -458,17 +474,23 @@ static int new_of_class(struct machine *m)
     return push(m, x);
 }
 
-/* The attributes of an object. */
+/* The attributes of an object, which takes them: copies of one dict could add up to anything. */
 static int build(struct machine *m)
 {
-    const struct tf_py *state = pop(m);
+    struct tf_py *state = pop(m);
     if (state == NULL)
         return -1;
     if (m->depth == 0 || m->stack[m->depth - 1] == NULL)
         return fail(m, "attributes of nothing");
     struct tf_py *x = m->stack[m->depth - 1];
-    for (size_t i = 0; x->is_namespace && state->kind == TF_PY_DICT && i < state->n; i++)
-        add_item(m, x, state->items[i]);
+    if (!x->is_namespace || state->kind != TF_PY_DICT)
+        return 0;
+    if (x->n > 0)
+        return fail(m, "attributes of an object that has some");
+    x->items = state->items;
+    x->n = state->n;
+    x->cap = state->cap;
+    state->n = state->cap = 0;
     return 0;
 }
 
@@ -614,7 +636,7 @@ int tf_pickle_read(struct tf_pickle *k, const void *p, size_t n, size_t *used, s
     *used = (size_t)(m.p - (const uint8_t *)p);
     free(m.stack);
     free(m.memo);
-    if (rc != 0 && n > most && m.p == m.end)
+    if (m.ended && n > most)
         return tf_fail(err, "pickle: more than %d bytes", TF_MAX_PICKLE);
     return rc;
 }

@@ -42,6 +42,8 @@ bool tf_torch_begins(const void *p, size_t n)
 
 static int place(struct tf_py *s, const uint8_t *data, uint64_t bytes, struct tf_err *err)
 {
+    if (s->data != NULL)
+        return tf_fail(err, "storage '%s': there twice", s->text);
     if ((uint64_t)s->integer != bytes / tf_dtype_size(s->dtype))
         return tf_fail(err, "storage '%s': %" PRIu64 " bytes for %" PRId64 " elements", s->text,
                        bytes, s->integer);

@@ -294,12 +294,28 @@ def pickles(n):
     magic = b"\x80\2\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
     start, keys = magic + b"\x80\2M\xe9\3." + b"\x80\2}.", b"\x80\2]."
     memo = b"".join(b"]r" + struct.pack("<I", i) for i in range(n // 6))
+    namespace = b"cargparse\nNamespace\n)\x81"
+
+    def word(k):
+        return b"X" + struct.pack("<I", k) + b"a" * k
+
+    storage = b"(Nctorch\nFloatStorage\nh\0NK\0tq\1"
     return {
         "dicts": (start + b"\x80\2" + b"}" * n + b"." + keys, ),
         "a list": (start + b"\x80\2](" + b"N" * n + b"e." + keys, ),
         "nested": (start + b"\x80\2N" + b"\x85" * n + b"." + keys, ),
         "remembered": (start + b"\x80\2" + memo + b"." + keys, ),
         "names": (start + b"\x80\2" + b"c\n\n" * (n // 3) + b"." + keys, ),
+        "itself": (start + b"\x80\2" + namespace + b"q\0NNsh\0b." + keys, ),
+        "attributes": (start + b"\x80\2}(" + b"N" * (n // 2) + b"uq\0" +
+                       (namespace + b"h\0b") * (n // 50) + b"." + keys, ),
+        "each other": (start + b"\x80\2" + namespace + b"q\0NNs" + namespace + b"q\1NNs" +
+                       b"h\0h\1b0h\1h\0b0" * (n // 12) + b"." + keys, ),
+        "long names": (start + b"\x80\2" + word(n // 2) + b"q\0" + b"h\0h\0\x93" * (n // 10) +
+                       b"." + keys, ),
+        "one storage": (start + b"\x80\2" + word(255) + b"q\0" + storage + b"h\1Q" * (n // 6) + b"." +
+                        b"\x80\2(" + word(255) + b"q\0" + b"h\0" * (n // 20) + b"t." +
+                        bytes(8) * (n // 20), ),
     }
 
 
