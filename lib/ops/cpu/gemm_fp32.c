@@ -39,6 +39,25 @@ void TF_CPU(slices)(float *p, const float *a, size_t lda, size_t K, size_t M)
     }
 }
 
+#if VL == 8
+/* to[k * TF_NR + j] = from[j * ld + k] for k < 4, j < 8. */
+INLINE void transpose4(float *to, const float *from, size_t ld)
+{
+    __m256 r[4];
+#pragma GCC unroll 4
+    for (size_t i = 0; i < 4; i++)
+        r[i] = _mm256_loadu2_m128(from + (i + 4) * ld, from + i * ld);
+    __m256d a = (__m256d)_mm256_unpacklo_ps(r[0], r[1]),
+            b = (__m256d)_mm256_unpackhi_ps(r[0], r[1]),
+            c = (__m256d)_mm256_unpacklo_ps(r[2], r[3]),
+            d = (__m256d)_mm256_unpackhi_ps(r[2], r[3]);
+    _mm256_storeu_ps(to, (__m256)_mm256_unpacklo_pd(a, c));
+    _mm256_storeu_ps(to + TF_NR, (__m256)_mm256_unpackhi_pd(a, c));
+    _mm256_storeu_ps(to + 2 * TF_NR, (__m256)_mm256_unpacklo_pd(b, d));
+    _mm256_storeu_ps(to + 3 * TF_NR, (__m256)_mm256_unpackhi_pd(b, d));
+}
+#endif
+
 /* to[k * TF_NR + j] = from[j * ld + k] for k < nk, j < nj, with zeros for the other j < 16; nk, nj
  * 1 .. 16. */
 INLINE void transpose16(float *to, const float *from, size_t ld, size_t nk, size_t nj)
@@ -78,6 +97,11 @@ INLINE void transpose16(float *to, const float *from, size_t ld, size_t nk, size
         if (k < nk)
             _mm512_storeu_ps(to + k * TF_NR, s[k]);
 #else
+#if VL == 8
+    if (nj == 16)
+        for (; nk >= 4; nk -= 4, from += 4, to += 4 * TF_NR)
+            transpose4(to, from, ld), transpose4(to + 8, from + 8 * ld, ld);
+#endif
     for (size_t k = 0; k < nk; k++)
         for (size_t j = 0; j < 16; j++)
             to[k * TF_NR + j] = j < nj ? from[j * ld + k] : 0;
