@@ -60,8 +60,9 @@ static int run(const struct tf_args *args, struct tf_err *err)
 {
     if (o.run.models.n == 0)
         return tf_fail_status(err, TF_USAGE, "-m FILE is required");
-    o.penalty_given = tf_opt_given(opts, "alpha") || tf_opt_given(opts, "normalize");
-    if (tf_opt_given(opts, "normalize"))
+    const bool normalize = tf_opt_given(opts, "normalize");
+    o.penalty = normalize ? "normalize" : tf_opt_given(opts, "alpha") ? "alpha" : NULL;
+    if (normalize)
         o.alpha = 0;
     o.form = summary ? TF_SCORE_SUMMARY : text ? TF_SCORE_TEXT : TF_SCORE_STREAM;
     o.run.precision = precision > 0 ? precisions[precision] : NULL;

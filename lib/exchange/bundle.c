@@ -19,6 +19,6 @@ struct tf_tensor *tf_bundle_find(const struct tf_bundle *b, const char *name)
 
 bool tf_tensors_equal(const struct tf_tensor *a, const struct tf_tensor *b)
 {
-    return a->data == b->data || (a->dtype == b->dtype && a->bytes == b->bytes &&
-                                  memcmp(a->data, b->data, a->bytes) == 0);
+    return a->dtype == b->dtype && a->bytes == b->bytes &&
+           (a->data == b->data || memcmp(a->data, b->data, a->bytes) == 0);
 }

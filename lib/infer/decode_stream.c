@@ -69,6 +69,9 @@ static int find_begin(struct decode *d, struct tf_err *err)
         id = tf_sp_id(m->vocab, m->vocab_n, after_space);
     if (id < 0 || id >= m->ids)
         return tf_fail_status(err, TF_USAGE, "--begin %s: no piece of %s", text, m->name);
+    const struct tf_config *c = &m->model[0].config;
+    if (id == c->eos || id == c->pad)
+        return tf_fail_status(err, TF_USAGE, "--begin %s: it ends or pads a text", text);
     d->begin = (uint32_t)id;
     return 0;
 }

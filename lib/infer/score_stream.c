@@ -35,9 +35,8 @@ struct score {
 static int start(struct score *c, struct tf_err *err)
 {
     const int64_t longest = c->o->run.max_length;
-    if (c->o->penalty_given && !c->s.in.lists)
-        return tf_fail_status(err, TF_USAGE, "--%s is for n-best lists",
-                              c->o->normalize > 0 ? "normalize" : "alpha");
+    if (c->o->penalty != NULL && !c->s.in.lists)
+        return tf_fail_status(err, TF_USAGE, "--%s is for n-best lists", c->o->penalty);
     c->s.in.side[0] = tf_input_side(&c->s.models, "source", longest, "--max-length allows");
     c->s.in.side[1] =
         tf_input_side(&c->s.models, "target", longest + TF_MAX_EXTRA, "--max-length allows");

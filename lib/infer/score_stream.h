@@ -11,7 +11,7 @@ enum tf_score_form { TF_SCORE_STREAM, TF_SCORE_TEXT, TF_SCORE_SUMMARY };
 struct tf_score_opts {
     struct tf_session_opts run;
     double alpha, normalize; /* of the length penalty, for the scores of n-best lists */
-    bool penalty_given;
+    const char *penalty;     /* the option that was given, or NULL */
     bool token; /* also write the log-probability of every token */
     int form;   /* enum tf_score_form */
 };

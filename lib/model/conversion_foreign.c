@@ -185,6 +185,8 @@ static int use_m2m(struct tf_conversion *m, const struct tf_convert_opts *o, str
     struct tf_piece_list lists[2];
     char *spm;
     size_t n;
+    if (o->vocab_target != NULL)
+        return tf_fail_status(err, TF_USAGE, "--vocab-target: M2M100 has one list of pieces");
     if (o->tokens == NULL)
         return tf_fail(err, "no special_tokens_map.json or tokenizer_config.json");
     if (tf_vocab_file_read(&spm, &n, o->vocab, err) != 0)
@@ -209,19 +211,18 @@ int tf_conversion_read_hf(struct tf_conversion *m, const char *name, const char 
     size_t n;
     if (tf_read_file(&json, &n, hf_config, TF_MAX_CONFIG, err) != 0)
         return -1;
-    bool guessed;
-    const int rc = tf_hf_import(&m->bundle, &m->config, json, n, o->positions, &guessed, err);
+    bool m2m, guessed;
+    const int rc = tf_hf_import(&m->bundle, &m->config, json, n, o->positions, &m2m, &guessed, err);
     free(json);
     if (rc != 0)
         return tf_context(err, "%s", name);
-    const bool m2m = m->config.bos == m->config.eos;
     if (m2m ? use_m2m(m, o, err) != 0 : read_segmenters(m, o, m->config.vocab_size, err) != 0)
         return tf_context(err, "%s", name);
     m->header.special.unk = tf_sp_id(m->vocab, m->vocab_n, "<unk>");
-    if (m->config.start == TF_START_ZERO) { /* pieces of these names may be there, as in Marian */
+    if (m->config.start == TF_START_ZERO) /* pieces of these names may be there, as in Marian */
         m->config.bos = tf_sp_id(m->vocab, m->vocab_n, "<s>");
+    if (!m2m) /* there what pads is what starts */
         m->config.pad = tf_sp_id(m->vocab, m->vocab_n, "<pad>");
-    }
     say_what(name, m2m ? "M2M100" : "MarianMT", &m->config, "");
     if (guessed)
         say_positions(name);
@@ -272,6 +273,8 @@ static int read_dictionary(struct tf_conversion *m, struct tf_piece_list *list, 
                            const char *lang, int64_t size, struct tf_err *err)
 {
     const size_t n = strlen(dir) + strlen(lang) + sizeof "/dict..txt";
+    if (strchr(lang, '/') != NULL)
+        return tf_fail(err, "%s: source_lang or target_lang with a /", dir);
     char *path = tf_arena_alloc(&m->arena, n);
     snprintf(path, n, "%s/dict.%s.txt", dir, lang);
     if (tf_fairseq_dictionary(list, &m->arena, path, err) != 0)

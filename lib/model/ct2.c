@@ -223,8 +223,12 @@ static int read_tokens(struct import *m, struct tf_piece_list lists[2], int64_t 
     const int64_t source_size = (int64_t)source_embedding(m)->dims[0];
     const char *start;
     bool source_bos = false, source_eos = false;
-    if (complete(m, &lists[0], source_size, "source", err) != 0 ||
-        complete(m, &lists[1], c->vocab_size, "target", err) != 0 ||
+    const bool shared = lists[0].v == lists[1].v;
+    if (complete(m, &lists[0], source_size, "source", err) != 0)
+        return -1;
+    if (shared)
+        lists[1] = lists[0];
+    if (complete(m, &lists[1], c->vocab_size, "target", err) != 0 ||
         require_token(m, "unk_token", "<unk>", err) != 0 ||
         require_token(m, "eos_token", "</s>", err) != 0 ||
         read_token(m, "decoder_start_token", "<s>", &start, err) != 0)
@@ -242,7 +246,7 @@ static int read_tokens(struct import *m, struct tf_piece_list lists[2], int64_t 
     if (c->eos < 0)
         return tf_fail(err, "no token </s>");
     c->source_eos = source_eos || c->start == TF_START_ZERO || c->bos == c->eos;
-    if (lists[0].v == lists[1].v)
+    if (shared)
         return 0;
     c->source_vocab_size = source_size;
     return !c->source_eos || tf_piece_list_id(&lists[0], "</s>") == c->eos

@@ -228,7 +228,7 @@ bool tf_fairseq_ff(struct tf_config *c, const int64_t ff[2])
 {
     const bool wider = ff[0] > ff[1]; /* the encoder's */
     c->d_ff = ff[!wider];
-    return ff[wider] >= (c->d_ff + 7) / 8;
+    return ff[wider] >= c->d_ff / 8 + (c->d_ff % 8 != 0);
 }
 
 /* The inner layers of a stack that are narrower than those of the other: the function is the same

@@ -80,6 +80,18 @@ static int read_sizes(struct import *m, struct tf_err *err)
     return tf_hf_head_width(c, err);
 }
 
+static int read_dropout(struct import *m, struct tf_err *err)
+{
+    struct tf_config *c = &m->c;
+    const struct tf_value *json = &m->s.json;
+    return tf_value_real_of(json, "dropout", 0, 0.999, &c->dropout, err) < 0 ||
+                   tf_value_real_of(json, "attention_dropout", 0, 0.999, &c->attention_dropout,
+                                    err) < 0 ||
+                   tf_value_real_of(json, "activation_dropout", 0, 0.999, &c->relu_dropout, err) < 0
+               ? -1
+               : 0;
+}
+
 static int read_scale(struct import *m, struct tf_err *err)
 {
     int exponent;
@@ -98,7 +110,7 @@ static int read_settings(struct import *m, struct tf_err *err)
 {
     if (read_type(m, err) != 0 || read_flags(m, err) != 0 ||
         tf_hf_activation(&m->s, "swish", &m->c, err) != 0 || read_sizes(m, err) != 0 ||
-        read_scale(m, err) != 0)
+        read_dropout(m, err) != 0 || read_scale(m, err) != 0)
         return -1;
     return tf_hf_settings_end(&m->s, err);
 }
@@ -281,7 +293,7 @@ static int import_tensors(struct import *m, struct tf_err *err)
 }
 
 int tf_hf_import(struct tf_bundle *b, struct tf_config *c, const char *json, size_t n,
-                 enum tf_stored_positions positions, bool *guessed, struct tf_err *err)
+                 enum tf_stored_positions positions, bool *m2m, bool *guessed, struct tf_err *err)
 {
     struct import m = {.b = b, .c = tf_names_config()};
     int rc = tf_hf_settings_read(&m.s, &b->arena, json, n, err);
@@ -302,6 +314,7 @@ int tf_hf_import(struct tf_bundle *b, struct tf_config *c, const char *json, siz
         return -1;
     rc = import_tensors(&m, err);
     *c = m.c;
+    *m2m = m.m2m;
     *guessed = m.guessed;
     return rc;
 }
@@ -423,7 +436,8 @@ static void put_config(struct tf_export *e, double scale)
     tf_json_put_int(&j, "max_length", TF_EXPORT_POSITIONS);
     tf_json_key(&j, "bad_words_ids");
     tf_json_open(&j, '[');
-    tf_json_ids(&j, &(uint32_t){(uint32_t)pad}, 1);
+    if (pad != c->eos)
+        tf_json_ids(&j, &(uint32_t){(uint32_t)pad}, 1);
     tf_json_ids(&j, &(uint32_t){(uint32_t)e->unk}, 1); /* as tf-decode */
     tf_json_close(&j, ']');
     tf_json_close(&j, '}');

@@ -10,12 +10,13 @@
 /* Replace the tensors of *b by those of the configuration *c, under our names. json [n]: the
  * contents of config.json. The row of the padding id, the last, is left out if it is zero, as it is
  * where Marian's model was converted: Marian has no such id, and its embedding is the zero vector
- * with which a target begins. c->pad, c->bos are -1 then. A decoder of M2M100 starts with eos, and
- * positions count from 2. *guessed: the table of positions is t2t's because of AUTO alone. *b is
+ * with which a target begins. c->pad, c->bos are -1 then. *m2m: it is of M2M100, whose decoder
+ * starts with eos, and whose positions count from 2. *guessed: the table of positions is t2t's
+ * because of AUTO alone. *b is
  * changed in place, and its data may be used as they are. Errors: settings that the model cannot
  * express, all of them by their names; tensors that are missing, of another shape or left over. */
 int tf_hf_import(struct tf_bundle *b, struct tf_config *c, const char *json, size_t n,
-                 enum tf_stored_positions positions, bool *guessed,
+                 enum tf_stored_positions positions, bool *m2m, bool *guessed,
                  struct tf_err *err) TF_MUST_CHECK;
 
 /* The tensors of model.safetensors, and as settings config.json. transformers takes a stored table

@@ -216,8 +216,11 @@ static int read_hf(const struct dir *d, struct tf_model_dir *m, struct tf_err *e
     if (m->tokens == NULL)
         m->tokens = has(d, "tokenizer_config.json");
     const bool m2m = m->vocab == NULL && has(d, "sentencepiece.bpe.model") != NULL;
-    if (m2m)
+    if (m2m) {
         m->vocab = has(d, "sentencepiece.bpe.model");
+        m->vocab_target = NULL;
+        m->needs_pieces = true;
+    }
     if (m->vocab == NULL || (m->pieces == NULL && !m2m))
         return tf_fail(err, "%s: no %s", d->path, m->vocab == NULL ? "source.spm" : "vocab.json");
     if (has(d, "target_vocab.json") != NULL)

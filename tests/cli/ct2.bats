@@ -126,6 +126,14 @@ PY
     [ ! -e x.tfm ]
 }
 
+@test "a list for both sides without <unk>, which CTranslate2 adds" {
+    make
+    grep -vxF '<unk>' "$PIECES" | jq -R -s 'split("\n")[:-1]' >d/shared_vocabulary.json
+    tf-convert d -o d.tfm
+    tf-info d.tfm | grep source_vocab_size && return 1
+    [ "$(tf-tokenize --export-vocab -m d.tfm | tail -n 1 | cut -f 1)" = '<unk>' ]
+}
+
 @test "a damaged or unsupported model is refused, and nothing is written" {
     make quant=int8
     cp -r d x

@@ -41,6 +41,13 @@ fingerprint() { tf-info "$1" | grep '^model'; }
     jq -e '.decoder_start_token == "</s>" and .add_source_eos' x/config.json
     tf-convert x -o back.tfm
     [ "$(fingerprint back.tfm)" = "$(fingerprint m.tfm)" ]
+    # To transformers, where what starts, pads and ends is one id.
+    make
+    tf-convert d -o m.tfm
+    tf-convert m.tfm --to hf -o h
+    jq -e '.pad_token_id == 2 and .eos_token_id == 2 and .bad_words_ids == [[3]]' h/config.json
+    tf-convert h -o back.tfm
+    [ "$(fingerprint back.tfm)" = "$(fingerprint m.tfm)" ]
 }
 
 # WANT PYTHON: with that done to the bytes b of the file
@@ -80,6 +87,9 @@ PY
         damaged 'x/model.pt: ' "del b[$n:]"
     done
     damaged "the file ends in it" 'del b[-1:]'
+    damaged "pickle: more than 8388608 bytes" 'at = b.index(b"ccollections"); b[at:at] = b"X" + (9 << 20).to_bytes(4, "little") + bytes(9 << 20) + b"0"'
+    damaged "x: source_lang or target_lang with a /" 'b[b.index(b"X\2\0\0\0en") + 5] = 0x2f'
+    damaged "pickle: attributes of an object that has some" 'at = b.index(b"ccollections"); b[at:at] = b"cargparse\nNamespace\n)\x81q\xf0NNsh\xf0b"'
     damaged "pickle: opcode 0x69: not of data" 'b[b.index(b"ccollections"):][:1] = b"i"; i = b.index(b"ccollections"); b[i] = 0x69'
     damaged "pickle: nothing was remembered" 'i = b.index(b"ccollections"); b[i:i + 2] = b"h\xff"'
     make extra=not
@@ -153,6 +163,14 @@ PY
         diff - <(tf-tokenize -d -m d.tfm o.tfs)
     t 2 tf-decode -q --begin xxx_Xxxx -m d.tfm s.tfs
     expect_error "--begin xxx_Xxxx: no piece of d.tfm"
+    for piece in '</s>' '<pad>'; do
+        t 2 tf-decode -q --begin "$piece" -m d.tfm s.tfs
+        expect_error "--begin $piece: it ends or pads a text"
+    done
+    t 0 tf-convert d --vocab d/sentencepiece.bpe.model -o e.tfm
+    cmp d.tfm e.tfm
+    t 2 tf-convert d --vocab d/sentencepiece.bpe.model --vocab-target own -o e.tfm
+    expect_error "--vocab-target: M2M100 has one list of pieces"
     t 2 tf-decode -q --begin zho_Hans --prefix s.tfs -m d.tfm s.tfs
     echo '{}' >d/special_tokens_map.json
     t 1 tf-convert d -o x.tfm

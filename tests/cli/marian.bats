@@ -418,6 +418,39 @@ PY
     [ ! -e q ]
 }
 
+@test "a model of tf-train goes to other programs and comes back" {
+    tf-tokenize -m "$VOCAB" <"$TEXT" >text.tfs
+    tf-batch --tokens 200 --epochs 0 text.tfs text.tfs |
+        tf-train -q --preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --device cpu \
+            --dropout 0.25 --attention-dropout 0.125 --steps 3 --vocab "$VOCAB" -o run
+    tf-avgckpt -n 1 -o m.tfm run
+    tf-decode -q --nbest 2 -m m.tfm text.tfs | tf-tokenize -d --nbest -m m.tfm >want
+    for to in hf ctranslate2; do
+        tf-convert m.tfm --to $to -o d
+        tf-convert d -o back.tfm
+        tf-decode -q --nbest 2 -m back.tfm text.tfs | tf-tokenize -d --nbest -m back.tfm |
+            diff <(cut -f 3- want) <(cut -f 3- -)
+        [ $to != hf ] || tf-info back.tfm | grep -Eqx '  dropout +0.25'
+        [ $to != hf ] || tf-info back.tfm | grep -Eqx '  attention_dropout +0.125'
+        # A table of positions that is no number is not taken for ours.
+        if [ $to = hf ]; then
+            "$TF_PYTHON" - <<'PY'
+import json
+b = bytearray(open("d/model.safetensors", "rb").read())
+n = int.from_bytes(b[:8], "little")
+for name, t in json.loads(b[8:8 + n]).items():
+    if "embed_positions" in name:
+        at = 8 + n + t["data_offsets"][0] + 40
+        b[at:at + 4] = b"\0\0\xc0\x7f"
+open("d/model.safetensors", "wb").write(b)
+PY
+            t 1 tf-convert d -o x.tfm
+            expect_contains "$stderr" "enc.pos: contains values that are not finite"
+        fi
+        rm -r d
+    done
+}
+
 # with_eps EPS DTYPE POSITIONS: e.tfm is m.tfm with another epsilon; POSITIONS may be learned.
 with_eps() {
     tf-convert m.tfm --to npz -o e.npz

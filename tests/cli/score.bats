@@ -190,6 +190,8 @@ PY
     expect_error "odd: "
     t 2 tf-score -m "$MODEL" --alpha 1 "$LINES_TFS" "$LINES_TFS"
     expect_error "--alpha is for n-best lists"
+    t 2 tf-score -m "$MODEL" --normalize 0 "$LINES_TFS" "$LINES_TFS"
+    expect_error "--normalize is for n-best lists"
     t 2 tf-score -m "$MODEL" --alpha 1 --text five odd
     expect_error "--alpha and --text cannot be used together"
 }
