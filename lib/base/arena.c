@@ -3,13 +3,14 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/memory.h"
+#include "base/sanitize_private.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* AddressSanitizer sees accesses between allocations. */
-#ifdef __SANITIZE_ADDRESS__
+#if TF_ASAN
 #include <sanitizer/asan_interface.h>
 enum { GAP = 64 };
 #else

@@ -3,6 +3,7 @@
 #include "base/sandbox.h"
 #include "base/memory.h"
 #include "base/path.h"
+#include "base/sanitize_private.h"
 #include "base/temp_private.h"
 
 #include <dirent.h>
@@ -33,17 +34,6 @@
 #define ARCH AUDIT_ARCH_X86_64
 #elif defined __aarch64__ && defined __AARCH64EL__
 #define ARCH AUDIT_ARCH_AARCH64
-#endif
-
-#ifndef __has_feature
-#define __has_feature(x) 0
-#endif
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__ ||         \
-    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-    __has_feature(memory_sanitizer)
-#define SANITIZED 1
-#else
-#define SANITIZED 0
 #endif
 
 static unsigned in_force;
@@ -475,7 +465,7 @@ void tf_sandbox_limit(double seconds, size_t bytes, const char *text)
     snprintf(limits.text, sizeof limits.text, "%s: %s\n", tf_progname, text);
     getrlimit(RLIMIT_DATA, &limits.data);
     struct rlimit data = limits.data;
-    if (!SANITIZED && bytes < data.rlim_cur) {
+    if (!TF_SANITIZED && bytes < data.rlim_cur) {
         data.rlim_cur = bytes;
         setrlimit(RLIMIT_DATA, &data);
     }
@@ -495,7 +485,7 @@ void tf_sandbox_unlimit(void)
 unsigned tf_sandbox_enter(const struct tf_sandbox *s)
 {
     const char *wanted = getenv("TF_SANDBOX");
-    if (SANITIZED || s->off || (wanted != NULL && strcmp(wanted, "no") == 0) ||
+    if (TF_SANITIZED || s->off || (wanted != NULL && strcmp(wanted, "no") == 0) ||
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return in_force;
     has_processes = s->processes;

@@ -1,5 +1,6 @@
 /* coroutine.cc - switching stacks: on x86-64 in a few instructions, otherwise by the C library.
  * AddressSanitizer learns of each switch. */
+#include "base/sanitize_private.h"
 #include "coroutine_private.h"
 #include "emulate_private.h"
 
@@ -8,7 +9,7 @@
 #ifndef __x86_64__
 #include <ucontext.h>
 #endif
-#ifdef __SANITIZE_ADDRESS__
+#if TF_ASAN
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -53,7 +54,7 @@ struct coroutine {
 #endif
     char *stack; /* NULL: the host's own */
     void (*main)();
-#ifdef __SANITIZE_ADDRESS__
+#if TF_ASAN
     const void *bottom;
     size_t size;
 #endif
@@ -65,7 +66,7 @@ coroutine *running = &first;
 
 static void arrive(coroutine *from, void *fake)
 {
-#ifdef __SANITIZE_ADDRESS__
+#if TF_ASAN
     const void *bottom;
     size_t size;
     __sanitizer_finish_switch_fiber(fake, &bottom, &size);
@@ -86,7 +87,7 @@ void switch_to(coroutine *to)
     void *fake = nullptr;
     left = from;
     running = to;
-#ifdef __SANITIZE_ADDRESS__
+#if TF_ASAN
     __sanitizer_start_switch_fiber(&fake, to->stack != nullptr ? to->stack : to->bottom,
                                    to->stack != nullptr ? (size_t)STACK : to->size);
 #endif

@@ -1,6 +1,7 @@
 /* tap.c - TAP results: see tap.h. */
 #include "tap.h"
 #include "base/err.h"
+#include "base/sanitize_private.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -120,7 +121,7 @@ uint64_t cases(uint64_t usual)
     uint64_t most = wanted != NULL ? strtoull(wanted, NULL, 10) : 0;
     if (most > 0)
         return most < usual ? most : usual;
-#ifdef __SANITIZE_ADDRESS__
+#if TF_ASAN
     return (usual + 2) / 3;
 #else
     return usual;

@@ -6,7 +6,7 @@
 #include "stream/inspect.h"
 
 /* Coprime to 8, so that every bit of a byte is flipped somewhere. */
-#ifdef __SANITIZE_ADDRESS__
+#if TF_ASAN
 enum { STRIDE = 5, LONG_STRIDE = 305 };
 #else
 enum { STRIDE = 1, LONG_STRIDE = 61 };

@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#ifdef __SANITIZE_ADDRESS__
+#if TF_ASAN
 enum { STRIDE = 11 };
 #else
 enum { STRIDE = 1 };

@@ -513,7 +513,7 @@ int main(void)
     cases += 4;
     printf("# %zu cases, slowest %.1f ms of CPU, %ld kB more than at the start\n", cases,
            slowest * 1e3, peak_kb() - start);
-#ifndef __SANITIZE_ADDRESS__
+#if !TF_ASAN
     ok(slowest < 0.05, "none takes 50 ms");
     ok(peak_kb() - start < 16 << 10, "none takes 16 MB");
 #endif
