@@ -62,11 +62,9 @@ static int check_file(const char *path, struct tf_err *err)
 }
 
 /* Returns 0, or the highest status of a file. */
-static int check_files(const struct tf_args *args, struct tf_err *err)
+static int check_files(const struct tf_args *args)
 {
     int worst = 0;
-    if (tf_count_std(args->v, (size_t)args->n) > 1)
-        return tf_fail_status(err, TF_USAGE, "only one file can be stdin");
     for (int i = 0; i < args->n; i++) {
         struct tf_err bad = {0};
         if (check_file(args->v[i], &bad) != 0) {
@@ -123,7 +121,7 @@ static int run_command(const struct tf_args *args, const struct tf_value *stage,
 static int run(const struct tf_args *args, struct tf_err *err)
 {
     if (args->mode == CHECK)
-        return check_files(args, err);
+        return check_files(args);
     if (args->n > 1)
         return tf_fail_status(err, TF_USAGE, "unexpected operand '%s' (try --help)", args->v[1]);
     struct tf_arena a = {0};

@@ -9,6 +9,12 @@ static int refuse(struct tf_scan *s, const char *why)
     return -1;
 }
 
+static int refuse_longer(struct tf_scan *s, const char *why)
+{
+    s->longer = true;
+    return refuse(s, why);
+}
+
 /* Each of these: 1, or 0 if more input is needed, or -1. The limit counts from p. */
 
 /* Read the head at pos. *at: the position after it. */
@@ -33,7 +39,7 @@ static int scan_head(struct tf_scan *s, const uint8_t *p, size_t n, size_t limit
 static int scan_string(struct tf_scan *s, size_t n, size_t limit, uint64_t bytes, size_t *at)
 {
     if (bytes > limit - *at)
-        return refuse(s, "a string longer than the limit");
+        return refuse_longer(s, "a string longer than the limit");
     if (bytes > n - *at) {
         s->need = *at + (size_t)bytes;
         return 0;
@@ -54,7 +60,7 @@ static int scan_content(struct tf_scan *s, size_t n, size_t limit, const struct 
     case TF_MAJOR_ARRAY:
     case TF_MAJOR_MAP:
         if (h->val > (limit - *at) / each)
-            return refuse(s, "more items than the limit");
+            return refuse_longer(s, "more items than the limit");
         *items = h->val * each;
         return 1;
     case TF_MAJOR_TAG:

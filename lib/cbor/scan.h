@@ -17,6 +17,7 @@ struct tf_scan {
     bool begun;
     int depth;
     const char *why;                  /* after -1: the reason */
+    bool longer;                      /* after -1: an item promises more than limit bytes */
     uint64_t left[TF_CBOR_DEPTH + 1]; /* items to come, per level */
 };
 /* Returns 1 if the item ends at s->pos; 0 if n bytes are too few; -1 if it is malformed or longer

@@ -1,6 +1,7 @@
 /* npz.h - read and write npz (numpy): a ZIP archive (stored, not compressed; ZIP64 where it must)
- * of NAME.npy files, little-endian, in C order. The configuration and the vocabulary are
- * one-dimensional arrays "config" and "vocab" of uint8; tensors of these names can't be written.
+ * of NAME.npy files, little-endian, in C order. The configuration and the vocabularies are
+ * one-dimensional arrays "config", "vocab" and "vocab_target" of uint8; tensors of these names
+ * can't be written.
  * numpy has no bf16, so writing it is an error. Read from n bytes that outlive *b; CRCs are
  * checked. Written data begin at multiples of 64 bytes of the archive; the same bundle makes the
  * same bytes. */

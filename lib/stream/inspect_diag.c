@@ -173,7 +173,7 @@ int tf_inspect_diag(struct tf_in *in, struct tf_out *out, const struct tf_inspec
             if (found < 0)
                 rc = tf_fail(err, "%s: malformed item at byte %llu: %s%s", in->name,
                              (unsigned long long)(in->offset + in->pos + s.pos), s.why,
-                             strstr(s.why, "limit") ? " (--max-tensor)" : "");
+                             s.longer ? " (--max-tensor)" : "");
             need = s.need;
         }
         if (rc)

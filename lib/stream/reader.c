@@ -130,14 +130,13 @@ static int64_t measure(struct tf_reader *r, bool fill, struct tf_err *err)
         int rc = tf_scan_item(s, scan_at(r), have, limit);
         const size_t at = s->pos;
         const char *why = s->why;
+        const bool raise = s->longer && limit != TF_MAX_RECORD;
         if (rc != 0)
             *s = (struct tf_scan){0};
         if (rc > 0)
             return (int64_t)at;
-        if (rc < 0) {
-            bool raise = limit != TF_MAX_RECORD && strstr(why, "limit");
+        if (rc < 0)
             return malformed(r, scan_offset(r) + at, why, raise ? " (--max-tensor)" : "", err);
-        }
         if (!fill)
             return 0;
         if (want(r, s->need, err) != 0)

@@ -25,7 +25,7 @@ struct tf_tensor {
     enum tf_dtype dtype;
     int rank;
     uint64_t dims[TF_MAX_RANK];
-    const void *data; /* little-endian, row-major, 64-byte aligned */
+    const void *data; /* little-endian, row-major; 64-byte aligned in our own files */
     size_t bytes;
     uint32_t crc; /* CRC-32C of data */
 };

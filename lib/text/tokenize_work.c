@@ -115,7 +115,7 @@ void tf_work_end_line(struct tf_work_block *b, size_t from)
 
 int tf_work_count_bad(struct tf_tokenize_work *r, const struct tf_work_item *it, struct tf_err *err)
 {
-    bool records = r->count.place[0] == 'r';
+    const bool records = !r->count.text;
     if (r->last_bad == it->number + 1)
         return 0;
     r->last_bad = it->number + 1;

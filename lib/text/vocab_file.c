@@ -75,7 +75,7 @@ int tf_vocab_file_check(const char *bytes, size_t n, struct tf_err *err)
     if (tf_sp_check(bytes, n, err) == 0)
         return 0;
     /* The parser knows better what is wrong with what begins like a SentencePiece model. */
-    if (tf_recognise(&found, bytes, n < 64 ? n : 64) && strstr(found.name, "SentencePiece") == NULL)
+    if (tf_recognise(&found, bytes, n < 64 ? n : 64) && !found.is_vocab)
         tf_fail(err, "%s, not a vocabulary: not a SentencePiece model or a model of tf-train",
                 found.name);
     return -1;

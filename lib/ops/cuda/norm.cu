@@ -268,10 +268,11 @@ static void with_team(struct tf_ctx *c, const char *what, int D, bool whole, F r
         return;
     }
     auto with = [&](auto T) {
-        if constexpr (T() <= 64) /* rows of 512 and 1,024 elements, as in the paper's models */
-            if (whole && D == 4 * Q * T)
-                return run(T, std::true_type());
-        run(T, std::false_type());
+        constexpr bool common = T() <= 64; /* 512 and 1,024 elements, as in the paper's models */
+        if (common && whole && D == 4 * Q * T)
+            run(T, std::bool_constant<common>());
+        else
+            run(T, std::false_type());
     };
     if (D <= 4 * Q * 32)
         with(std::integral_constant<int, 32>());
