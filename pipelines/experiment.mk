@@ -341,9 +341,9 @@ attention: $(one).$S.tfs $(one).out.tfs ## draw SENTENCE in LAYER
 	    echo $(one).$$kind-$$layer.svg; \
 	done
 
-small: ## try all steps in about a minute: a tiny model, 20 updates; the scores mean nothing
+small: ## try all steps in about a minute: a tiny model, 10 updates; the scores mean nothing
 	$(MAKE) -f $(firstword $(MAKEFILE_LIST)) WORK=$(WORK)-small RESULTS=$(WORK)-small \
-	    VOCAB_SIZE=2000 PRESET=tiny STEPS=20 SAVE_EVERY=10 AVERAGE=2 TOKENS=2000 \
+	    VOCAB_SIZE=2000 PRESET=tiny STEPS=10 SAVE_EVERY=5 AVERAGE=2 TOKENS=2000 \
 	    TRAIN_FLAGS='--warmup 30' $(SMALL_SETTINGS)
 
 .PHONY: all trainable paper-score search devices attention small
