@@ -73,10 +73,10 @@ void tf_buf_ids(struct tf_buf *b, const uint32_t *ids, size_t n)
     }
 }
 
-void tf_buf_printf(struct tf_buf *b, const char *fmt, ...)
+__attribute__((format(printf, 2, 0))) static void put_format(struct tf_buf *b, const char *fmt,
+                                                             va_list ap)
 {
-    va_list ap, again;
-    va_start(ap, fmt);
+    va_list again;
     va_copy(again, ap);
     size_t room = b->cap - b->len;
     if (room > INT_MAX) /* POSIX refuses larger ones */
@@ -90,6 +90,23 @@ void tf_buf_printf(struct tf_buf *b, const char *fmt, ...)
         b->p[b->len] = 0;
     }
     va_end(again);
+}
+
+void tf_buf_printf(struct tf_buf *b, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    put_format(b, fmt, ap);
+    va_end(ap);
+}
+
+void tf_buf_item(struct tf_buf *b, const char *fmt, ...)
+{
+    va_list ap;
+    if (b->len > 0)
+        tf_buf_str(b, ", ");
+    va_start(ap, fmt);
+    put_format(b, fmt, ap);
     va_end(ap);
 }
 
@@ -142,4 +159,10 @@ void tf_buf_shell_word(struct tf_buf *b, const char *s, size_t n)
     for (size_t i = 0; i < n; i++)
         tf_buf_str(b, s[i] == '\'' ? "'\\''" : (char[]){s[i], 0});
     tf_buf_byte(b, '\'');
+}
+
+bool tf_ends_with(const char *s, const char *end)
+{
+    const size_t n = strlen(s), k = strlen(end);
+    return n >= k && strcmp(s + n - k, end) == 0;
 }

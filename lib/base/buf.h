@@ -3,6 +3,7 @@
 #define TF_BASE_BUF_H
 
 #include "base/err.h"
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,8 @@ void tf_buf_str(struct tf_buf *b, const char *s);
 void tf_buf_uint(struct tf_buf *b, uint64_t x); /* in decimal */
 void tf_buf_ids(struct tf_buf *b, const uint32_t *ids, size_t n); /* in decimal, with commas */
 void tf_buf_printf(struct tf_buf *b, const char *fmt, ...) TF_PRINTF(2, 3);
+/* The same as an item of a list: after what is there and ", ". */
+void tf_buf_item(struct tf_buf *b, const char *fmt, ...) TF_PRINTF(2, 3);
 /* Append the character c (at most U+10FFFF, no surrogate) as UTF-8. */
 void tf_buf_char(struct tf_buf *b, uint32_t c);
 /* Append s with U+FFFD for each maximal ill-formed part (Unicode 15, section 3.9), as Python and
@@ -46,5 +49,8 @@ static inline void tf_buf_clear(struct tf_buf *b)
     if (b->p != NULL)
         b->p[0] = 0;
 }
+
+/* Does a text end with another? */
+bool tf_ends_with(const char *s, const char *end);
 
 #endif

@@ -24,7 +24,7 @@ int tf_opt_find_word(const char *const *list, const char *text, struct tf_err *w
             tf_buf_release(&all);
             return i;
         }
-        tf_buf_printf(&all, "%s%s", i > 0 ? ", " : "", list[i]);
+        tf_buf_item(&all, "%s", list[i]);
     }
     tf_fail(why, "%s: not one of %s", text, all.p != NULL ? all.p : "");
     tf_buf_release(&all);

@@ -283,11 +283,11 @@ static int ambiguous(const struct tf_tool *tool, const char *s, size_t n, struct
     for (const struct tf_opt *o = tool->opts; o->kind != TF_OPT_END; o++) {
         const char *name = extends(o, s, n, &no);
         if (name != NULL)
-            tf_buf_printf(&all, "%s--%s%s", all.len > 0 ? ", " : "", no ? "no-" : "", name);
+            tf_buf_item(&all, "--%s%s", no ? "no-" : "", name);
     }
     for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++)
         if (!builtins[i].hidden && starts(s, n, builtins[i].name))
-            tf_buf_printf(&all, "%s--%s", all.len > 0 ? ", " : "", builtins[i].name);
+            tf_buf_item(&all, "--%s", builtins[i].name);
     tf_fail_status(err, TF_USAGE, "option --%.*s is ambiguous: %s", (int)n, s, all.p);
     tf_buf_release(&all);
     return -1;

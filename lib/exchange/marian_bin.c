@@ -136,13 +136,6 @@ static int read_item(struct tf_tensor *t, const struct item *item, const uint8_t
     return rc;
 }
 
-static bool is_left_out(const char *name)
-{
-    static const char end[] = "_QuantMultA";
-    const size_t n = strlen(name), k = sizeof end - 1;
-    return n > k && strcmp(name + n - k, end) == 0;
-}
-
 static int read_all(struct tf_bundle *b, struct rest *r, uint64_t n, struct tf_err *err)
 {
     struct item *v = tf_arena_zalloc(&b->arena, n * sizeof *v);
@@ -155,7 +148,7 @@ static int read_all(struct tf_bundle *b, struct rest *r, uint64_t n, struct tf_e
         if (data == NULL)
             return tf_fail(err, "%s: the file ends in its data", v[i].name);
         t->name = v[i].name;
-        if (is_left_out(t->name))
+        if (tf_ends_with(t->name, "_QuantMultA"))
             continue;
         if (read_item(t, &v[i], data, &b->arena, err) != 0)
             return -1;

@@ -46,8 +46,7 @@ static double of_stacks(struct import *m, const char *name, double missing)
             x[i] = number(t);
     }
     if (x[0] != x[1])
-        tf_buf_printf(&m->refused, "%s%s: %g, but %s: %g", m->refused.len > 0 ? ", " : "", full[0],
-                      x[0], full[1], x[1]);
+        tf_buf_item(&m->refused, "%s: %g, but %s: %g", full[0], x[0], full[1], x[1]);
     return x[0];
 }
 
@@ -91,8 +90,7 @@ static void check_numbers(struct import *m)
         const struct tf_tensor *t = &m->b->tensors[i];
         const char *slash = strchr(t->name, '/');
         if (t->rank == 0 && slash != NULL && !is_known(slash + 1, number(t)))
-            tf_buf_printf(&m->refused, "%s%s: %g", m->refused.len > 0 ? ", " : "", t->name,
-                          number(t));
+            tf_buf_item(&m->refused, "%s: %g", t->name, number(t));
     }
 }
 
@@ -150,15 +148,13 @@ static int read_numbers(struct import *m, struct tf_err *err)
     c->pre_norm = of_stacks(m, "pre_norm", 1) != 0;
     c->start = zero != NULL && number(zero) != 0 ? TF_START_ZERO : TF_START_BOS;
     if (activation != 0 && activation != 2)
-        tf_buf_printf(&m->refused, "%sactivation: %g, which is neither relu nor swish",
-                      m->refused.len > 0 ? ", " : "", activation);
+        tf_buf_item(&m->refused, "activation: %g, which is neither relu nor swish", activation);
     if (scale != 1 && fabs(scale - root) > 1e-3 * root)
-        tf_buf_printf(&m->refused, "%sscale_embeddings: %g, which is not the root of %" PRId64,
-                      m->refused.len > 0 ? ", " : "", scale, c->d_model);
+        tf_buf_item(&m->refused, "scale_embeddings: %g, which is not the root of %" PRId64, scale,
+                    c->d_model);
     c->activation = activation == 2 ? TF_ACTIVATION_SWISH : TF_ACTIVATION_RELU;
-    if (m->refused.len > 0)
-        return tf_fail(err, "settings that are not supported: %.*s", (int)m->refused.len,
-                       m->refused.p);
+    if (tf_refused(&m->refused, err) != 0)
+        return -1;
     if (!(heads >= 1 && heads <= 1024) || c->d_model % (int64_t)heads != 0)
         return tf_fail(err, "num_heads: %g, and a width of %" PRId64, heads, c->d_model);
     c->heads = (int64_t)heads;

@@ -2,6 +2,7 @@
 #include "model/fairseq_private.h"
 #include "base/buf.h"
 #include "base/input.h"
+#include "model/foreign_private.h"
 #include "model/names_private.h"
 #include "stream/model.h"
 
@@ -36,7 +37,7 @@ bool tf_fairseq_is(const struct tf_torch *t)
 
 static void refuse(struct import *m, const char *key, const char *value)
 {
-    tf_buf_printf(&m->refused, "%s%s: %s", m->refused.len > 0 ? ", " : "", key, value);
+    tf_buf_item(&m->refused, "%s: %s", key, value);
 }
 
 /* Flags that change the function, and that we do not compute. */
@@ -113,9 +114,8 @@ static int read_settings(struct import *m, struct tf_err *err)
     c->encoder_layers = tf_torch_int(m->args, "encoder_layers", 0);
     c->decoder_layers = tf_torch_int(m->args, "decoder_layers", 0);
     c->final_norm = tf_bundle_find(m->b, "decoder.layer_norm.weight") != NULL;
-    if (m->refused.len > 0)
-        return tf_fail(err, "settings that are not supported: %.*s", (int)m->refused.len,
-                       m->refused.p);
+    if (tf_refused(&m->refused, err) != 0)
+        return -1;
     if (c->heads < 1 || c->d_model % c->heads != 0)
         return tf_fail(err, "encoder_embed_dim %" PRId64 ": not a multiple of %" PRId64 " heads",
                        c->d_model, c->heads);
@@ -205,12 +205,6 @@ static void split_fused(struct tf_bundle *b)
     b->n = n;
 }
 
-static bool ends_with(const char *name, const char *end)
-{
-    const size_t n = strlen(name), k = strlen(end);
-    return n >= k && strcmp(name + n - k, end) == 0;
-}
-
 /* A tensor with `more` zeros after each of `rows` parts. */
 static void widen(struct tf_bundle *b, struct tf_tensor *t, int dim, uint64_t to)
 {
@@ -238,8 +232,8 @@ static void widen_all(struct tf_bundle *b, const int64_t ff[2], int64_t to)
     for (size_t i = 0; i < b->n; i++) {
         struct tf_tensor *t = &b->tensors[i];
         const uint64_t from = (uint64_t)ff[*t->name == 'd'];
-        const int dim = ends_with(t->name, ".fc2.weight") ? 1 : 0;
-        if (from < (uint64_t)to && from > 0 && t->rank == 1 + !ends_with(t->name, ".fc1.bias") &&
+        const int dim = tf_ends_with(t->name, ".fc2.weight") ? 1 : 0;
+        if (from < (uint64_t)to && from > 0 && t->rank == 1 + !tf_ends_with(t->name, ".fc1.bias") &&
             (dim == 1 || strstr(t->name, ".fc1.") != NULL) && t->dims[dim] == from &&
             t->dims[0] > 0)
             widen(b, t, dim, (uint64_t)to);

@@ -24,7 +24,15 @@ struct tf_export {
 /* What the format does not have, by the name that it has here. */
 static inline void tf_export_refuse(struct tf_export *e, const char *what)
 {
-    tf_buf_printf(&e->refused, "%s%s", e->refused.len > 0 ? ", " : "", what);
+    tf_buf_item(&e->refused, "%s", what);
+}
+
+/* An error that names all settings of an imported model that were refused, if there are any. */
+static inline int tf_refused(const struct tf_buf *refused, struct tf_err *err)
+{
+    return refused->len == 0 ? 0
+                             : tf_fail(err, "settings that are not supported: %.*s",
+                                       (int)refused->len, refused->p);
 }
 
 #endif

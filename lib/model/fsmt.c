@@ -1,5 +1,6 @@
 /* fsmt.c - see fsmt_private.h. */
 #include "model/fsmt_private.h"
+#include "model/foreign_private.h"
 #include "model/hf_settings_private.h"
 #include "model/names_private.h"
 #include "model/positions_private.h"
@@ -86,7 +87,7 @@ static void read_langs(const struct import *m, struct tf_arena *a, struct tf_fai
 static int read_settings(struct import *m, struct tf_err *err)
 {
     return read_flags(m, err) != 0 || read_sizes(m, err) != 0 || read_ids(m, err) != 0 ||
-                   tf_hf_settings_end(&m->s, err) != 0
+                   tf_refused(&m->s.refused, err) != 0
                ? -1
                : tf_hf_head_width(&m->c, err);
 }
@@ -141,7 +142,7 @@ int tf_fsmt_check_tokenizer(const char *json, size_t n, struct tf_err *err)
     if (rc == 0)
         rc = tf_hf_require_flag(&s, "do_lower_case", false, err);
     if (rc == 0)
-        rc = tf_hf_settings_end(&s, err);
+        rc = tf_refused(&s.refused, err);
     tf_hf_settings_release(&s);
     tf_arena_release(&a);
     return rc;

@@ -112,7 +112,7 @@ static int read_settings(struct import *m, struct tf_err *err)
         tf_hf_activation(&m->s, "swish", &m->c, err) != 0 || read_sizes(m, err) != 0 ||
         read_dropout(m, err) != 0 || read_scale(m, err) != 0)
         return -1;
-    return tf_hf_settings_end(&m->s, err);
+    return tf_refused(&m->s.refused, err);
 }
 
 /* ---- the padding id ---- */

@@ -17,14 +17,7 @@ int tf_hf_settings_read(struct tf_hf_settings *s, struct tf_arena *a, const char
 
 void tf_hf_refuse(struct tf_hf_settings *s, const char *key, const char *value)
 {
-    tf_buf_printf(&s->refused, "%s%s: %s", s->refused.len > 0 ? ", " : "", key, value);
-}
-
-int tf_hf_settings_end(const struct tf_hf_settings *s, struct tf_err *err)
-{
-    return s->refused.len == 0 ? 0
-                               : tf_fail(err, "settings that are not supported: %.*s",
-                                         (int)s->refused.len, s->refused.p);
+    tf_buf_item(&s->refused, "%s: %s", key, value);
 }
 
 void tf_hf_settings_release(struct tf_hf_settings *s)

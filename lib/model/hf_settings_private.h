@@ -16,8 +16,6 @@ struct tf_hf_settings {
 int tf_hf_settings_read(struct tf_hf_settings *s, struct tf_arena *a, const char *json, size_t n,
                         struct tf_err *err) TF_MUST_CHECK;
 void tf_hf_refuse(struct tf_hf_settings *s, const char *key, const char *value);
-/* An error that names all that was refused. */
-int tf_hf_settings_end(const struct tf_hf_settings *s, struct tf_err *err) TF_MUST_CHECK;
 void tf_hf_settings_release(struct tf_hf_settings *s);
 
 /* A flag that has to be `want`, or absent. */

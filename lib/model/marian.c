@@ -92,18 +92,15 @@ static int check_settings(const struct import *m, struct tf_err *err)
         const struct tf_yaml_entry *e = tf_yaml_find(&m->yaml, fixed[i].key);
         const char *v = text_of(m, fixed[i].key, "");
         if (e != NULL && (e->n > 1 || !is_one_of(v, fixed[i].allowed)))
-            tf_buf_printf(&refused, "%s%s: %s", refused.len > 0 ? ", " : "", e->key,
-                          e->n > 1 ? "a list" : v);
+            tf_buf_item(&refused, "%s: %s", e->key, e->n > 1 ? "a list" : v);
     }
     const char *cell = text_of(m, "dec-cell", "gru");
     if (is_recurrent(m) && strcmp(cell, "ssru") != 0)
-        tf_buf_printf(&refused, "%sdec-cell: %s", refused.len > 0 ? ", " : "", cell);
+        tf_buf_item(&refused, "dec-cell: %s", cell);
     const struct tf_yaml_entry *inputs = tf_yaml_find(&m->yaml, "input-types");
     if (inputs != NULL && inputs->n > 0)
-        tf_buf_printf(&refused, "%sinput-types", refused.len > 0 ? ", " : "");
-    const int rc = refused.len > 0 ? tf_fail(err, "settings that are not supported: %.*s",
-                                             (int)refused.len, refused.p)
-                                   : 0;
+        tf_buf_item(&refused, "input-types");
+    const int rc = tf_refused(&refused, err);
     tf_buf_release(&refused);
     return rc;
 }

@@ -1,5 +1,6 @@
 /* model_dir.c - see model_dir_private.h. */
 #include "model/model_dir_private.h"
+#include "base/buf.h"
 #include "base/input.h"
 #include "base/memory.h"
 #include "exchange/yaml.h"
@@ -83,12 +84,6 @@ static int one_of(const struct dir *d, const char *pattern, const char *also, co
         return tf_fail(err, "%s: %zu files %s: name one of them%s", d->path, n, pattern, also);
     *path = *path != NULL ? *path : found;
     return 0;
-}
-
-static bool ends_with(const char *path, const char *end)
-{
-    const size_t n = strlen(path), k = strlen(end);
-    return n >= k && strcmp(path + n - k, end) == 0;
 }
 
 /* ---- CTranslate2 ---- */
@@ -260,7 +255,7 @@ static int read_settings(const struct dir *d, struct tf_model_dir *m, const char
     const char *source = named(d, vocabs->v[0]), *target = named(d, vocabs->v[vocabs->n - 1]);
     if (source == NULL || target == NULL)
         return tf_fail(err, "%s: a vocabulary that is not in the directory", path);
-    if (ends_with(source, ".spm")) {
+    if (tf_ends_with(source, ".spm")) {
         m->vocab = source;
         m->vocab_target = target;
     } else if (strcmp(source, target) == 0) {
