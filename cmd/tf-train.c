@@ -151,9 +151,9 @@ static int run(const struct tf_args *args, struct tf_err *err)
     if (o.dir != NULL && *o.dir == 0)
         return tf_fail_status(err, TF_USAGE, "--output '': empty name");
     o.precision = precision > 0 ? precisions[precision] : NULL;
-    tf_signals_catch_early(stop_early);
     if (args->mode == TRAIN) {
         int status;
+        tf_signals_catch_early(stop_early);
         if (tf_run_join(&env, &team, &o, (enum tf_comm_use)ranks, rank_timeout, &status, err) !=
             0)
             return -1;

@@ -50,11 +50,17 @@ PY
     # Without the checkpoint of its own step, too: a copy under another name counts for nothing.
     for name in 00000001 00000099; do
         cp x run/ckpt-$name.tfm
-        t 1 tf-avgckpt -n 2 run
+        t 1 tf-avgckpt -n 9 run
         expect_error "tf-avgckpt: run/ckpt-$name.tfm: the name is that of step $((10#$name)), but it contains step 30; move it away"
         [ -z "$output" ]
         rm run/ckpt-$name.tfm
     done
+    # An older one that is damaged does not matter unless it is needed.
+    : >run/ckpt-00000001.tfm
+    tf-avgckpt -n 2 -o y run
+    t 1 tf-avgckpt -n 9 run
+    expect_error "run/ckpt-00000001.tfm: "
+    rm run/ckpt-00000001.tfm y
     # What is not written as the names of checkpoints are is none of them.
     cp x run/ckpt-30.tfm
     cp x run/ckpt-000000030.tfm

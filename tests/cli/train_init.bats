@@ -54,6 +54,9 @@ b, tb = tensors("two/ckpt-00000001.tfm")
 assert ta == tb
 assert b["made"][-1]["in"]["init"] == a["model"]
 PY
+    batches n=10 bos=-1 >nobos.tfs # special ids are those of the stream, which --plan has not
+    train --steps 1 -o nobos nobos.tfs
+    tr_t 0 --plan --init nobos/ckpt-00000001.tfm
     tr_t 1 --init one/ckpt-00000010.tfm --d-ff 64 -o three b.tfs
     expect_error "one/ckpt-00000010.tfm: d_ff: 32 in the model, 64 in this run (the weights have other shapes)"
     # A run that is under way has weights of its own.

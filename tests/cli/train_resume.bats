@@ -509,9 +509,27 @@ assert changed == 1' "$@"
     [ "$(cd two && echo ckpt*)" = "ckpt-00000004.tfm ckpt-00000006.tfm" ]
 }
 
+@test "another --save-every deletes no checkpoint that was regular when it was written" {
+    left() { (cd run && echo ckpt*) | sed 's/ckpt-0*//g; s/\.tfm//g'; }
+    train --steps 4 --save-every 2 --keep 0 -o run b.tfs
+    train --steps 10 --save-every 3 --keep 0 -o run b.tfs
+    [ "$(left)" = "2 4 6 9 10" ]
+    train --steps 16 --save-every 5 --keep 0 -o run b.tfs # 10 was none: its --save-every was 3
+    [ "$(left)" = "2 4 6 9 15 16" ]
+    # Saved by time; and without the log nothing is known.
+    train --steps 3 --save-minutes 100 --keep 0 -o time b.tfs
+    train --steps 4 --save-every 2 --keep 0 -o time b.tfs
+    [ "$(cd time && echo ckpt*)" = "ckpt-00000003.tfm ckpt-00000004.tfm" ]
+    train --steps 7 --save-every 2 --keep 0 -o none b.tfs
+    rm none/log.jsonl
+    train --steps 8 --save-every 2 --keep 0 -o none b.tfs
+    [ -e none/ckpt-00000007.tfm ]
+}
+
 @test "temporaries that a killed run left are swept, other files are not" {
     mkdir run
-    touch run/.tf-ckpt-00000005.tfm.tmp.123 run/.tf-avg.tfm.tmp.123 run/.tf-mine run/notes
+    touch run/.tf-ckpt-00000005.tfm.tmp.123 run/.tf-avg.tfm.tmp.123 run/.tf-mine run/notes \
+        run/valid.tfm # of a command for validation
     train --steps 2 -o run b.tfs
     [ "$(ls -A run)" = $'.tf-avg.tfm.tmp.123\n.tf-mine\nckpt-00000002.tfm\nlock\nlog.jsonl\nnotes' ]
 }

@@ -82,6 +82,13 @@ collapse=(--schedule constant --lr 0.3 --warmup 0 --valid v.tfs --valid-every 10
         expect_contains "${stderr_lines[-1]}" "; run/best.tfm is of step 100; "
         [ "$(ls run)" = $'best.tfm\nckpt-00000100.tfm\nlock\nlog.jsonl' ]
         tail -n 1 run/log.jsonl | grep -q '"event":"end","step":200,"reason":"collapse"'
+        expect_contains "${stderr_lines[-1]}" "; last good checkpoint is run/ckpt-00000100.tfm"
+    done
+    # No best, because the user's command fails: repeated, it knows its validations all the same.
+    for _ in 1 2; do
+        tr_t 3 "${stop[@]/run/none}" --valid-command 'exit 1' long.tfs
+        expect_contains "${stderr_lines[-1]}" "tf-train: step 200: the model has collapsed: "
+        [[ ${stderr_lines[-1]} != *best.tfm* ]]
     done
     tf-cbor check run/best.tfm
     at_step run/best.tfm 100

@@ -135,14 +135,20 @@ static void test_history(void)
                      "{\"event\":\"valid\",\"step\":200,\"nll\":3.25,\"acc\":0.5}\n"
                      "no json\n{\"event\":\"valid\",\"nll\":1}\n[1]\n"
                      "{\"event\":\"step\",\"step\":210,\"nll\":1,\"acc\":1}\n"
-                     "{\"event\":\"start\",\"step\":200,\"data\":{}}\n"
-                     "{\"event\":\"start\",\"step\":200,\"data\":{\"valid\":\"%s\"}}\n"
+                     "{\"event\":\"start\",\"step\":200,\"save_every\":50,\"data\":{}}\n"
+                     "{\"event\":\"start\",\"step\":200,\"save_every\":50,\"data\":{\"valid\":\"%s\"}}\n"
                      "{\"event\":\"valid\",\"step\":300,\"nll\":6.1,\"acc\":0.0739477}\n",
                      a, b, b);
     write_file(path, log, (size_t)n);
     must(tf_in_open(&in, path, &err), &err);
-    ok(tf_history_read(&c, &in, &err) == 0, "reads a log: %s", err.msg);
+    uint64_t every;
+    ok(tf_history_read(&c, &every, 250, &in, &err) == 0, "reads a log: %s", err.msg);
     tf_in_close(&in);
+    is_int((int64_t)every, 50, "--save-every of the start before step 250");
+    must(tf_in_open(&in, path, &err), &err);
+    ok(tf_history_read(NULL, &every, 100, &in, &err) == 0, "only the interval");
+    tf_in_close(&in);
+    is_int((int64_t)every, 0, "the first start saved by time");
     ok(c.nll == 3.25 && c.acc == 0.5, "the best on the last data");
     is_int(c.bad, 1, "the last validation is suspicious");
     is_int(tf_collapse_add(&c, 400, 6.1, 0.0739477), TF_COLLAPSE_LOST, "and the next is another");

@@ -324,7 +324,7 @@ static void test_grid(void)
     tf_model_release(&m);
     free(path);
     put("ckpt-123456789.tfm", "torn");
-    ok(tf_rundir_retain(&d, 2, 5, 20, &err) == 0, "retains 2 up to step 20");
+    ok(tf_rundir_retain(&d, 2, 17, 20, &err) == 0, "retains 2 up to step 20");
     ok(!there("ckpt-00000005.tfm") && !there("ckpt-00000010.tfm") && there("ckpt-00000015.tfm") &&
            there("ckpt-00000020.tfm") && there("ckpt-123456789.tfm"),
        "the oldest went; one beyond the step neither counts nor goes");
@@ -335,15 +335,15 @@ static void test_grid(void)
     free(path);
     checkpoint("ckpt-00000017.tfm", 17);
     ok(tf_rundir_retain(&d, 0, 0, 20, &err) == 0 && there("ckpt-00000017.tfm"),
-       "one off the grid stays if there is no grid");
-    ok(tf_rundir_retain(&d, 0, 5, 17, &err) == 0 && there("ckpt-00000015.tfm") &&
+       "one stays if no end is known");
+    ok(tf_rundir_retain(&d, 0, 17, 17, &err) == 0 && there("ckpt-00000015.tfm") &&
            there("ckpt-00000017.tfm"),
-       "one off the grid stays while it is the last");
-    ok(tf_rundir_retain(&d, 2, 5, 20, &err) == 0 && there("ckpt-00000015.tfm") &&
+       "that of an earlier end stays while it is the last");
+    ok(tf_rundir_retain(&d, 2, 17, 20, &err) == 0 && there("ckpt-00000015.tfm") &&
            !there("ckpt-00000017.tfm") && there("ckpt-00000020.tfm"),
        "and goes with the next, not counted");
     checkpoint("resume.tfm", 17);
-    ok(tf_rundir_retain(&d, 1, 5, 16, &err) == 0 && there("resume.tfm") &&
+    ok(tf_rundir_retain(&d, 1, 0, 16, &err) == 0 && there("resume.tfm") &&
            there("ckpt-00000015.tfm"),
        "a newer resume.tfm and the only one stay");
     put("ckpt-00000020.tfm", "torn");
@@ -352,7 +352,7 @@ static void test_grid(void)
     tf_model_release(&m);
     free(path);
     put("resume.tfm", "torn");
-    ok(tf_rundir_retain(&d, 0, 5, 30, &err) == 0 && there("resume.tfm"),
+    ok(tf_rundir_retain(&d, 0, 0, 30, &err) == 0 && there("resume.tfm"),
        "a resume.tfm that does not tell its step stays");
     put("ckpt-00000015.tfm", "torn"); /* the data of best.tfm as well: truncated in place */
     err = (struct tf_err){0};

@@ -35,7 +35,7 @@ static int report_collapse(struct tf_run *r, enum tf_collapse_kind kind, const s
     tf_buf_str(&b, "; ");
     tf_advise_rate(&b, r->o, r->setup.config.d_model);
     tf_buf_str(&b, " in a new directory");
-    if (lost)
+    if (lost && best > 0)
         tf_buf_printf(&b, ", from the start or with --init %s/" TF_RUN_BEST, r->o->dir);
     if (stop)
         tf_fail_status(err, TF_DIVERGED, "%s", b.p);
@@ -146,11 +146,12 @@ static int save(struct tf_run *r, bool ends, struct tf_err *err)
 }
 
 /* What was saved before stays as it is; *err of the caller says why the run stops. */
-static void stop_collapsed(struct tf_run *r)
+static void stop_collapsed(struct tf_run *r, struct tf_err *err)
 {
     struct tf_err second = {0};
     if (finish(r, "collapse", &second) < 0)
         tf_warn("%s", second.msg);
+    tf_run_add_last_good(r, err);
 }
 
 int tf_run_boundary(struct tf_run *r, struct tf_err *err)
@@ -167,7 +168,7 @@ int tf_run_boundary(struct tf_run *r, struct tf_err *err)
         if (rc == TF_RUN_NO_BATCH)
             return tf_run_stop(r, err);
         if (rc == TF_RUN_COLLAPSED)
-            stop_collapsed(r);
+            stop_collapsed(r, err);
         if (rc != 0)
             return rc;
     }

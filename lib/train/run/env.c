@@ -18,7 +18,8 @@ bool tf_run_stopping(const struct tf_run_env *env)
 bool tf_run_take_save_request(const struct tf_run_env *env)
 {
     hear(env);
-    bool requested = tf_save_requested;
-    tf_save_requested = 0;
-    return requested;
+    if (!tf_save_requested)
+        return false;
+    tf_save_requested = 0; /* a signal that arrives now is served with the one before it */
+    return true;
 }

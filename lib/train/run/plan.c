@@ -222,8 +222,15 @@ int tf_run_plan(const struct tf_settings *o, const struct tf_start_model *from,
     struct tf_buf text = {0};
     struct tf_out out = {0};
     double tflops;
+    struct tf_config c = o->config;
+    if (from != NULL) { /* what a run has from its stream */
+        c.bos = from->config.bos;
+        c.eos = from->config.eos;
+        c.pad = from->config.pad;
+        c.start = c.bos < 0 ? TF_START_ZERO : c.start;
+    }
     if (parse_tflops(&tflops, plan->tflops, err) != 0 ||
-        (from != NULL && tf_start_model_compare(from, &o->config, o->force, err) != 0))
+        (from != NULL && tf_start_model_compare(from, &c, o->force, err) != 0))
         return -1;
     int rc = add_cost(&text, o, plan, tflops, err);
     if (rc == 0)

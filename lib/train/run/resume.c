@@ -186,7 +186,7 @@ int tf_resume_compare(struct tf_resume *r, struct tf_setup *s, struct tf_err *er
                                            "the new value"
                                          : "the weights have other shapes; another -o starts a "
                                            "new run");
-            tf_warn("%s: %s; continuing with the new value", r->path, text);
+            tf_note("warning: %s: %s; continuing with the new value", r->path, text); /* all */
             r->overridden = true;
         }
     return 0;

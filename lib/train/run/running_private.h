@@ -41,6 +41,7 @@ struct tf_run {
     } saved;
     struct tf_run_report report;
     struct tf_collapse collapse; /* with --valid */
+    bool other_valid;            /* not the validation data of the checkpoint */
     bool collapsed;              /* at the last validation: a warning was given */
     bool much_worse;             /* the last validation: by a twentieth than the best */
 };

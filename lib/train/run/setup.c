@@ -169,7 +169,8 @@ static int new_shards(const struct tf_setup *s)
     const int usual = s->be->shards;
     if (s->be->host)
         return tf_shards_usual(batch_tokens(s));
-    return t != NULL && t->comm.size > usual ? t->comm.size : usual;
+    const int ranks = t != NULL ? t->comm.size : 1;
+    return ranks <= usual ? usual : ranks < TF_MAX_SHARDS ? ranks : TF_MAX_SHARDS;
 }
 
 /* A finished run has no device, and then only what the checkpoint records is known. */

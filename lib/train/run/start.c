@@ -64,6 +64,7 @@ static int check_validation_data(struct tf_run *r, struct tf_err *err)
                 "best.tfm",
                 r->o->valid);
         tf_state_forget_best(s);
+        r->other_valid = true;
     }
     s->has_valid = true;
     memcpy(s->valid, data.sha, sizeof data.sha);
@@ -93,13 +94,14 @@ static int open_stepper(struct tf_run *r, struct tf_resume *from, struct tf_err 
     return rc;
 }
 
-static void open_saver(struct tf_run *r, const struct tf_resume *from)
+/* every: the --save-every of the start that wrote the checkpoint, or 0 */
+static void open_saver(struct tf_run *r, const struct tf_resume *from, uint64_t every)
 {
     const struct tf_settings *o = r->o;
     uint64_t step = r->state.step;
     r->saved.step = UINT64_MAX;
-    r->saved.saver = tf_saver_new(&r->dir, &r->setup.common, &r->stepper,
-                                  (uint64_t)o->keep, (uint64_t)o->save_every);
+    r->saved.saver = tf_saver_new(&r->dir, &r->setup.common, &r->stepper, (uint64_t)o->keep,
+                                  every > 0 && step % every != 0 ? step : 0);
     if (from->path == NULL)
         return;
     tf_saver_set_last(r->saved.saver, from->path);
@@ -152,8 +154,7 @@ static int report_start(struct tf_run *r, const struct tf_resume *from, struct t
 }
 
 /* Do what a killed run had no time for: link best.tfm and delete old checkpoints, which would fill
- * the disk after many kills. Whether the checkpoint before was a multiple of the --save-every of
- * that time is not known: 1. A start refused for its first batch changes no checkpoint. */
+ * the disk after many kills. A start refused for its first batch changes no checkpoint. */
 static int finish_killed_run(struct tf_run *r, const struct tf_resume *from, struct tf_err *err)
 {
     const struct tf_feed_item *item = wait_first(r);
@@ -161,15 +162,16 @@ static int finish_killed_run(struct tf_run *r, const struct tf_resume *from, str
         return 0; /* reported by the loop */
     if (tf_resume_repair_best(from, &r->dir, err) != 0)
         return -1;
-    return tf_rundir_retain(&r->dir, (uint64_t)r->o->keep, 1, r->state.step, err);
+    return tf_rundir_retain(&r->dir, (uint64_t)r->o->keep, 0, r->state.step, err);
 }
 
-static int read_history(struct tf_run *r, struct tf_err *err)
+static int read_history(struct tf_run *r, uint64_t *every, struct tf_err *err)
 {
     struct tf_in log;
+    struct tf_collapse *c = r->o->valid != NULL && !r->other_valid ? &r->collapse : NULL;
     if (tf_rundir_input(&r->dir, &log, TF_RUN_LOG, O_NOFOLLOW, err) != 0)
         return -1;
-    int rc = tf_history_read(&r->collapse, &log, err);
+    int rc = tf_history_read(c, every, r->state.step, &log, err);
     tf_in_close(&log);
     return rc;
 }
@@ -178,13 +180,12 @@ static int start_training(struct tf_run *r, struct tf_resume *from, struct tf_er
 {
     const struct tf_settings *o = r->o;
     bool resumed = from->path != NULL;
-    if (open_stepper(r, from, err) != 0)
+    uint64_t every = 0;
+    if (open_stepper(r, from, err) != 0 ||
+        tf_run_report_open(&r->report, o, r->env, &r->dir, resumed ? &r->state : NULL, err) != 0 ||
+        (resumed && read_history(r, &every, err) != 0))
         return -1;
-    open_saver(r, from);
-    if (tf_run_report_open(&r->report, o, r->env, &r->dir, resumed ? &r->state : NULL, err) != 0)
-        return -1;
-    if (r->o->valid != NULL && r->state.has_best && read_history(r, err) != 0)
-        return -1;
+    open_saver(r, from, every);
     if (!resumed)
         tf_setup_check(&r->setup);
     tf_signals_catch();

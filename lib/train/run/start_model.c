@@ -122,11 +122,13 @@ int tf_start_model_compare(const struct tf_start_model *i, const struct tf_confi
     int rc = 0;
     take_training(&theirs, run);
     bool fits = tf_same_shapes(run, &theirs, i->path, &quiet) == 0;
-    const struct tf_value x = tf_config_map(&theirs, &a), y = tf_config_map(run, &a);
+    const struct tf_value maps[2] = {tf_config_map(&theirs, &a), tf_config_map(run, &a)},
+                          x = tf_config_explicit(&maps[0], &a),
+                          y = tf_config_explicit(&maps[1], &a);
     struct tf_buf list = {0};
     for (size_t at = 0; tf_differs(text, sizeof text, &at, &x, "the model", &y, "this run");) {
         if (fits && force)
-            tf_warn("%s: %s; continuing with the new value", i->path, text);
+            tf_note("warning: %s: %s; continuing with the new value", i->path, text); /* all */
         else
             tf_buf_printf(&list, "%s%s", list.len > 0 ? "; " : "", text);
     }

@@ -138,20 +138,40 @@ static void fail_too_few(const struct tf_checkpoint_list *l, const char *dir, ui
     tf_buf_release(&b);
 }
 
-/* *number, or if that is 0 the usual number of a run; no more than the checkpoints that there
- * are. */
-static int available_number(uint64_t *number, const struct tf_checkpoint_list *l, const char *dir,
-                            struct tf_err *err)
+/* No more than the checkpoints that there are. */
+static void take_available(uint64_t *number, bool usual, const struct tf_checkpoint_list *l,
+                           const char *dir)
 {
-    const bool usual = *number == 0;
-    if (usual && usual_number(number, l->v[l->n - 1].path, err) != 0)
-        return -1;
-    if (l->n < *number) {
-        tf_note("%s: only %zu of %s%llu checkpoints; averaging %s", dir, l->n,
-                usual ? "the usual " : "", (unsigned long long)*number,
-                l->n == 1 ? "this one" : "these");
-        *number = l->n;
+    if (l->n == 0 || l->n >= *number)
+        return;
+    tf_note("%s: only %zu of %s%llu checkpoints; averaging %s", dir, l->n,
+            usual ? "the usual " : "", (unsigned long long)*number, l->n == 1 ? "this one" : "these");
+    *number = l->n;
+}
+
+/* Keep the newest *last checkpoints of a list, or if that is 0 the usual number, which *last
+ * becomes: from the newest down, so that an older one that is damaged does not matter. */
+static int keep_newest(struct tf_checkpoint_list *l, uint64_t *last, struct tf_err *err)
+{
+    size_t first = l->n; /* l->v[first] and the rest are kept */
+    for (size_t i = l->n; i-- > 0 && (*last == 0 || l->n - first < *last);) {
+        const int rc = check_checkpoint(&l->v[i], err);
+        if (rc < 0)
+            return -1;
+        if (rc > 0) {
+            tf_warn("%s: not a checkpoint; skipped", l->v[i].path);
+            continue;
+        }
+        const struct tf_checkpoint_file f = l->v[i];
+        l->v[i] = l->v[--first];
+        l->v[first] = f;
+        if (*last == 0 && usual_number(last, f.path, err) != 0)
+            return -1;
     }
+    for (size_t i = 0; i < first; i++)
+        free(l->v[i].path);
+    l->n -= first;
+    memmove(l->v, l->v + first, l->n * sizeof *l->v);
     return 0;
 }
 
@@ -159,40 +179,19 @@ static int available_number(uint64_t *number, const struct tf_checkpoint_list *l
 static int pick(struct tf_checkpoint_list *l, const char *dir, uint64_t *last, bool exact, bool ema,
                 struct tf_err *err)
 {
+    const bool usual = *last == 0;
     if (tf_rundir_list(l, dir, err) != 0)
         return -1;
-    size_t n = 0;
-    for (size_t i = 0; i < l->n; i++) {
-        int rc = check_checkpoint(&l->v[i], err);
-        if (rc < 0) {
-            tf_checkpoint_list_release(l);
-            return -1;
-        }
-        if (rc == 0) {
-            struct tf_checkpoint_file f = l->v[i];
-            l->v[i] = l->v[n];
-            l->v[n++] = f;
-        } else {
-            tf_warn("%s: not a checkpoint; skipped", l->v[i].path);
-        }
-    }
-    while (l->n > n)
-        free(l->v[--l->n].path);
-    if (!exact && l->n > 0 && available_number(last, l, dir, err) != 0) {
-        tf_checkpoint_list_release(l);
-        return -1;
-    }
-    if (l->n == 0 || l->n < *last) {
+    int rc = keep_newest(l, last, err);
+    if (rc == 0 && !exact)
+        take_available(last, usual, l, dir);
+    if (rc == 0 && (l->n == 0 || l->n < *last)) {
         fail_too_few(l, dir, exact ? *last : 0, ema, err);
-        tf_checkpoint_list_release(l);
-        return -1;
+        rc = -1;
     }
-    size_t drop = l->n - (size_t)*last;
-    for (size_t i = 0; i < drop; i++)
-        free(l->v[i].path);
-    memmove(l->v, l->v + drop, (size_t)*last * sizeof *l->v);
-    l->n = (size_t)*last;
-    return 0;
+    if (rc != 0)
+        tf_checkpoint_list_release(l);
+    return rc;
 }
 
 /* The first input's header and shapes, and the sums. */
@@ -241,7 +240,12 @@ static int same_model(const struct mean *s, const struct tf_model_file *m, const
 {
     char text[400];
     size_t at = 0;
-    if (tf_differs(text, sizeof text, &at, &m->header.config, path, &s->header.config, first))
+    struct tf_arena a = {0};
+    const struct tf_value x = tf_config_explicit(&m->header.config, &a),
+                          y = tf_config_explicit(&s->header.config, &a);
+    const bool differs = tf_differs(text, sizeof text, &at, &x, path, &y, first);
+    tf_arena_release(&a);
+    if (differs)
         return tf_fail(err, "not the same model: %s", text);
     if (m->header.has_vocab != s->header.has_vocab)
         return tf_fail(err, "%s: %s a vocabulary, unlike %s", path,

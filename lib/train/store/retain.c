@@ -73,7 +73,7 @@ static int remove_checkpoint(const struct tf_rundir *d, const char *path, struct
                : 0;
 }
 
-int tf_rundir_retain(const struct tf_rundir *d, uint64_t keep, uint64_t every, uint64_t step,
+int tf_rundir_retain(const struct tf_rundir *d, uint64_t keep, uint64_t end, uint64_t step,
                      struct tf_err *err)
 {
     struct tf_checkpoint_list l;
@@ -86,9 +86,7 @@ int tf_rundir_retain(const struct tf_rundir *d, uint64_t keep, uint64_t every, u
     size_t n = 0;
     while (n < l.n && l.v[n].step <= step)
         n++;
-    /* The last checkpoint of an earlier end of the run: one that never stopped would not have it.
-     */
-    if (n > 1 && every > 0 && l.v[n - 2].step % every != 0) {
+    if (n > 1 && end > 0 && l.v[n - 2].step == end) {
         rc = remove_checkpoint(d, l.v[n - 2].path, err);
         struct tf_checkpoint_file gone = l.v[n - 2];
         l.v[n - 2] = l.v[n - 1];

@@ -251,14 +251,15 @@ static bool own_temporary(const char *name)
     return own_name(of);
 }
 
-/* Remove the temporary files of killed runs; what cannot be read stays for the next start. */
+/* Remove what killed runs left: temporary files, and the model of a command for validation. What
+ * cannot be read stays for the next start. */
 static void sweep(const struct tf_rundir *dir)
 {
     DIR *d = tf_rundir_entries(dir);
     if (d == NULL)
         return;
     for (struct dirent *e; tf_next_entry(d, &e) > 0;)
-        if (own_temporary(e->d_name))
+        if (own_temporary(e->d_name) || strcmp(e->d_name, TF_RUN_VALID) == 0)
             unlinkat(dir->fd, e->d_name, 0);
     closedir(d);
 }

@@ -14,7 +14,7 @@ struct tf_saver {
     const struct tf_rundir *dir;
     const struct tf_save_common *common;
     struct tf_stepper *from;
-    uint64_t keep, every;
+    uint64_t keep, end;
     /* p, m, v, e of what is being written, NULL without a moving average; copies of them where
      * those of the stepper cannot be read */
     const float *block[TF_BLOCKS];
@@ -46,14 +46,14 @@ char *tf_save_name(enum tf_save_kind kind, uint64_t step)
 }
 
 struct tf_saver *tf_saver_new(const struct tf_rundir *dir, const struct tf_save_common *common,
-                              struct tf_stepper *from, uint64_t keep, uint64_t every)
+                              struct tf_stepper *from, uint64_t keep, uint64_t end)
 {
     struct tf_saver *s = tf_xcalloc(1, sizeof *s);
     s->dir = dir;
     s->common = common;
     s->from = from;
     s->keep = keep;
-    s->every = every;
+    s->end = end;
     for (int i = 0; i < TF_BLOCKS; i++)
         if (tf_share_block(from, (enum tf_stepper_block)i) != NULL &&
             tf_stepper_live(from, (enum tf_stepper_block)i) == NULL)
@@ -185,7 +185,7 @@ static int save_files(struct tf_saver *s, struct tf_err *err)
         return -1;
     if (s->kind != TF_SAVE_REGULAR)
         return 0;
-    return tf_rundir_retain(s->dir, s->keep, s->every, s->state.step, err);
+    return tf_rundir_retain(s->dir, s->keep, s->end, s->state.step, err);
 }
 
 /* When the lock is lost, that is the reason: the run that has it now removes our temporary files.

@@ -30,10 +30,10 @@ char *tf_save_name(enum tf_save_kind kind, uint64_t step);
 
 struct tf_saver; /* opaque */
 
-/* dir, common and from are borrowed; keep, every: of tf_rundir_retain. Nothing gets its name after
+/* dir, common and from are borrowed; keep, end: of tf_rundir_retain. Nothing gets its name after
  * another run may have taken the directory (tf_rundir_check_lock). */
 struct tf_saver *tf_saver_new(const struct tf_rundir *dir, const struct tf_save_common *common,
-                              struct tf_stepper *from, uint64_t keep, uint64_t every);
+                              struct tf_stepper *from, uint64_t keep, uint64_t end);
 void tf_saver_free(struct tf_saver *s); /* waits */
 /* Wait for an earlier save, start to write the weights and optimiser state of `from`; tf_saver_wait
  * or tf_saver_poll says how it ended. best (with REGULAR): also make it best.tfm. */
