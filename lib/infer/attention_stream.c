@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/parse.h"
 #include "infer/lane_forward_private.h"
+#include "text/piece_list.h"
 #include "text/sp_check.h"
 
 #include <math.h>
@@ -16,8 +17,7 @@ struct attention {
     struct tf_session s;
     const struct tf_attention_opts *o;
     const struct tf_opt *table;
-    const char *const *pieces; /* text by id; NULL when the model has no vocabulary */
-    size_t n_pieces;
+    struct tf_piece_list pieces[2]; /* text by id, of sources and targets; empty: not known */
     bool *layers[TF_ATTENTION_KINDS]; /* NULL: no layer of this kind */
     struct tf_watch watch;            /* the same layers */
     uint32_t *heads;                  /* the chosen ones, from 1 */
@@ -80,20 +80,33 @@ static int choose_heads(struct attention *a, struct tf_err *err)
     return rc;
 }
 
+/* A vocabulary of another kind, or none: pieces are written as numbers. */
+static void read_pieces(struct attention *a)
+{
+    struct tf_ensemble *m = &a->s.models;
+    struct tf_piece_list *source = &a->pieces[0], *target = &a->pieces[1];
+    struct tf_err ignored = {0};
+    if (m->vocab == NULL ||
+        tf_sp_texts(&m->arena, m->vocab, m->vocab_n, &source->v, &source->n, &ignored) < 0)
+        source->n = 0;
+    if (m->model[0].config.source_vocab_size == 0)
+        *target = *source;
+    else if (m->vocab_target.kind != TF_BYTES ||
+             tf_sp_texts(&m->arena, m->vocab_target.text, m->vocab_target.n, &target->v,
+                         &target->n, &ignored) < 0)
+        target->n = 0;
+}
+
 static int start(struct attention *a, struct tf_err *err)
 {
     const int64_t longest = a->o->run.max_length;
     const struct tf_config *c = &a->s.models.model[0].config;
-    struct tf_err ignored = {0}; /* a vocabulary of another kind: pieces are written as numbers */
-    if (a->s.models.vocab != NULL &&
-        tf_sp_texts(&a->s.models.arena, a->s.models.vocab, a->s.models.vocab_n, &a->pieces,
-                    &a->n_pieces, &ignored) < 0)
-        a->n_pieces = 0;
+    read_pieces(a);
     if (choose_layers(a, err) < 0 || choose_heads(a, err) < 0)
         return -1;
-    a->s.in.side[0] = tf_input_side(&a->s.models, "source", longest, "--max-length allows");
+    a->s.in.side[0] = tf_input_side(&a->s.models, 0, "source", longest, "--max-length allows");
     a->s.in.side[1] =
-        tf_input_side(&a->s.models, "target", longest + TF_MAX_EXTRA, "--max-length allows");
+        tf_input_side(&a->s.models, 1, "target", longest + TF_MAX_EXTRA, "--max-length allows");
     for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++)
         a->s.in.weights_per_cell += tf_watched_layers(&a->watch, c, kind) * (size_t)c->heads;
     if (tf_session_start(&a->s, tf_forward_budget(&a->s.models), err) < 0)
@@ -115,36 +128,37 @@ static int begin_part(void *arg, struct tf_err *err)
 
 /* ---- labels ---- */
 
-static const char *piece(struct attention *a, uint32_t id)
+static const char *piece(struct attention *a, int side, uint32_t id)
 {
+    const struct tf_piece_list *list = &a->pieces[side];
     char number[16];
-    if (id < a->n_pieces && a->pieces[id] != NULL)
-        return a->pieces[id];
+    if (id < list->n && list->v[id] != NULL)
+        return list->v[id];
     snprintf(number, sizeof number, "%u", id);
     return tf_arena_strndup(&a->labels, number, strlen(number));
 }
 
 /* The pieces of ids, and before or after them that of one more id. */
-static const char *const *pieces(struct attention *a, const char *before, const uint32_t *ids,
-                                 size_t n, const char *after)
+static const char *const *pieces(struct attention *a, int side, const char *before,
+                                 const uint32_t *ids, size_t n, const char *after)
 {
     const char **v = tf_arena_alloc(&a->labels, (n + 1) * sizeof *v);
     size_t k = 0;
     if (before != NULL)
         v[k++] = before;
     for (size_t i = 0; i < n; i++)
-        v[k++] = piece(a, ids[i]);
+        v[k++] = piece(a, side, ids[i]);
     if (after != NULL)
         v[k++] = after;
     return v;
 }
 
 /* Upper bound of the bytes of these labels in a record, the start or end included. */
-static size_t label_bytes(struct attention *a, const uint32_t *ids, size_t n)
+static size_t label_bytes(struct attention *a, int side, const uint32_t *ids, size_t n)
 {
     size_t bytes = 2 * 32;
     for (size_t i = 0; i < n; i++) {
-        bytes += 5 + strlen(piece(a, ids[i]));
+        bytes += 5 + strlen(piece(a, side, ids[i]));
         tf_arena_clear(&a->labels);
     }
     return bytes;
@@ -152,10 +166,23 @@ static size_t label_bytes(struct attention *a, const uint32_t *ids, size_t n)
 
 /* ---- a window ---- */
 
-/* A pair with a record that would be too large becomes bad before anything is computed. */
+/* Rows of the encoder for a source of n tokens. */
+static size_t source_rows(const struct attention *a, size_t n)
+{
+    return n + a->s.models.model[0].config.source_eos;
+}
+
+/* A pair without weights, or with a record that would be too large, becomes bad before anything is
+ * computed. */
 static void check_size(struct attention *a, struct tf_item *it)
 {
-    size_t S = it->n_source + (size_t)1, T = it->n_given + (size_t)1;
+    size_t S = source_rows(a, it->n_source), T = it->n_given + (size_t)1;
+    if (S == 0 && (a->layers[TF_ATTENTION_ENCODER] != NULL ||
+                   a->layers[TF_ATTENTION_CROSS] != NULL)) {
+        it->code = TF_BAD_OTHER;
+        it->text = "an empty source, which nothing attends to";
+        return;
+    }
     size_t cells[TF_ATTENTION_KINDS] = {S * S, T * T, T * S}, most = 0;
     for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++)
         if (a->layers[kind] != NULL && cells[kind] > most)
@@ -163,8 +190,8 @@ static void check_size(struct attention *a, struct tf_item *it)
     size_t room = TF_MAX_RECORD - 1024 - 5 * a->n_heads;
     if (most <= room / sizeof(float) / a->n_heads) {
         room -= most * sizeof(float) * a->n_heads;
-        if (2 * (label_bytes(a, it->source, it->n_source) +
-                 label_bytes(a, it->given, it->n_given)) <=
+        if (2 * (label_bytes(a, 0, it->source, it->n_source) +
+                 label_bytes(a, 1, it->given, it->n_given)) <=
             room)
             return;
     }
@@ -209,7 +236,7 @@ static void check_weights(const struct attention *a, struct tf_item *it,
                           const struct tf_forward_pair *p)
 {
     const struct tf_config *c = &a->s.models.model[0].config;
-    size_t S = p->n_src + (size_t)1, T = p->n_tgt + (size_t)1;
+    size_t S = source_rows(a, p->n_src), T = p->n_tgt + (size_t)1;
     size_t cells[TF_ATTENTION_KINDS] = {S * S, T * T, T * S};
     for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++)
         if (it->code == 0 && p->weights[kind] != NULL)
@@ -221,16 +248,18 @@ static int write_result(struct attention *a, struct tf_item *it, const struct tf
                         struct tf_err *err)
 {
     const struct tf_config *c = &a->s.models.model[0].config;
-    size_t S = p->n_src + (size_t)1, T = p->n_tgt + (size_t)1;
+    size_t S = source_rows(a, p->n_src), T = p->n_tgt + (size_t)1;
     uint32_t start = tf_start_id(c);
     check_weights(a, it, p);
     int good = tf_output_count(&a->s.out, it, a->s.in.name, err);
     if (good <= 0)
         return good;
-    const char *eos = piece(a, (uint32_t)c->eos), *bos = start == TF_NO_ID ? "" : piece(a, start);
-    const char *const *src = pieces(a, NULL, p->src, p->n_src, eos),
-                      *const *tgt_out = pieces(a, NULL, p->tgt, p->n_tgt, eos),
-                      *const *tgt_in = pieces(a, bos, p->tgt, p->n_tgt, NULL);
+    const uint32_t end = (uint32_t)c->eos;
+    const char *eos = piece(a, 1, end), *bos = start == TF_NO_ID ? "" : piece(a, 1, start);
+    const char *const *src = pieces(a, 0, NULL, p->src, p->n_src,
+                                    c->source_eos ? piece(a, 0, end) : NULL),
+                      *const *tgt_out = pieces(a, 1, NULL, p->tgt, p->n_tgt, eos),
+                      *const *tgt_in = pieces(a, 1, bos, p->tgt, p->n_tgt, NULL);
     for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++) {
         bool encoder = kind == TF_ATTENTION_ENCODER, decoder = kind == TF_ATTENTION_DECODER;
         struct tf_attn t = {.kind = tf_attention_choices[1 + kind],

@@ -81,8 +81,8 @@ static int start(struct decode *d, struct tf_err *err)
     if (find_begin(d, err) < 0)
         return -1;
     const int64_t longest = d->o->run.max_length;
-    d->s.in.side[0] = tf_input_side(&d->s.models, "source", longest, "--max-length allows");
-    d->s.in.side[1] = tf_input_side(&d->s.models, "prefix", longest + d->o->max_extra,
+    d->s.in.side[0] = tf_input_side(&d->s.models, 0, "source", longest, "--max-length allows");
+    d->s.in.side[1] = tf_input_side(&d->s.models, 1, "prefix", longest + d->o->max_extra,
                                     "--max-length and --max-extra allow");
     d->s.in.truncate = d->o->truncate;
     d->search_opts = search_opts(d->o, &d->s.models);

@@ -30,6 +30,10 @@ static int check_same_ids(const struct tf_ensemble *m, const struct tf_config *c
         return tf_fail(err, "%s: %lld ids of sources, but %s has %lld", path,
                        (long long)tf_config_source_ids(c), m->name,
                        (long long)tf_config_source_ids(first));
+    if (c->source_eos != first->source_eos)
+        return tf_fail(err, "%s: its sources end %s eos, those of %s %s", path,
+                       c->source_eos ? "with" : "without", m->name,
+                       first->source_eos ? "with it" : "without");
     if (c->vocab_size != first->vocab_size || c->eos != first->eos)
         return tf_fail(err,
                        "%s: %lld ids, with end of sentence %lld, but %s has %lld ids, with %lld",
@@ -56,6 +60,9 @@ static void keep_first(struct tf_ensemble *m, const struct tf_model_file *file,
         m->vocab = tf_arena_alloc(&m->arena, file->vocab_n);
         memcpy(m->vocab, file->vocab, file->vocab_n);
     }
+    const struct tf_value *target = tf_value_get(&file->state, "vocab_target");
+    if (target != NULL && target->kind == TF_BYTES)
+        m->vocab_target = tf_value_clone(&m->arena, target);
 }
 
 static void keep_fingerprint(struct tf_ensemble *m, size_t i, const struct tf_model_file *file)

@@ -26,6 +26,7 @@ struct tf_ensemble {
     struct tf_value inputs; /* MAP: role -> fingerprint, for provenance */
     char *vocab;            /* SentencePiece model inside the first file, or NULL; vocab_n bytes */
     size_t vocab_n;
+    struct tf_value vocab_target; /* the segmenter of targets, BYTES, if it is another one */
     uint8_t fingerprint[32]; /* of one model its own; of several, SHA-256 over theirs in order */
     struct tf_arena arena;   /* owns header, inputs and vocab */
     struct tf_err no_gpu;    /* why --device auto chose the CPU; status 0: no GPU plugin failed */
@@ -33,8 +34,8 @@ struct tf_ensemble {
 
 /* Choose the device and precision (NULL: the device's default for decoding), read every file ("-"
  * and /dev/fd/N included) and upload its weights, packed for decoding if `use` is decoding. Fails
- * when the models differ in vocabulary or languages (but for what is forced), size or
- * end-of-sentence id; everything else may differ. */
+ * when the models differ in vocabulary or languages (but for what is forced), size, end-of-sentence
+ * id or whether sources end with it; everything else may differ. */
 int tf_ensemble_open(struct tf_ensemble *m, const struct tf_strs *paths, const char *device,
                      const char *precision, int threads, enum tf_use use, struct tf_force force,
                      struct tf_err *err) TF_MUST_CHECK;

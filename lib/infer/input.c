@@ -93,13 +93,14 @@ static void add_bad(struct tf_input *in, uint64_t idx, const struct tf_record *b
     in->cost += n;
 }
 
-struct tf_input_side tf_input_side(const struct tf_ensemble *m, const char *name, int64_t max,
-                                   const char *rule)
+struct tf_input_side tf_input_side(const struct tf_ensemble *m, int side, const char *name,
+                                   int64_t max, const char *rule)
 {
     const size_t positions = tf_ensemble_max_positions(m);
-    if (positions > (size_t)max) /* the end of sentence needs one, too */
+    const int64_t end = side == 1 || m->model[0].config.source_eos; /* needs one, too */
+    if (positions >= (size_t)(max + end))
         return (struct tf_input_side){name, max, rule};
-    return (struct tf_input_side){name, (int64_t)positions - 1,
+    return (struct tf_input_side){name, (int64_t)positions - end,
                                   "the model has learned positions for"};
 }
 
@@ -109,6 +110,9 @@ static void check_side(struct tf_input *in, struct tf_item *it, int side, const 
     const struct tf_config *c = &in->models->model[0].config;
     const char *name = in->side[side].name;
     const int64_t known = side == 0 ? in->models->source_ids : in->models->ids;
+    /* Special ids are those of targets; of sources with ids of their own only an end is one. */
+    const bool own = side == 0 && c->source_vocab_size > 0;
+    const int64_t eos = own && !c->source_eos ? -1 : c->eos, pad = own ? -1 : c->pad;
     if (n > in->side[side].max)
         mark_bad(in, it, TF_BAD_TOO_MANY_TOKENS, "%s of %u tokens, %s %lld", name, n,
                  in->side[side].rule, (long long)in->side[side].max);
@@ -116,9 +120,9 @@ static void check_side(struct tf_input *in, struct tf_item *it, int side, const 
         if (ids[i] >= known)
             mark_bad(in, it, TF_BAD_UNKNOWN_ID, "%s id %u, the vocabulary has %lld", name, ids[i],
                      (long long)known);
-        else if (ids[i] == c->eos || ids[i] == c->pad)
+        else if (ids[i] == eos || ids[i] == pad)
             mark_bad(in, it, TF_BAD_OTHER, "%s with id %u, which is %s", name, ids[i],
-                     ids[i] == c->eos ? "the end of a sentence" : "padding");
+                     ids[i] == eos ? "the end of a sentence" : "padding");
 }
 
 static void cut_source(struct tf_input *in, struct tf_item *it)

@@ -33,9 +33,10 @@ struct tf_input_side {
     int64_t max;      /* ids; an item with a longer side becomes bad */
     const char *rule; /* where max comes from: "--max-length allows" */
 };
-/* A side that the models run on: max ids by that rule, or fewer if learned positions are fewer. */
-struct tf_input_side tf_input_side(const struct tf_ensemble *m, const char *name, int64_t max,
-                                   const char *rule);
+/* A side that the models run on, 0 or 1: max ids by that rule, or fewer if learned positions are
+ * fewer. */
+struct tf_input_side tf_input_side(const struct tf_ensemble *m, int side, const char *name,
+                                   int64_t max, const char *rule);
 
 struct tf_input {
     /* Set between tf_input_open and the first tf_input_next. */

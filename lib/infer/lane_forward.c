@@ -34,7 +34,7 @@ struct tf_lane_item tf_forward_item(struct tf_forward_pair *p, const struct tf_e
                                     const struct tf_watch *watch)
 {
     const struct tf_config *c = &m->model[0].config;
-    size_t src = p->n_src + (size_t)1, tgt = p->n_tgt + (size_t)1, weights = 0;
+    size_t src = p->n_src + (size_t)c->source_eos, tgt = p->n_tgt + (size_t)1, weights = 0;
     size_t cells[TF_ATTENTION_KINDS] = {src * src, tgt * tgt, tgt * src};
     for (int kind = 0; watch != NULL && kind < TF_ATTENTION_KINDS; kind++)
         weights += tf_watched_layers(watch, c, kind) * (size_t)c->heads * cells[kind];

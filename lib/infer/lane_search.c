@@ -39,7 +39,7 @@ struct tf_lane_search {
 struct tf_search_memory tf_search_memory(const struct tf_ensemble *m,
                                          const struct tf_search_opts *opts)
 {
-    struct tf_search_memory memory = {0};
+    struct tf_search_memory memory = {.source_end = m->model[0].config.source_eos};
     for (size_t i = 0; i < m->n; i++) {
         memory.slot += tf_cache_width(&m->model[i].config) * m->be->elem_size[TF_ELEM_ACT];
         memory.token += m->be->host ? 0 : tf_encoder_token_bytes(&m->model[i]);
@@ -53,12 +53,12 @@ struct tf_lane_item tf_search_item(struct tf_sentence *s, const struct tf_search
                                    const struct tf_search_memory *memory)
 {
     size_t src = s->n_src + (size_t)1, tgt = s->limit + (size_t)1,
-           slots = tf_search_slots(opts, s->limit);
+           positions = s->n_src + memory->source_end, slots = tf_search_slots(opts, s->limit);
     if (slots < src * SLOTS_PER_TOKEN)
         slots = src * SLOTS_PER_TOKEN;
     return (struct tf_lane_item){.item = s,
                                  .length = src,
-                                 .positions = src > tgt ? src : tgt,
+                                 .positions = positions > tgt ? positions : tgt,
                                  .cost = slots * memory->slot + src * memory->token +
                                          opts->K * memory->hypothesis};
 }

@@ -24,6 +24,7 @@ struct tf_sentence {
 struct tf_search_memory {
     size_t slot, hypothesis; /* of a cache slot; of a row of logits */
     size_t token;            /* of a source token in the encoders of all models; CPU: 0 */
+    size_t source_end;       /* 1 if sources end with eos */
     size_t budget;           /* of a group; of a GPU half of the memory that is free now */
 };
 struct tf_search_memory tf_search_memory(const struct tf_ensemble *m,

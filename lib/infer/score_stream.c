@@ -37,9 +37,9 @@ static int start(struct score *c, struct tf_err *err)
     const int64_t longest = c->o->run.max_length;
     if (c->o->penalty != NULL && !c->s.in.lists)
         return tf_fail_status(err, TF_USAGE, "--%s is for n-best lists", c->o->penalty);
-    c->s.in.side[0] = tf_input_side(&c->s.models, "source", longest, "--max-length allows");
+    c->s.in.side[0] = tf_input_side(&c->s.models, 0, "source", longest, "--max-length allows");
     c->s.in.side[1] =
-        tf_input_side(&c->s.models, "target", longest + TF_MAX_EXTRA, "--max-length allows");
+        tf_input_side(&c->s.models, 1, "target", longest + TF_MAX_EXTRA, "--max-length allows");
     if (tf_session_start(&c->s, tf_forward_budget(&c->s.models), err) < 0)
         return -1;
     c->forward = tf_lane_forward_new(c->s.lanes);

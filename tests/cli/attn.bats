@@ -170,3 +170,22 @@ TXT
     expect_contains "$stderr" "truncated"
     grep -q '"type":"error"' json
 }
+
+@test "sources without an end have as many columns as tokens" {
+    need jq
+    "$TF_PYTHON" "$TOP/tests/cli/batches.py" n=3 >b.tfs
+    for end in '' no-; do
+        tf-train -q --preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --device cpu \
+            --${end}source-eos --steps 2 -o ${end}end b.tfs
+    done
+    t 4 tf-attn -m no-end/ckpt-00000002.tfm -o w.tfs b.tfs
+    expect_contains "$stderr" "record 3: other: an empty source, which nothing attends to"
+    tf-cbor json w.tfs | jq -se 'map(select(.type == "attention")) | length > 20 and all(
+        (.columns | length) as $n | (.kind == "decoder" or .columns[-1] != "3")
+        and (.weights | length) == 2 * $n * (.rows | length)
+        and all(range(0; .weights | length; $n) as $i | .weights[$i:$i + $n] | add;
+            . > 0.999 and . < 1.001))'
+    # and all models of an ensemble have them
+    t 1 tf-decode -q -m end/ckpt-00000002.tfm -m no-end/ckpt-00000002.tfm b.tfs
+    expect_error "no-end/ckpt-00000002.tfm: its sources end without eos, those of end/ckpt-00000002.tfm with it"
+}

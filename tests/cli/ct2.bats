@@ -98,6 +98,15 @@ fingerprint() { tf-info "$1" | grep '^model'; }
     tf-tokenize -m m.tfm long >short.tfs
     tf-batch -q --tokens 100 --list <(printf '%s\t%s\n' short.tfs long.tfs) >pairs.tfs
     tf-cbor json pairs.tfs | grep -q '"size":75'
+    # Special ids are those of targets: sources may have other pieces there.
+    sed -i '1s/.*/word0/; 4s/.*/word3/' d/source_vocabulary.txt
+    tf-convert d -o own.tfm
+    echo 'word0 word3 100' | tf-tokenize -m own.tfm >s.tfs
+    tf-cbor json s.tfs | grep -q '"ids":\[0,3,4\]'
+    t 0 tf-decode -q -m own.tfm s.tfs
+    echo '100 170' | tf-tokenize -m own.tfm --target >t.tfs
+    tf-attn -q -m own.tfm -k cross s.tfs t.tfs | tf-cbor json |
+        grep -q '"rows":\["▁100","▁170","</s>"\],"columns":\["▁word0","▁word3","▁100"\]'
 }
 
 @test "a package: the model in a folder, its segmenter beside it" {

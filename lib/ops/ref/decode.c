@@ -38,7 +38,7 @@ void TF_REF(log_softmax)(struct tf_ctx *c, tf_mem_stat *z, tf_mem_stat *acc, siz
         for (size_t j = 0; j < width; j++)
             if (mix != NULL)
                 mix[j] = (tf_real)log_add(log(1 - (double)weight) + (double)mix[j],
-                                          log((double)weight) + (double)x[j] - lse);
+                                          log((double)weight) + ((double)x[j] - lse));
             else
                 x[j] = (tf_real)((double)x[j] - lse);
     }
