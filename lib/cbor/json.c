@@ -195,7 +195,8 @@ static TF_NOINLINE int read_string(struct tf_json_values *l, struct tf_value *v,
                                    const char *key, struct tf_err *err)
 {
     char *text;
-    if (l->style == TF_JSON_EXACT && l->r->text.len == 64 && tf_value_is_hash_key(parent, key)) {
+    if (l->style == TF_JSON_EXACT && l->r->text.len == 64 && tf_value_is_hash_key(parent, key) &&
+        strcmp(key, "$hex") != 0) {
         struct tf_err quiet = {0};
         if (tf_value_from_hex(v, l->a, l->r->text.p, l->r->text.len, &quiet) == 0)
             return 0;

@@ -152,18 +152,19 @@ static void widen(struct range *r, double v)
 static int ranges(struct range *rx, struct range *ry, const struct tf_chart *c, struct tf_err *err)
 {
     const struct tf_axis x = {.log = c->log_x}, y = {.log = c->log_y};
+    bool positive = true;
     *rx = *ry = (struct range){INFINITY, -INFINITY};
     for (size_t k = 0; k < c->n; k++)
         for (size_t i = 0; i < c->series[k].n; i++) {
             double vx = c->series[k].x[i], vy = c->series[k].y[i];
+            positive = positive && !(x.log && vx <= 0) && !(y.log && vy <= 0);
             if (!drawable(&x, vx) || !drawable(&y, vy) || vx < c->x_min || vx > c->x_max)
                 continue;
             widen(rx, vx);
             widen(ry, vy);
         }
     if (rx->lo > rx->hi)
-        return tf_fail(err, "nothing to draw%s",
-                       c->log_x || c->log_y ? ": no positive values" : "");
+        return tf_fail(err, "nothing to draw%s", positive ? "" : ": no positive values");
     rx->lo = isnan(c->x_min) ? rx->lo : c->x_min;
     rx->hi = isnan(c->x_max) ? rx->hi : c->x_max;
     ry->lo = isnan(c->y_min) ? ry->lo : c->y_min;

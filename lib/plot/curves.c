@@ -2,6 +2,7 @@
 #include "plot/curves.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/path.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,7 +149,8 @@ static void name_lines(struct tf_series_list *list, size_t from, size_t to,
             lines++;
         }
         if (!lines)
-            tf_warn("%s: no values of \"%s\" over \"%s\"", c->logs[log], k->y[key], k->x);
+            tf_warn("%s: no values of \"%s\" over \"%s\"",
+                    tf_is_std(c->logs[log]) ? "stdin" : c->logs[log], k->y[key], k->x);
     }
     free(run);
 }

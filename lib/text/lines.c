@@ -33,9 +33,12 @@ void tf_lines_close(struct tf_lines *l)
 
 static const uint8_t *line_end(const struct tf_lines *l, const uint8_t *p, size_t n)
 {
-    const uint8_t *lf = memchr(p, '\n', n);
-    const uint8_t *cr = l->universal ? memchr(p, '\r', lf ? (size_t)(lf - p) : n) : NULL;
-    return cr ? cr : lf;
+    if (!l->universal)
+        return memchr(p, '\n', n);
+    for (const uint8_t *end = p + n; p < end; p++) /* two searches could read on for each CR */
+        if (*p == '\n' || *p == '\r')
+            return p;
+    return NULL;
 }
 
 static int too_long(const struct tf_lines *l, struct tf_err *err)

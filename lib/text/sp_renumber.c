@@ -17,12 +17,14 @@ enum { WORD = 3 };
 struct known {
     struct tf_span text;
     float score;
+    int type;
 };
 
 struct list {
-    struct known *v; /* normal pieces, by text */
+    struct known *v; /* pieces that text becomes, by text */
     size_t n;
-    float least;
+    float least; /* score of a normal one */
+    bool bytes;  /* those of bytes are kept: all are in the list of texts */
 };
 
 static int by_text(const void *a, const void *b)
@@ -34,7 +36,7 @@ static int by_text(const void *a, const void *b)
     return order != 0 ? order : (x->n > y->n) - (x->n < y->n);
 }
 
-static void list_normal(struct list *l, struct tf_span model)
+static void list_pieces(struct list *l, struct tf_span model)
 {
     struct tf_proto_piece piece;
     size_t pieces = 0;
@@ -42,12 +44,30 @@ static void list_normal(struct list *l, struct tf_span model)
         pieces++;
     l->v = tf_xcalloc(pieces + 1, sizeof *l->v);
     for (struct tf_span left = model; tf_proto_piece(&left, &piece);) {
-        if (piece.type != TF_PIECE_NORMAL)
+        if (piece.type != TF_PIECE_NORMAL && piece.type != TF_PIECE_USER_DEFINED &&
+            piece.type != TF_PIECE_BYTE)
             continue;
-        l->v[l->n++] = (struct known){piece.text, piece.score};
-        l->least = piece.score < l->least ? piece.score : l->least;
+        l->v[l->n++] = (struct known){piece.text, piece.score, (int)piece.type};
+        if (piece.type == TF_PIECE_NORMAL)
+            l->least = piece.score < l->least ? piece.score : l->least;
     }
     qsort(l->v, l->n, sizeof *l->v, by_text);
+}
+
+static const struct known *find(const struct list *l, const char *text)
+{
+    const struct known key = {.text = {(const uint8_t *)text, strlen(text)}};
+    return bsearch(&key, l->v, l->n, sizeof *l->v, by_text);
+}
+
+static bool has_bytes(const struct list *l, const char *const *texts, size_t n)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct known *own = find(l, texts[i]);
+        bytes += own != NULL && own->type == TF_PIECE_BYTE;
+    }
+    return bytes == 256;
 }
 
 /* ---- writing ---- */
@@ -103,19 +123,20 @@ static bool put_special(struct tf_buf *out, struct tf_buf *work, const char *tex
 static void put_known(struct tf_buf *out, struct tf_buf *work, const struct list *l,
                       const char *text, bool tags)
 {
-    const struct known key = {.text = {(const uint8_t *)text, strlen(text)}},
-                       *own = bsearch(&key, l->v, l->n, sizeof *l->v, by_text);
+    const struct known *own = find(l, text);
+    if (own != NULL && own->type == TF_PIECE_BYTE && !l->bytes)
+        own = NULL;
     if (put_special(out, work, text))
         return;
     if ((own == NULL || *text == '>') && is_tag(text))
         put_piece(out, work, SPACE, text, 0,
                   tags ? TF_PIECE_USER_DEFINED : TF_PIECE_CONTROL);
     else if (own != NULL)
-        put_piece(out, work, "", text, own->score, TF_PIECE_NORMAL);
+        put_piece(out, work, "", text, own->score, own->type);
     else if (is_character(text))
         put_piece(out, work, "", text, l->least - 10, TF_PIECE_NORMAL);
-    else
-        put_piece(out, work, "", text, 0, TF_PIECE_UNUSED);
+    else /* which BPE merges, and splits again: after all others */
+        put_piece(out, work, "", text, l->least - 10, TF_PIECE_UNUSED);
 }
 
 static int64_t id_of(const char *const *texts, size_t n, const char *text)
@@ -123,8 +144,9 @@ static int64_t id_of(const char *const *texts, size_t n, const char *text)
     return tf_piece_list_id(&(struct tf_piece_list){texts, n}, text);
 }
 
-/* trainer_spec with the ids and the number of the new pieces; without one, of words. */
-static void put_trainer(struct tf_buf *out, struct tf_buf *work, struct tf_span spec,
+/* trainer_spec with the ids and the number of the new pieces; without one, of words. bytes: it may
+ * ask for pieces of bytes. */
+static void put_trainer(struct tf_buf *out, struct tf_buf *work, struct tf_span spec, bool bytes,
                         const char *const *texts, size_t n)
 {
     struct tf_proto_field f;
@@ -133,7 +155,8 @@ static void put_trainer(struct tf_buf *out, struct tf_buf *work, struct tf_span 
         const uint8_t *begin = left.p;
         if (!tf_proto_field(&left, &f))
             break; /* tf_sp_check has read it */
-        if (f.number != VOCAB_SIZE && (f.number < UNK_ID || f.number > PAD_ID))
+        if (f.number != VOCAB_SIZE && (f.number < UNK_ID || f.number > PAD_ID) &&
+            (bytes || f.number != TF_PROTO_BYTE_FALLBACK))
             tf_buf_add(work, begin, (size_t)(left.p - begin));
     }
     if (spec.n == 0)
@@ -171,7 +194,8 @@ int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n, const char *
     struct tf_proto_field f;
     if (tf_sp_check(bytes, n, err) != 0 || check_texts(texts, n_texts, err) != 0)
         return -1;
-    list_normal(&l, model);
+    list_pieces(&l, model);
+    l.bytes = has_bytes(&l, texts, n_texts);
     for (size_t i = 0; i < n_texts; i++)
         put_known(out, &work, &l, texts[i], tags);
     for (struct tf_span left = model; left.n > 0;) {
@@ -179,7 +203,7 @@ int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n, const char *
         if (!tf_proto_field(&left, &f))
             break;
         if (f.number == TF_PROTO_TRAINER)
-            put_trainer(out, &work, f.body, texts, n_texts);
+            put_trainer(out, &work, f.body, l.bytes, texts, n_texts);
         else if (f.number != TF_PROTO_PIECE && f.number != TF_PROTO_SELF_TEST)
             tf_buf_add(out, begin, (size_t)(left.p - begin));
     }
@@ -211,7 +235,7 @@ int tf_sp_words(struct tf_buf *out, const char *const *texts, size_t n_texts,
     for (size_t i = 0; i < n_texts; i++)
         if (!put_special(out, &work, texts[i]))
             put_piece(out, &work, SPACE, texts[i], 0, TF_PIECE_NORMAL);
-    put_trainer(out, &work, (struct tf_span){0}, texts, n_texts);
+    put_trainer(out, &work, (struct tf_span){0}, false, texts, n_texts);
     if (codes != NULL)
         put_codes(out, &work, codes);
     tf_buf_release(&work);

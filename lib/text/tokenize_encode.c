@@ -102,12 +102,24 @@ static int segment(const struct tf_tokenize_work *r, struct tf_work_block *b, in
     return 0;
 }
 
+/* The tokens of an item: ids from `start` on, or the pieces that were written from `out` on. */
+static size_t count_tokens(const struct tf_tokenize_work *r, const struct tf_work_block *b,
+                           size_t start, size_t out)
+{
+    if (!r->pieces || r->t->sample)
+        return b->ids.n - start;
+    size_t n = b->out.len > out;
+    for (size_t i = out; i < b->out.len; i++)
+        n += b->out.p[i] == ' ';
+    return n;
+}
+
 static void encode_item(const struct tf_tokenize_work *r, struct tf_work_block *b, int lane,
                         struct tf_work_item *it, const char *s, size_t n)
 {
     struct tf_err err = {0};
     const struct tf_tokenize *t = r->t;
-    size_t start = b->ids.n, good = tf_utf8_span(s, n), out_start = b->out.len;
+    size_t start = b->ids.n, good = tf_utf8_span(s, n), out_start = b->out.len, tokens;
     if (good < n && !t->replace_invalid) {
         tf_work_bad(it, TF_BAD_UTF8, "invalid UTF-8 at byte %zu", good + 1);
         return;
@@ -137,9 +149,8 @@ static void encode_item(const struct tf_tokenize_work *r, struct tf_work_block *
         pthread_mutex_unlock(&huge);
     if (rc < 0)
         tf_work_bad(it, TF_BAD_OTHER, "%.200s", err.msg);
-    else if (b->ids.n - start > TF_MAX_IDS)
-        tf_work_bad(it, TF_BAD_TOO_MANY_TOKENS, "%zu tokens, maximum %zu", b->ids.n - start,
-                    TF_MAX_IDS);
+    else if ((tokens = count_tokens(r, b, start, out_start)) > TF_MAX_IDS)
+        tf_work_bad(it, TF_BAD_TOO_MANY_TOKENS, "%zu tokens, maximum %zu", tokens, TF_MAX_IDS);
     if (it->code != 0) {
         b->ids.n = start;
         b->out.len = out_start;

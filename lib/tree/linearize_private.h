@@ -17,10 +17,10 @@ enum tf_brackets {
 extern const char *const tf_brackets_names[]; /* NULL-terminated */
 
 /* Append the words and the sequence, separated by spaces; a root (tf_tree_is_root) is left out. -1
- * for a tree that could not be restored (but for the tags, with WORDS): one with a constituent
- * without words (except the root) or without label, a tag "+", with WORDS a constituent that has
- * the label of a punctuation tag, or, with SLASH, a constituent "+", a label or tag that begins
- * with "/", or a tag that reads like the opening of its own constituent. */
+ * for a tree that could not be restored (with WORDS, but for tags and leaves of several words): one
+ * with a constituent without words (except the root) or without label, a tag "+", with WORDS a
+ * constituent that has the label of a punctuation tag, or, with SLASH, a constituent "+", a label
+ * or tag that begins with "/", or a tag that reads like the opening of its own constituent. */
 int tf_linearize(const struct tf_tree *t, enum tf_brackets style, const char *root,
                  struct tf_buf *words, struct tf_buf *sequence, struct tf_err *err) TF_MUST_CHECK;
 

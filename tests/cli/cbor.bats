@@ -102,6 +102,17 @@ cbor2.dump([15, 4, None], out)' "$1" | tf-cbor seal >odd.tfs
     t "${2:-1}" tf-cbor check odd.tfs
 }
 
+@test "json and unjson: 32 bytes where the hashes of inputs are" {
+    need "$TF_PYTHON"
+    "$TF_PYTHON" -c '
+import cbor2, sys
+out = sys.stdout.buffer
+out.write(bytes.fromhex("d9d9f8da5446535443424f52"))
+cbor2.dump([0, {"v": 1, "in": bytes(32), "kind": "mine"}], out, canonical=True)
+cbor2.dump([15, 0, None], out)' | tf-cbor seal >odd.tfs
+    tf-cbor json odd.tfs | tf-cbor unjson | cmp odd.tfs -
+}
+
 @test "check: what is not finite" {
     tf-cbor json "$V/model.cbor" | sed 's/2.25/"nan"/; /header/s/"model":"[0-9a-f]*",//' |
         tf-cbor unjson >nan.tfm

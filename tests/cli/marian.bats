@@ -149,6 +149,25 @@ PY
     [ "$(wc -l <out)" -eq 30 ]
 }
 
+@test "symbols and pieces of bytes stay what they are under other ids" {
+    for type in unigram bpe; do
+        tf-tokenize --train --type $type --vocab-size 330 --byte-fallback --symbol '<x>' --symbol lin \
+            -o bytes.model "$TEXT" 2>/dev/null
+        tf-tokenize --export-vocab -m bytes.model | cut -f 1 >pieces
+        "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz "$(wc -l <pieces)"
+        printf 'line %s\n' '<x> and line' 'with ꙮ and words' 'of a textline' >lines
+        tf-tokenize --pieces -m bytes.model <lines >want
+        grep -q '<x>' want
+        tac pieces | jq -R -s 'split("\n")[:-1]' >list
+        tf-convert m.npz --vocab bytes.model --pieces list -o m.tfm
+        tf-tokenize --pieces -m m.tfm <lines | diff want -
+        # Without some of the bytes there are none.
+        sed -i 's/<0x\(4[12]\)>/other\1/' list
+        tf-convert m.npz --vocab bytes.model --pieces list -o m.tfm
+        tf-tokenize --pieces -m m.tfm <lines | diff <(sed 's/<0x.*<0x[^ ]*/ꙮ/' want) -
+    done
+}
+
 @test "a list of pieces that is wrong is refused by the piece" {
     make m.npz
     reversed >vocab.yml

@@ -501,3 +501,12 @@ add_user_defined() {
         [ ! -e model ]
     done
 }
+
+@test "the most tokens of a line, as ids and as pieces" {
+    printf 'a\nb\n' | tf-tokenize --train --vocab-size 7 -o two.model 2>/dev/null
+    "$TF_PYTHON" -c 'print("ab " * 600000)' >long
+    for form in '' --pieces; do
+        t 4 tf-tokenize $form -m two.model -o out long
+        expect_contains "$stderr" "tokens, maximum 1048576"
+    done
+}

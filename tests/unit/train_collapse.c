@@ -136,7 +136,8 @@ static void test_history(void)
                      "no json\n{\"event\":\"valid\",\"nll\":1}\n[1]\n"
                      "{\"event\":\"step\",\"step\":210,\"nll\":1,\"acc\":1}\n"
                      "{\"event\":\"start\",\"step\":200,\"save_every\":50,\"data\":{}}\n"
-                     "{\"event\":\"start\",\"step\":200,\"save_every\":50,\"data\":{\"valid\":\"%s\"}}\n"
+                     "{\"event\":\"start\",\"step\":200,\"save_every\":50,"
+                     "\"data\":{\"valid\":\"%s\"}}\n"
                      "{\"event\":\"valid\",\"step\":300,\"nll\":6.1,\"acc\":0.0739477}\n",
                      a, b, b);
     write_file(path, log, (size_t)n);

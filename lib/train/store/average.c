@@ -145,7 +145,8 @@ static void take_available(uint64_t *number, bool usual, const struct tf_checkpo
     if (l->n == 0 || l->n >= *number)
         return;
     tf_note("%s: only %zu of %s%llu checkpoints; averaging %s", dir, l->n,
-            usual ? "the usual " : "", (unsigned long long)*number, l->n == 1 ? "this one" : "these");
+            usual ? "the usual " : "", (unsigned long long)*number,
+            l->n == 1 ? "this one" : "these");
     *number = l->n;
 }
 
