@@ -172,7 +172,8 @@ static int keep_newest(struct tf_checkpoint_list *l, uint64_t *last, struct tf_e
     for (size_t i = 0; i < first; i++)
         free(l->v[i].path);
     l->n -= first;
-    memmove(l->v, l->v + first, l->n * sizeof *l->v);
+    if (l->n > 0)
+        memmove(l->v, l->v + first, l->n * sizeof *l->v);
     return 0;
 }
 
