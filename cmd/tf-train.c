@@ -176,6 +176,7 @@ static int run(const struct tf_args *args, struct tf_err *err)
 
 int main(int argc, char **argv)
 {
+    tf_progname = "tf-train"; /* there may be no memory for the options */
     env.opts = opts = tf_settings_options(before, &o, after);
     const struct tf_tool tool = {
         .name = "tf-train",

@@ -202,6 +202,16 @@ EOF
     diff -r run second
 }
 
+@test "no memory for the table of options: the tool says so under its name" {
+    [ -z "${TF_SAN:-}" ] || skip "the preloaded library and the sanitizer's do not go together"
+    [ -z "${TF_EMULATOR:-}" ] || skip "the library would be loaded into the emulator"
+    for n in 1 2 3; do
+        t 1 env "LD_PRELOAD=$TF_BUILD/tests/faults/shim.so" TF_FAULT_CALLS=malloc TF_FAULT_AT=$n \
+            TF_FAULT_DO=ENOMEM tf-train "${small[@]}" --steps 5 -o run b.tfs
+        [[ $stderr == 'tf-train: '*memory* ]]
+    done
+}
+
 @test "an average of what is not there" {
     t 1 tf-avgckpt -n 5 nowhere
     expect_error "tf-avgckpt: nowhere: No such file or directory"
