@@ -45,8 +45,9 @@ endif
 APT = -o Dir::State='$(abspath $(WORK))/apt' -o Dir::State::status=/dev/null \
       -o Dir::Cache='$(abspath $(WORK))/apt' -o Acquire::Languages=$S,$T \
       -o Acquire::IndexTargets::deb::Contents-deb::DefaultEnabled=false -o APT::Sandbox::User=root
-index = apt-get indextargets $(APT) --format '$$(FILENAME)' 'Created-By: $(1)' $(2) | head -n 1 | \
-        xargs /usr/lib/apt/apt-helper $(APT) cat-file
+# Of all archives: the main one need not be the first.
+index = apt-get indextargets $(APT) --format '$$(FILENAME)' 'Created-By: $(1)' $(2) | \
+        xargs -r -d '\n' /usr/lib/apt/apt-helper $(APT) cat-file
 $(WORK)/indices: $(WORK)/source.settings | $(WORK)
 	mkdir -p $(WORK)/apt/lists/partial $(WORK)/apt/archives/partial
 	apt-get $(APT) -q update

@@ -8,7 +8,7 @@
 #
 # Repeat the same command after an interruption: make skips what is done, and tf-train resumes.
 # Changed settings rebuild what depends on them, but a training run, finished or not, accepts only a
-# larger STEPS and a smaller AVERAGE.
+# larger STEPS; AVERAGE takes the checkpoints that there are.
 
 # ---- settings, with the paper's values where it gives one ----
 # TOKENS, STEPS and SAVE_EVERY are the preset's if they are empty.
@@ -100,10 +100,12 @@ LAYER      ?=
 
 TEXTS := $(foreach d,train dev test,$(WORK)/$d.$S $(WORK)/$d.$T)
 
-# $(call keep,FILES,OUTPUTS): refuse input files that rules would overwrite.
+# $(call keep,FILES,OUTPUTS): refuse input files that rules would overwrite. The path of the current
+# folder may have blanks.
 keep  = $(foreach f,$1,$(if $(filter $(call place,$f),$(call place,$2)), \
     $(error $f: WORK=$(WORK) would overwrite this file; use another WORK)))
-place = $(foreach f,$1,$(realpath $(dir $f))/$(notdir $f))
+place = $(foreach f,$1,$(subst $(blank),?,$(realpath $(dir $f)))/$(notdir $f))
+blank := $(subst ,, )
 
 of_preset := TOKENS STEPS SAVE_EVERY
 
@@ -275,7 +277,7 @@ $(RESULTS)/perplexity.json: $(WORK)/test.$S.tfs $(WORK)/test.$T.tfs
 $(RESULTS)/dev-perplexity.json: $(WORK)/dev.$S.tfs $(WORK)/dev.$T.tfs
 $(RESULTS)/perplexity.json $(RESULTS)/dev-perplexity.json: $(RESULTS)/model.tfm
 	$(say)$(call allow_bad,tf-score -m $(RESULTS)/model.tfm --summary -o $@ $(filter %.tfs,$^))
-perplexity = $$(sed 's/.*"perplexity":\([0-9.]*\).*/\1/' $(RESULTS)/$1.json)
+perplexity = $$(sed 's/.*"perplexity":\([^,}]*\).*/\1/' $(RESULTS)/$1.json)
 
 # ---- beam and alpha, chosen on the development set as in the paper (section 6.1) ----
 searches = $(foreach b,$(BEAMS),$(foreach a,$(ALPHAS),$(RESULTS)/search/$b-$a.txt))

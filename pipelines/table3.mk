@@ -54,6 +54,7 @@ VOCAB_TYPE ?= $(if $(small),unigram,bpe)
 TOKENS     ?= $(if $(small),2000,$(if $(t2t),4096,25000))
 STEPS      ?= $(if $(small),3000,$(if $(t2t),250000,100000))
 SAVE_EVERY ?= $(if $(small),1000,1400)
+$(if $(TOKENS),,$(error TOKENS=: a number is required, the same for all rows))
 VOCAB_FLAGS ?=
 TRAIN_FLAGS ?= $(if $(small),--warmup 500)
 DECODE_FLAGS ?=
@@ -135,7 +136,9 @@ $(WORK)/%/row.txt: data
 	$(jobs)$(call text,$(@D),PRESET=$* STEPS=$(call steps,$*) \
 	    TRAIN_FLAGS='$(strip $(call widths,$*) $(TRAIN_FLAGS))' \
 	    $(@D)/score.json $(@D)/perplexity.json)
-	ppl=$$(sed 's/.*"perplexity":\([0-9.]*\).*/\1/' $(@D)/perplexity.json); \
+	ppl=$$(sed 's/.*"perplexity":\([^,}]*\).*/\1/' $(@D)/perplexity.json); \
+	    [ "$$ppl" != null ] || { echo 'row $*: no finite perplexity: its training diverged' >&2; \
+	        exit 1; }; \
 	    bleu=$$(tf-bleu $(tokenized) $(WORK)/data/test.$T -i $(@D)/test.out -b -w 1); \
 	    n=$$(tf-info $(@D)/model.tfm | sed -n 's/^parameters *//p'); \
 	    printf '%s %s %s %s\n' $* "$$ppl" "$$bleu" "$$n" >$@.part

@@ -13,10 +13,12 @@ def translate(source):
     return source[::-1]
 
 
-out = None
+out = part = None
 for header, r in tfs.read(sys.stdin.buffer, "tokens"):
-    if out is None:
-        out = tfs.Writer(tfs.stage(header, "decode_backwards.py"))
+    if header is not part: # a stream may have several parts
+        if out is not None:
+            out.end()
+        out, part = tfs.Writer(tfs.stage(header, "decode_backwards.py")), header
     if r[0] == tfs.TOKENS:
         r = [tfs.TOKENS, r[1], tfs.typed(translate(tfs.ids(r[2])), header.get("size", 0))]
     out.put(*r)

@@ -251,6 +251,12 @@ load pipelines
     [ "$(tf-info w-trial/E/model.tfm | sed -n 's/^  positions *//p')" = learned ]
     [ "$(tf-info w-trial/A-h1/model.tfm | sed -n 's/^  heads *//p')" = 1 ]
     cmp w-trial/data/test.de <(gzip -dc data/dev.de.gz)
+    # A row without a finite perplexity is named, and no row of the table.
+    t 2 make -s -f "$TOP/pipelines/table3.mk" SCALE=small TRAIN=data/train DEV=data/dev WORK=d \
+        VOCAB_SIZE=200 STEPS=8 SAVE_EVERY=8 TOKENS=1000 TRAIN_FLAGS='--warmup 1 --lr-scale 300' \
+        DECODE_FLAGS='--max-extra 2' ROWS=C-n2
+    expect_contains "$stderr" "row C-n2: no finite perplexity: its training diverged"
+    [ ! -e d/rows.txt ]
     # One row more trains only that, from the same vocabulary.
     t 0 env -u MAKELEVEL -u MAKEFLAGS make -s -j2 "${args[@]}" \
         ROWS='base A-h1 E big D-p0.2 B-dk16'
@@ -470,7 +476,9 @@ PY
         (cd 'a b' && t 0 make -s -f "${p#*/}" help)
     done
     cd 'a b'
-    t 0 make -f pipelines/text.mk WORK=w w/paired TRAIN=t DEV=t TEST=t
+    for _ in 1 2; do # the second time there is the folder
+        t 0 make -f pipelines/text.mk WORK=w w/paired TRAIN=t DEV=t TEST=t
+    done
     t 0 make -n -f pipelines/debian.mk w/indices WORK=w
     expect_contains "$output" "-o Dir::State='$PWD/w/apt'"
 }
