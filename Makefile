@@ -171,7 +171,7 @@ emu_obj := $(cu_src:%.cu=$B/emulate/%.o) $(emu_cuda) $B/tests/emulate/cublaslt.o
 
 # ---- flags: the user's in CFLAGS and so on, the project's in all_* -------------------------------
 
-warn := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wpointer-arith
+warn := -Wall -Wextra -Wshadow -Wundef -Wstrict-prototypes -Wpointer-arith
 # With sanitizers, gcc warns of null format strings and short buffers where there are none.
 san_warn = -Wno-format-truncation
 # Undefined behaviour traps, and AddressSanitizer prints where (handle_sigill below). A table of

@@ -3,6 +3,7 @@
 #include "../harness/stream.h"
 #include "../harness/temp.h"
 #include "base/memory.h"
+#include "base/sanitize_private.h"
 #include "stream/inspect.h"
 
 /* Coprime to 8, so that every bit of a byte is flipped somewhere. */

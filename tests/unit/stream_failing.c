@@ -2,6 +2,7 @@
  * the reason, and none takes the failure for the end of the data. */
 #include "../harness/stream.h"
 #include "../harness/temp.h"
+#include "base/sanitize_private.h"
 #include "stream/inspect.h"
 #include "stream/reader_private.h"
 

@@ -2,6 +2,7 @@
  * refused with a reason, quickly and with little memory, or accepted. Bytes are given as hex
  * digits, 'text' as a text string, and (name) for the pieces below. */
 #include "../harness/stream.h"
+#include "base/sanitize_private.h"
 #include "stream/model.h"
 
 #include <sys/resource.h>
