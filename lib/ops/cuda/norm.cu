@@ -268,9 +268,8 @@ static void with_team(struct tf_ctx *c, const char *what, int D, bool whole, F r
         return;
     }
     auto with = [&](auto T) {
-        constexpr bool common = T() <= 64; /* 512 and 1,024 elements, as in the paper's models */
-        if (common && whole && D == 4 * Q * T)
-            run(T, std::bool_constant<common>());
+        if (whole && D == 4 * Q * T)
+            run(T, std::true_type());
         else
             run(T, std::false_type());
     };
