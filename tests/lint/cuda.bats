@@ -3,7 +3,8 @@
 bats_require_minimum_version 1.5.0
 load ../cli/helper
 
-prepare() {
+# Of the plugin, for tests of machine code.
+machine_code() {
     plugin=${TF_BUILD:-$TOP/build}/bin/tf-backend-cuda.so
     [ -e "$plugin" ] || skip "the CUDA backend was not built"
     PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin
@@ -22,6 +23,7 @@ prepare() {
 
 # The exceptions: norms backward in fp32 or of rows over 4,096 elements, and draws of samples.
 @test "kernels spill at most 64 bytes" {
+    machine_code
     cuobjdump --dump-resource-usage "$plugin" | awk '
         /Function / { name = $2 }
         match($0, /STACK:[0-9]+/) {
@@ -33,6 +35,7 @@ prepare() {
 }
 
 @test "no kernel has more than 80 KB of code" {
+    machine_code
     cuobjdump -xelf all "$plugin" >/dev/null
     readelf -SW ./*.cubin 2>/dev/null | awk '
         match($0, /\.text\.[^ ]+ +PROGBITS +[0-9a-f]+ [0-9a-f]+ [0-9a-f]+/) {
@@ -50,6 +53,7 @@ prepare() {
 
 # Registers that leave a multiprocessor the blocks with which the speed was measured.
 @test "the kernels that take most time have no more registers than when they were measured" {
+    machine_code
     cuobjdump --dump-resource-usage "$plugin" | awk '
         BEGIN {
             most["forward_mmaI13__nv_bfloat16Li64ELi32ELb1E"] = 88
