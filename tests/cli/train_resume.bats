@@ -250,6 +250,11 @@ begin_saved() {
     expect_contains "$stderr" \
         "x.tfs: ends at part 1, batch 0, before the checkpoint's position, part 1, batch 2"
     expect_contains "$stderr" "in part 1 of the stream: those before it are skipped"
+    # Another part after it does not make up for it.
+    cat p1 p0 p2 >x.tfs
+    tr_t 1 --steps 12 -o run x.tfs
+    expect_contains "$stderr" \
+        "x.tfs: ends at part 1, batch 0, before the checkpoint's position, part 1, batch 2"
 }
 
 @test "another corpus that is too short: part, batch, and how to start over" {
@@ -507,6 +512,18 @@ assert changed == 1' "$@"
     train --steps 5 --save-every 2 --keep 2 -o two b.tfs
     train --steps 6 --save-every 2 --keep 2 -o two b.tfs
     [ "$(cd two && echo ckpt*)" = "ckpt-00000004.tfm ckpt-00000006.tfm" ]
+    # Also after a stop between the two, and after a kill before it was deleted.
+    train --steps 5 --save-every 3 --keep 0 -o stop b.tfs
+    batches n=5 end=0 >part.tfs
+    tr_t 1 --steps 9 --save-every 3 --keep 0 -o stop part.tfs
+    train --steps 9 --save-every 3 --keep 0 -o stop b.tfs
+    [ "$(cd stop && echo ckpt*)" = "ckpt-00000003.tfm ckpt-00000006.tfm ckpt-00000009.tfm" ]
+    train --steps 5 --save-every 3 --keep 0 -o kill b.tfs
+    cp kill/ckpt-00000005.tfm .
+    train --steps 6 --save-every 3 --keep 0 -o kill b.tfs
+    cp ckpt-00000005.tfm kill
+    train --steps 9 --save-every 3 --keep 0 -o kill b.tfs
+    [ "$(cd kill && echo ckpt*)" = "ckpt-00000003.tfm ckpt-00000006.tfm ckpt-00000009.tfm" ]
 }
 
 @test "another --save-every deletes no checkpoint that was regular when it was written" {

@@ -86,9 +86,26 @@ static void push(struct tf_feed *f, struct tf_feed_item *item, int rc)
     pthread_mutex_unlock(&f->lock);
 }
 
+/* Neither the stream nor the part may end before the point of resumption. */
+static int check_end(const struct tf_feed *f, struct tf_err *err)
+{
+    bool there =
+        f->part > f->from.part || (f->part == f->from.part && f->ordinal >= f->from.ordinal);
+    if (f->resume && !f->reached && !there)
+        return tf_fail(err,
+                       "%s: ends at part %llu, batch %llu, before the checkpoint's position, part "
+                       "%llu, batch %llu%s",
+                       f->in.name, (unsigned long long)f->part, (unsigned long long)f->ordinal,
+                       (unsigned long long)f->from.part, (unsigned long long)f->from.ordinal,
+                       f->other_corpus ? " (to start over, use --init in a new directory)" : "");
+    return 0;
+}
+
 static int new_part(struct tf_feed *f, struct tf_err *err)
 {
     char name[32];
+    if (f->part == f->from.part && check_end(f, err) != 0)
+        return -1;
     f->part++;
     f->begun = false;
     f->ordinal = 0;
@@ -174,21 +191,6 @@ static int take_batch(struct tf_feed *f, struct tf_feed_item *item, const struct
                                           .record = b->record,
                                           .has_corpus = b->has_corpus};
     memcpy(item->next.corpus, b->corpus, sizeof b->corpus);
-    return 0;
-}
-
-/* A stream must not end before the point of resumption. */
-static int check_end(struct tf_feed *f, struct tf_err *err)
-{
-    bool there =
-        f->part > f->from.part || (f->part == f->from.part && f->ordinal >= f->from.ordinal);
-    if (f->resume && !f->reached && !there)
-        return tf_fail(err,
-                       "%s: ends at part %llu, batch %llu, before the checkpoint's position, part "
-                       "%llu, batch %llu%s",
-                       f->in.name, (unsigned long long)f->part, (unsigned long long)f->ordinal,
-                       (unsigned long long)f->from.part, (unsigned long long)f->from.ordinal,
-                       f->other_corpus ? " (to start over, use --init in a new directory)" : "");
     return 0;
 }
 

@@ -10,7 +10,8 @@ enum { LONGEST = 1 << 20 };
 struct history {
     struct tf_collapse *c;
     struct tf_collapse none; /* *c without validations */
-    uint64_t step, every;
+    struct tf_regular *at;
+    size_t n_at;
     char data[65];           /* hash of the validation data; "" until a line has it */
 };
 
@@ -18,10 +19,13 @@ static void add_interval(struct history *h, const struct tf_value *line)
 {
     int64_t step, every = 0;
     struct tf_err err;
-    if (tf_value_int_of(line, "step", 0, INT64_MAX, &step, &err) == 0 && (uint64_t)step < h->step)
-        h->every = tf_value_int_of(line, "save_every", 0, INT64_MAX, &every, &err) == 0
-                       ? (uint64_t)every
-                       : 0;
+    if (tf_value_int_of(line, "step", 0, INT64_MAX, &step, &err) != 0)
+        return;
+    if (tf_value_int_of(line, "save_every", 0, INT64_MAX, &every, &err) != 0)
+        every = 0;
+    for (size_t i = 0; i < h->n_at; i++)
+        if ((uint64_t)step < h->at[i].step)
+            h->at[i].every = (uint64_t)every;
 }
 
 /* Results on different data can't be compared. */
@@ -69,11 +73,11 @@ static void add_line(struct history *h, const char *text, size_t n)
     tf_arena_release(&a);
 }
 
-int tf_history_read(struct tf_collapse *c, uint64_t *every, uint64_t step, struct tf_in *log,
+int tf_history_read(struct tf_collapse *c, struct tf_regular *at, size_t n_at, struct tf_in *log,
                     struct tf_err *err)
 {
     static const char update[] = "{\"event\":\"step\""; /* most lines: not worth reading */
-    struct history h = {.c = c, .step = step};
+    struct history h = {.c = c, .at = at, .n_at = n_at};
     const char *line;
     size_t n;
     int rc;
@@ -82,6 +86,5 @@ int tf_history_read(struct tf_collapse *c, uint64_t *every, uint64_t step, struc
     while ((rc = tf_in_line(log, &line, &n, LONGEST, err)) > 0)
         if (rc == 1 && (n < sizeof update - 1 || memcmp(line, update, sizeof update - 1) != 0))
             add_line(&h, line, n);
-    *every = h.every;
     return rc;
 }

@@ -5,10 +5,16 @@
 #include "base/input.h"
 #include "train/run/collapse_private.h"
 
+/* A regular checkpoint; every: the --save-every of the start that wrote it; 0: unknown, or it saved
+ * by time. */
+struct tf_regular {
+    uint64_t step, every;
+};
+
 /* Add the validations in the log to *c, unless c is NULL: those on the data that the run validated
- * on last. *every: the --save-every of the start that wrote the checkpoint of `step`; 0: unknown,
- * or it saved by time. Lines that are not JSON are skipped. */
-int tf_history_read(struct tf_collapse *c, uint64_t *every, uint64_t step, struct tf_in *log,
+ * on last. Find at[i].every of each at[i].step; where there is none, it stays. Lines that
+ * are not JSON are skipped. */
+int tf_history_read(struct tf_collapse *c, struct tf_regular *at, size_t n_at, struct tf_in *log,
                     struct tf_err *err) TF_MUST_CHECK;
 
 #endif

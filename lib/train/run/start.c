@@ -94,14 +94,21 @@ static int open_stepper(struct tf_run *r, struct tf_resume *from, struct tf_err 
     return rc;
 }
 
-/* every: the --save-every of the start that wrote the checkpoint, or 0 */
-static void open_saver(struct tf_run *r, const struct tf_resume *from, uint64_t every)
+/* The step of a checkpoint that is there only because the run ended then; or 0. */
+static uint64_t end_of(const struct tf_regular *at)
+{
+    return at->every > 0 && at->step % at->every != 0 ? at->step : 0;
+}
+
+/* last: the newest regular checkpoint */
+static void open_saver(struct tf_run *r, const struct tf_resume *from,
+                       const struct tf_regular *last)
 {
     const struct tf_settings *o = r->o;
     uint64_t step = r->state.step;
     r->saved.step = UINT64_MAX;
     r->saved.saver = tf_saver_new(&r->dir, &r->setup.common, &r->stepper, (uint64_t)o->keep,
-                                  every > 0 && step % every != 0 ? step : 0);
+                                  end_of(last));
     if (from->path == NULL)
         return;
     tf_saver_set_last(r->saved.saver, from->path);
@@ -154,24 +161,41 @@ static int report_start(struct tf_run *r, const struct tf_resume *from, struct t
 }
 
 /* Do what a killed run had no time for: link best.tfm and delete old checkpoints, which would fill
- * the disk after many kills. A start refused for its first batch changes no checkpoint. */
-static int finish_killed_run(struct tf_run *r, const struct tf_resume *from, struct tf_err *err)
+ * the disk after many kills. before: the one before the newest. A start refused for its first batch
+ * changes no checkpoint. */
+static int finish_killed_run(struct tf_run *r, const struct tf_resume *from,
+                             const struct tf_regular *before, struct tf_err *err)
 {
     const struct tf_feed_item *item = wait_first(r);
     if (item != NULL && item->kind == TF_FEED_ERROR)
         return 0; /* reported by the loop */
     if (tf_resume_repair_best(from, &r->dir, err) != 0)
         return -1;
-    return tf_rundir_retain(&r->dir, (uint64_t)r->o->keep, 0, r->state.step, err);
+    return tf_rundir_retain(&r->dir, (uint64_t)r->o->keep, end_of(before), r->state.step, err);
 }
 
-static int read_history(struct tf_run *r, uint64_t *every, struct tf_err *err)
+/* at: the newest two regular checkpoints up to the one that the run continues from */
+static int find_regular(const struct tf_run *r, struct tf_regular at[2], struct tf_err *err)
+{
+    struct tf_checkpoint_list l;
+    if (tf_rundir_list_of(&l, tf_rundir_entries(&r->dir), r->dir.path, err) != 0)
+        return -1;
+    for (size_t i = 0; i < l.n && l.v[i].step <= r->state.step; i++) {
+        at[1] = at[0];
+        at[0].step = l.v[i].step;
+    }
+    tf_checkpoint_list_release(&l);
+    return 0;
+}
+
+static int read_history(struct tf_run *r, struct tf_regular at[2], struct tf_err *err)
 {
     struct tf_in log;
     struct tf_collapse *c = r->o->valid != NULL && !r->other_valid ? &r->collapse : NULL;
-    if (tf_rundir_input(&r->dir, &log, TF_RUN_LOG, O_NOFOLLOW, err) != 0)
+    if (find_regular(r, at, err) != 0 ||
+        tf_rundir_input(&r->dir, &log, TF_RUN_LOG, O_NOFOLLOW, err) != 0)
         return -1;
-    int rc = tf_history_read(c, every, r->state.step, &log, err);
+    int rc = tf_history_read(c, at, 2, &log, err);
     tf_in_close(&log);
     return rc;
 }
@@ -180,12 +204,12 @@ static int start_training(struct tf_run *r, struct tf_resume *from, struct tf_er
 {
     const struct tf_settings *o = r->o;
     bool resumed = from->path != NULL;
-    uint64_t every = 0;
+    struct tf_regular regular[2] = {{0, 0}, {0, 0}};
     if (open_stepper(r, from, err) != 0 ||
         tf_run_report_open(&r->report, o, r->env, &r->dir, resumed ? &r->state : NULL, err) != 0 ||
-        (resumed && read_history(r, &every, err) != 0))
+        (resumed && read_history(r, regular, err) != 0))
         return -1;
-    open_saver(r, from, every);
+    open_saver(r, from, &regular[0]);
     if (!resumed)
         tf_setup_check(&r->setup);
     tf_signals_catch();
@@ -199,7 +223,7 @@ static int start_training(struct tf_run *r, struct tf_resume *from, struct tf_er
         tf_note("resuming from %s", from->path);
     if (report_start(r, from, err) != 0)
         return -1;
-    return resumed && from->regular ? finish_killed_run(r, from, err) : 0;
+    return resumed && from->regular ? finish_killed_run(r, from, &regular[1], err) : 0;
 }
 
 int tf_run_start(struct tf_run *r, struct tf_err *err)
