@@ -187,6 +187,8 @@ static int use_m2m(struct tf_conversion *m, const struct tf_convert_opts *o, str
     size_t n;
     if (o->vocab_target != NULL)
         return tf_fail_status(err, TF_USAGE, "--vocab-target: M2M100 has one list of pieces");
+    if (o->positions != TF_STORED_AUTO)
+        return tf_fail_status(err, TF_USAGE, "--positions: M2M100 has one table of them");
     if (o->tokens == NULL)
         return tf_fail(err, "no special_tokens_map.json or tokenizer_config.json");
     if (tf_vocab_file_read(&spm, &n, o->vocab, err) != 0)

@@ -10,6 +10,7 @@
 #include "model/fairseq_private.h"
 #include "model/marian_private.h"
 #include "model/model_dir_private.h"
+#include "model/positions_private.h"
 #include "text/gunzip.h"
 #include "text/vocab_file.h"
 
@@ -177,6 +178,17 @@ static int replace_vocab(struct tf_conversion *m, const char *path, struct tf_er
 
 /* ---- any of them ---- */
 
+/* Which table of positions: a question of two formats only. */
+static int refuse_positions(const char *name, const struct tf_convert_opts *o, struct tf_err *err)
+{
+    return o->positions == TF_STORED_AUTO
+               ? 0
+               : tf_fail_status(err, TF_USAGE,
+                                "--positions: %s is not a model in a directory of transformers or "
+                                "CTranslate2",
+                                name);
+}
+
 static int refuse_options(const char *name, const struct tf_convert_opts *o, struct tf_err *err)
 {
     if (o->pieces != NULL || o->vocab_target != NULL)
@@ -184,7 +196,7 @@ static int refuse_options(const char *name, const struct tf_convert_opts *o, str
                               o->pieces != NULL ? "pieces" : "vocab-target", name);
     if (o->config != NULL)
         return tf_fail_status(err, TF_USAGE, "--config: %s has its own", name);
-    return 0;
+    return refuse_positions(name, o, err);
 }
 
 /* Find the format, through gzip. */
@@ -233,7 +245,11 @@ static int read_file(struct tf_conversion *m, struct tf_in *in, const struct tf_
     } else {
         if (read_bundle(m, in, err) != 0)
             return -1;
-        if (m->from == TF_FORMAT_TORCH && tf_fairseq_is(&m->torch))
+        const bool fairseq = m->from == TF_FORMAT_TORCH && tf_fairseq_is(&m->torch);
+        if ((fairseq || dir->fsmt || (config == NULL && m->from != TF_FORMAT_CT2_BIN)) &&
+            refuse_positions(name, o, err) != 0)
+            return -1;
+        if (fairseq)
             return tf_conversion_read_fairseq(m, name, dir->fairseq, o, err);
         if (m->from == TF_FORMAT_TORCH && read_state(m, name, dir->config, err) != 0)
             return -1;

@@ -23,10 +23,13 @@ struct import {
 
 /* ---- single numbers: the settings in model.bin ---- */
 
+/* NAN if t has more elements than one. */
 static double number(const struct tf_tensor *t)
 {
     int32_t i;
     float x;
+    if (t->rank != 0)
+        return NAN;
     if (t->dtype == TF_I32) {
         memcpy(&i, t->data, sizeof i);
         return i;
@@ -34,16 +37,20 @@ static double number(const struct tf_tensor *t)
     return tf_tensor_floats(&x, t, &(struct tf_err){0}) == 0 ? (double)x : NAN;
 }
 
-/* encoder/NAME and decoder/NAME, which have to be the same where both are there. */
-static double of_stacks(struct import *m, const char *name, double missing)
+/* encoder/NAME and decoder/NAME, which have to be the same where both are there. flag: what an
+ * integer of 1 stands for. */
+static double of_stacks(struct import *m, const char *name, double missing, double flag)
 {
     char full[2][64];
     double x[2] = {missing, missing};
     for (int i = 0; i < 2; i++) {
         snprintf(full[i], sizeof full[i], "%s/%s", i == 0 ? "encoder" : "decoder", name);
         const struct tf_tensor *t = tf_bundle_find(m->b, full[i]);
-        if (t != NULL && t->rank == 0)
-            x[i] = number(t);
+        if (t == NULL || t->rank != 0)
+            continue;
+        x[i] = number(t);
+        if (t->dtype == TF_I32 && x[i] == 1)
+            x[i] = flag;
     }
     if (x[0] != x[1])
         tf_buf_item(&m->refused, "%s: %g, but %s: %g", full[0], x[0], full[1], x[1]);
@@ -141,15 +148,16 @@ static int read_numbers(struct import *m, struct tf_err *err)
 {
     struct tf_config *c = &m->c;
     const struct tf_tensor *zero = tf_bundle_find(m->b, "decoder/start_from_zero_embedding");
-    const double heads = of_stacks(m, "num_heads", UNKNOWN_HEADS),
-                 activation = of_stacks(m, "activation", 0),
-                 scale = of_stacks(m, "scale_embeddings", 1), root = sqrt((double)c->d_model);
+    const double root = sqrt((double)c->d_model),
+                 heads = of_stacks(m, "num_heads", UNKNOWN_HEADS, 1),
+                 activation = of_stacks(m, "activation", 0, 1),
+                 scale = of_stacks(m, "scale_embeddings", root, root);
     check_numbers(m);
-    c->pre_norm = of_stacks(m, "pre_norm", 1) != 0;
+    c->pre_norm = of_stacks(m, "pre_norm", 1, 1) != 0;
     c->start = zero != NULL && number(zero) != 0 ? TF_START_ZERO : TF_START_BOS;
     if (activation != 0 && activation != 2)
         tf_buf_item(&m->refused, "activation: %g, which is neither relu nor swish", activation);
-    if (scale != 1 && fabs(scale - root) > 1e-3 * root)
+    if (!(fabs(scale - root) <= 1e-3 * root))
         tf_buf_item(&m->refused, "scale_embeddings: %g, which is not the root of %" PRId64, scale,
                     c->d_model);
     c->activation = activation == 2 ? TF_ACTIVATION_SWISH : TF_ACTIVATION_RELU;

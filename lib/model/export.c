@@ -49,10 +49,12 @@ static int read_pieces(struct export *x, struct tf_err *err)
     const struct tf_config *c = &m->config;
     if (m->vocab == NULL)
         return tf_fail(err, "the model carries no vocabulary: --vocab gives it one");
+    if (c->source_vocab_size > 0 && m->vocab_target == NULL)
+        return tf_fail(err, "the model carries no vocabulary of its targets");
     if (list_pieces(x, 0, m->vocab, m->vocab_n, tf_config_source_ids(c), err) != 0)
         return -1;
     x->e.pieces[1] = x->e.pieces[0];
-    return c->source_vocab_size == 0 || m->vocab_target == NULL
+    return c->source_vocab_size == 0
                ? 0
                : list_pieces(x, 1, m->vocab_target, m->vocab_target_n, c->vocab_size, err);
 }

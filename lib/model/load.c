@@ -108,6 +108,9 @@ int tf_model_load(const struct tf_model_file *m, struct tf_config *c, float **fl
         return -1;
     if (c->vocab_size < 1)
         return tf_fail(err, "config: vocab_size is 0");
+    if (m->header.special.unk >= c->vocab_size)
+        return tf_fail(err, "header: unk: %lld in a vocabulary of %lld",
+                       (long long)m->header.special.unk, (long long)c->vocab_size);
     if (!flat)
         return 0;
     struct tf_params p;

@@ -477,6 +477,17 @@ PY
     expect_error "tensor 'embed': dtype i32, want f32, f16, bf16 or f64"
     t 1 tf-convert unk.npz
     expect_error "unk: 11 in a vocabulary of 11"
+    tf-cbor json "$MODEL" | sed -E '1s/"unk":1\b/"unk":4000000000/; 1s/"(size":11|model":"[0-9a-f]*")[,}]//g' |
+        tf-cbor unjson -o unk.tfm
+    for to in safetensors ctranslate2; do
+        t 1 tf-convert --to $to -o x unk.tfm
+        expect_error "unk.tfm: header: unk: 4000000000 in a vocabulary of 11"
+    done
+    # A choice for models that began as Marian's.
+    t 2 tf-convert --positions halves m.npz -o x
+    expect_error "--positions: m.npz is not a model in a directory of transformers or CTranslate2"
+    t 2 tf-convert --positions t2t "$MODEL" -o x
+    expect_error "--positions"
     t 1 tf-convert twice.npz
     expect_error "config: unk: twice"
     t 1 tf-convert hash.npz

@@ -80,6 +80,14 @@ fingerprint() { tf-info "$1" | grep '^model'; }
     [ "$(fingerprint back.tfm)" = "$(fingerprint m.tfm)" ]
     t 1 tf-convert m.tfm --to hf -o y
     expect_error "hf has no final_norm, source_vocab_size, source_eos false"
+    # Without the targets' vocabulary no other program can be given one.
+    tf-convert m.tfm --to npz -o m.npz
+    "$TF_PYTHON" -c 'import numpy as np; w = dict(np.load("m.npz")); del w["vocab_target"]
+np.savez("less.npz", **w)'
+    for to in marian hf ctranslate2; do
+        t 1 tf-convert less.npz --to $to -o y
+        expect_error "the model carries no vocabulary of its targets"
+    done
     # It is trained further, over a resume; without its model, the ids of sources are too many.
     for i in {1..8}; do cat s; done | tf-tokenize -m m.tfm >s.tfs
     for i in {1..8}; do cat t; done | tf-tokenize -m m.tfm --target >t.tfs
@@ -124,9 +132,18 @@ fingerprint() { tf-info "$1" | grep '^model'; }
 
 # WANT PYTHON: with that done to model.bin (b), or to its variables (v)
 damaged() {
-    "$TF_PYTHON" - "$2" <<'PY'
+    PYTHONPATH=$TOP/tests/cli "$TF_PYTHON" -B - "$2" <<'PY'
+import struct
 import sys
+import ct2
+import numpy as np
 b = bytearray(open("d/model.bin", "rb").read())
+def put(name, x, dims, kind):  # another variable in place of the one of this name
+    b[b.index(name.encode())] = ord("x")
+    x = np.full(dims, x, kind)
+    b[26:30] = struct.pack("<I", struct.unpack("<I", b[26:30])[0] + 1)
+    b[30:30] = ct2.string(name) + struct.pack(f"<B{x.ndim}I", x.ndim, *x.shape) + struct.pack(
+        "<BI", ct2.CODES[kind], x.nbytes) + x.tobytes()
 exec(sys.argv[1])
 open("x/model.bin", "wb").write(b)
 PY
@@ -158,6 +175,13 @@ PY
     damaged "activation: 3, which is neither relu nor swish" \
         'for s in b"encoder", b"decoder":
     i = b.index(s + b"/activation"); b[i + 25] = 3'
+    # A float is the factor itself, an integer says whether there is one.
+    for x in '1 [], "<f4"' '0 [], "|i1"' '2 [], "|i1"'; do
+        damaged "scale_embeddings: ${x%% *}, which is not the root of 16" \
+            "for s in 'encoder', 'decoder': put(s + '/scale_embeddings', ${x%% *}, ${x#* })"
+    done
+    damaged "decoder/start_from_zero_embedding" \
+        'put("decoder/start_from_zero_embedding", 0, [5000], "<f4")'
     damaged "encoder/layer_0/self_attention/linear_0/weight_scale: not the scales of" \
         'i = b.index(b"encoder/layer_0/self_attention/linear_0/weight_scale") + 53
 b[i + 1] = 47; b[i + 6] = 188; del b[i + 10:i + 14]'

@@ -212,6 +212,9 @@ def make(path, npz, vocab, words):
         variables[side + "/pre_norm"] = np.int8(k["pre_norm"] == "true")
         variables[side + "/activation"] = np.int8(2 if k["activation"] == "swish" else 0)
         variables[side + "/alibi"] = np.int8(0)
+        # a flag, or the factor
+        variables[side + "/scale_embeddings"] = np.int8(1) if k["tie"] == "all" else np.float32(
+            np.sqrt(D))
     variables["decoder/start_from_zero_embedding"] = np.int8(k["start"] == "zero")
     variables["decoder/alignment_layer"] = np.int16(-1)
     write_bin(path, version, variables, aliases)
