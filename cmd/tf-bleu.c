@@ -173,8 +173,16 @@ static const struct tf_tool tool = {
     .widen = widen,
 };
 
-/* What the target language implies: *tokenizer, if none is given, and the language of --as paper.
- */
+/* Of the chosen metrics, BLEU alone has a tokenizer, unless its input is tokenized. */
+static bool tokenizes(void)
+{
+    bool bleu = false;
+    for (size_t i = 0; i < eval.nkinds; i++)
+        bleu |= eval.kinds[i] == TF_BLEU;
+    return bleu && !paper.tokenized;
+}
+
+/* What the target language implies: *tokenizer, if none is given, or the language of --as paper. */
 static int use_language(const char **tokenizer, struct tf_err *err)
 {
     char target[TF_LANGUAGE_SIZE];
@@ -182,11 +190,11 @@ static int use_language(const char **tokenizer, struct tf_err *err)
         return 0;
     if (tf_language_target(target, pair, err) != 0)
         return -1;
-    if (!as)
-        tf_language_tokenizer(tokenizer, target, spm_model != NULL, quiet);
-    else if (!tf_opt_given(opts, "lang"))
-        return tf_language_moses(&paper.lang, target, pair, err);
-    return 0;
+    if (as)
+        return tf_opt_given(opts, "lang") ? 0 : tf_language_moses(&paper.lang, target, pair, err);
+    return tokenizes()
+               ? tf_language_tokenizer(tokenizer, target, pair, spm_model != NULL, quiet, err)
+               : 0;
 }
 
 /* The option, if there is one, that takes a single system. */
@@ -255,11 +263,11 @@ static int run(const struct tf_args *args, struct tf_err *err)
         return tf_fail_status(err, TF_USAGE,
                               "--test-set %s: test sets are files here: tf-bleu REF -i HYP",
                               test_set);
-    if (use_language(&tokenizer, err) != 0)
+    if (tf_metric_choose(eval.kinds, &eval.nkinds, metrics.v, metrics.n, err) < 0 ||
+        use_language(&tokenizer, err) != 0)
         return -1;
     configure(args);
-    if (tf_metric_choose(eval.kinds, &eval.nkinds, metrics.v, metrics.n, err) < 0 ||
-        tf_segment_files_unique(&inputs, bootstrap || randomize, err) < 0 ||
+    if (tf_segment_files_unique(&inputs, bootstrap || randomize, err) < 0 ||
         tf_spm_choose(&eval.metric.bleu.tokenizer, tokenizer, spm_model != NULL, err) < 0)
         return -1;
     in.systems = inputs.v;

@@ -17,22 +17,30 @@ int tf_language_target(char target[TF_LANGUAGE_SIZE], const char *pair, struct t
     return 0;
 }
 
-void tf_language_tokenizer(const char **tokenizer, const char *target, bool has_model, bool quiet)
+int tf_language_tokenizer(const char **tokenizer, const char *target, const char *pair,
+                          bool has_model, bool quiet, struct tf_err *err)
 {
     static const struct {
         const char *code, *tokenizer, *name;
-    } special[] = {{"zh", "zh", "Chinese"},
-                   {"ja", "ja-mecab", "Japanese"},
-                   {"ko", "ko-mecab", "Korean"}};
+        bool mecab;
+    } special[] = {{"zh", "zh", "Chinese", false},
+                   {"ja", "ja-mecab", "Japanese", true},
+                   {"ko", "ko-mecab", "Korean", true}};
     for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
         if (strcmp(target, special[i].code) != 0)
             continue;
+        if (*tokenizer == NULL && !has_model && special[i].mecab)
+            return tf_fail_status(err, TF_USAGE,
+                                  "--language-pair %s: the tokenizer %s needs MeCab, which "
+                                  "tf-tools does not use; give --tokenize char",
+                                  pair, special[i].tokenizer);
         if (*tokenizer == NULL && !has_model)
             *tokenizer = special[i].tokenizer;
         else if (!quiet && *tokenizer != NULL && strcmp(*tokenizer, special[i].tokenizer) != 0)
             tf_warn("Consider using the '%s' or 'spm' tokenizer for %s.", special[i].tokenizer,
                     special[i].name);
     }
+    return 0;
 }
 
 int tf_language_moses(int *lang, const char *target, const char *pair, struct tf_err *err)

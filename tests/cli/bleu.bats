@@ -714,8 +714,24 @@ starts_tokenize() {
     expect_error "Consider using the 'zh' or 'spm' tokenizer for Chinese."
     t 0 tf-bleu -q --language-pair=en-zh -tok 13a zh -i zh
     [ -z "$stderr" ]
-    t 2 tf-bleu -l en-ja zh -i zh
-    expect_error "--tokenize ja-mecab: needs MeCab"
+    for pair in en-ja en-ko; do
+        t 2 tf-bleu -l $pair zh -i zh
+        expect_error "--language-pair $pair: the tokenizer ${pair#en-}-mecab needs MeCab"
+        t 2 tf-bleu -l $pair -m chrf bleu -i zh -- zh
+        t 2 tf-bleu -l $pair --print-tokens -i zh
+        # chrF, TER and tokenized text have no such tokenizer.
+        for args in '-m chrf ter -i zh -- zh' '--tok-input zh -i zh' '-tok char zh -i zh' \
+            '--tok-input --print-tokens -i zh'; do
+            # shellcheck disable=SC2086
+            t 0 tf-bleu $args
+            want=$output
+            # shellcheck disable=SC2086
+            t 0 tf-bleu -l $pair $args
+            expect_output "$want"
+        done
+    done
+    t 0 tf-bleu -l en-zh -m chrf -tok 13a -i zh -- zh
+    [ -z "$stderr" ]
     for pair in en en- -de; do
         t 2 tf-bleu -l $pair de -i de
         expect_error "--language-pair $pair: not of the form SOURCE-TARGET"
