@@ -120,12 +120,6 @@ static int score(struct tf_out *out, const struct tf_multi_bleu_opts *o,
     for (size_t i = 0; i < segments.nfiles; i++)
         segments.file[i].keep = true; /* a no-break space at the end of a line is a word */
     while (!rc && (rc = tf_segments_next(&segments, err)) > 0) {
-        if (segments.nsys != 1) {
-            rc = tf_fail(err,
-                         "stdin: line %ju: tabs between systems, only one can be scored this way",
-                         (uintmax_t)segments.n);
-            break;
-        }
         tf_tokenize_ascii(&b.hyp, apply_steps(&hyp, o, segments.sys[0], false));
         for (size_t r = 0; r < segments.nrefs; r++)
             tf_tokenize_ascii(&b.refs[r], apply_steps(&refs[r], o, segments.ref[r], true));
