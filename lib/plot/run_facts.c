@@ -5,6 +5,7 @@
 #include "plot/axis_private.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,12 +36,13 @@ void tf_run_facts_release(struct tf_run_facts *f)
 static struct tf_run_fact *add(struct tf_run_facts *f, const char *prefix, const char *key,
                                const char *value)
 {
-    struct tf_buf name = {0};
     bool hash = strlen(value) == 64 && strspn(value, "0123456789abcdef") == 64;
-    tf_buf_printf(&name, "%s%s", prefix, key);
+    size_t size = strlen(prefix) + strlen(key) + 1;
+    char *name = tf_xmalloc(size);
+    snprintf(name, size, "%s%s", prefix, key);
     f->v = tf_xarray(f->v, f->n + 1, sizeof *f->v);
     f->v[f->n] =
-        (struct tf_run_fact){.key = name.p, .value = tf_xstrndup(value, hash ? 8 : strlen(value))};
+        (struct tf_run_fact){.key = name, .value = tf_xstrndup(value, hash ? 8 : strlen(value))};
     return &f->v[f->n++];
 }
 
@@ -103,6 +105,15 @@ static int read_member(struct tf_json_reader *r, const char *key, struct tf_run_
     return 0;
 }
 
+/* Move the facts of a part to the end of *f. */
+static void move(struct tf_run_facts *f, struct tf_run_facts *part)
+{
+    f->v = tf_xarray(f->v, f->n + part->n, sizeof *f->v);
+    for (size_t i = 0; i < part->n; i++)
+        f->v[f->n++] = part->v[i];
+    part->n = 0;
+}
+
 static int compare(const void *x, const void *y)
 {
     const struct tf_run_fact *a = *(struct tf_run_fact *const *)x,
@@ -137,11 +148,8 @@ void tf_run_facts_read(struct tf_run_facts *f, const char *line, size_t n)
         }
     tf_json_read_release(&r);
     for (size_t i = 0; i < SOURCES; i++) {
-        for (size_t k = 0; k < parts[i].n && start; k++) {
-            const struct tf_run_fact *part = &parts[i].v[k];
-            add(f, "", part->key, part->value)->brief =
-                part->brief != NULL ? tf_xstrdup(part->brief) : NULL;
-        }
+        if (start)
+            move(f, &parts[i]);
         tf_run_facts_release(&parts[i]);
     }
     sort(f);

@@ -122,6 +122,10 @@ PY
     run_log e '{"settings": {"lr": 0.00027950849718747374, "beta2": 0.98, "eps": 1.00001}}'
     run_log f '{"settings": {"lr": 0.0005, "beta2": 0.9975, "eps": 1.00002}}'
     expect_contains "$(legend {e,f}/log.jsonl)" 'e, lr 0.00028, beta2 0.98, eps 1.00001|f, lr 0.0005, beta2 0.998, eps 1.00002|'
+    for i in 1 2; do
+        printf '{"event":"start","settings":{"":%d}}\n{"step":1,"loss":2}\n' $i >empty-$i.jsonl
+    done
+    expect_contains "$(legend empty-{1,2}.jsonl)" 'empty-1,  1|empty-2,  2|'
     # At most four; a setting that one version lacks; a log without settings.
     run_log d '{"settings": {"warmup": 1, "seed": 2, "new": 0.5}, "config": {"d_model": 1, "pre_norm": True}, "version": "2"}'
     expect_contains "$(legend {a,d}/log.jsonl)" 'a, warmup 400, seed 1, d_model 512, pre_norm no, 1 more|d, warmup 1, seed 2, new 0.5, d_model 1, 2 more'
@@ -129,6 +133,15 @@ PY
     printf '%s\n' '{"event":"start","settings":[{"warmup":3}],"config":4,"step":0,"data":null}' \
         '{"step":1,"loss":2}' >odd.jsonl
     expect_contains "$(legend odd.jsonl a/log.jsonl)" 'odd|a|'
+}
+
+@test "many short settings take no more memory than formats/limits.md says" {
+    printf '{"event":"start","settings":{%s"a":2}}\n{"step":1,"loss":1}\n' \
+        "$(printf '"a":1,%.0s' {1..666666})" >many.jsonl
+    # 24 MiB and 40 bytes for each of the 4,000,000
+    limit=
+    [ -n "${TF_SAN:-}${TF_EMULATOR:-}" ] || limit='ulimit -v 180000;'
+    sh_t 0 "$limit tf-plot curve many.jsonl -o out.svg"
 }
 
 # The svg function checks that all of a text is in the picture.
