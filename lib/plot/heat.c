@@ -181,6 +181,25 @@ static double widest(char *const *labels, size_t n)
     return fmin(w, label_room);
 }
 
+/* Draw the labels of the rows and columns of a map at (left, top) with cells of cw by ch. */
+static void draw_labels(struct tf_buf *out, const struct tf_matrix *m, double left, double top,
+                        double cw, double ch)
+{
+    bool turned = m->col_labels != NULL;
+    size_t step = label_step(m->rows, ch, 12);
+    for (size_t r = 0; r < m->rows; r += step)
+        draw_label(out, m->row_labels, r, left - 7, top + ((double)r + 0.5) * ch + 4, TF_SVG_END,
+                   0);
+    step = label_step(m->cols, cw, turned ? 12 : widest(NULL, m->cols) + 8);
+    for (size_t c = 0; c < m->cols; c += step) {
+        double x = left + ((double)c + 0.5) * cw;
+        if (turned)
+            draw_label(out, m->col_labels, c, x + 4, top - 7, TF_SVG_START, -90);
+        else
+            draw_label(out, NULL, c, x, top + ch * (double)m->rows + 17, TF_SVG_MIDDLE, 0);
+    }
+}
+
 /* A value with five significant digits of its own, and all before the point. */
 static char *value_text(char text[32], double x)
 {
@@ -238,12 +257,14 @@ int tf_heat_draw(struct tf_buf *out, const struct tf_heat *h, const struct tf_ma
     if (cw * (double)m->cols < 40)
         return tf_fail(err, "%g pixels are too few for this heat map", h->figure.width);
     /* Square cells, unless the figure would be more than 1.5 times as high as wide; at least as
-     * high as a line of text if rows have names. */
-    double ch = fmin(cw, 1.5 * h->figure.width / (double)m->rows);
+     * high as a line of text if rows are few or have names. */
+    double ch =
+        fmin(fmax(cw, fmin(12, 360 / (double)m->rows)), 1.5 * h->figure.width / (double)m->rows);
     if (m->row_labels && ch < 14)
         ch = fmin(14, fmax(ch, 3 * h->figure.width / (double)m->rows));
-    double plot_w = cw * (double)m->cols, plot_h = fmax(ch * (double)m->rows, 1);
-    double bottom = top + plot_h + (turned ? 0 : 22) + (h->figure.x_label ? 26 : 10),
+    double plot_w = cw * (double)m->cols, plot_h = ch * (double)m->rows,
+           bar_h = fmax(80, fmin(260, plot_h)), labelled = top + plot_h + (turned ? 0 : 22);
+    double bottom = fmax(labelled + (h->figure.x_label ? 26 : 10), top + bar_h),
            width = left + plot_w + bar_room;
     /* room for the title and the name of the columns beside a small matrix */
     if (h->figure.title)
@@ -261,23 +282,12 @@ int tf_heat_draw(struct tf_buf *out, const struct tf_heat *h, const struct tf_ma
     tf_heat_cells(out, m, &s, left, top, cw, ch);
     if (h->values)
         write_values(out, m, &s, left, top, cw, ch);
-    size_t step = label_step(m->rows, ch, 12);
-    for (size_t r = 0; r < m->rows; r += step)
-        draw_label(out, m->row_labels, r, left - 7, top + ((double)r + 0.5) * ch + 4, TF_SVG_END,
-                   0);
-    step = label_step(m->cols, cw, turned ? 12 : widest(NULL, m->cols) + 8);
-    for (size_t c = 0; c < m->cols; c += step) {
-        double x = left + ((double)c + 0.5) * cw;
-        if (turned)
-            draw_label(out, m->col_labels, c, x + 4, top - 7, TF_SVG_START, -90);
-        else
-            draw_label(out, NULL, c, x, top + plot_h + 17, TF_SVG_MIDDLE, 0);
-    }
+    draw_labels(out, m, left, top, cw, ch);
     if (h->figure.x_label)
-        tf_svg_axis_name(out, left + plot_w / 2, bottom - 4, h->figure.x_label, false, width);
+        tf_svg_axis_name(out, left + plot_w / 2, labelled + 22, h->figure.x_label, false, width);
     if (h->figure.y_label)
         tf_svg_axis_name(out, 20, top + plot_h / 2, h->figure.y_label, true, bottom + 8);
-    tf_heat_bar(out, &s, left + plot_w + 18, top, 14, fmin(plot_h, 260));
+    tf_heat_bar(out, &s, left + plot_w + 18, top, 14, bar_h);
     tf_svg_end(out);
     return 0;
 }

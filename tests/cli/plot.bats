@@ -400,6 +400,24 @@ PY
     svg out.svg >/dev/null
 }
 
+@test "heat: few rows of many columns are as high as a line, the bar as its labels need" {
+    for name in '' 'r1,'; do
+        seq -s, 1000 | sed "s/^/$name/" | tf-plot heat --no-header - --x-label x -o out.svg
+        svg out.svg
+        "$TF_PYTHON" - <<'PY'
+import re
+import xml.etree.ElementTree as E
+text = open("out.svg").read()
+map_, bar = (float(x) for x in re.findall(r"scale\([0-9.]+ ([0-9.]+)\)", text))
+assert 12 <= map_ <= 14, map_
+assert abs(101 * bar - 80) < 0.01, bar
+height = float(E.fromstring(text).get("height"))
+top = float(re.search(r"translate\([0-9.]+ ([0-9.]+)\)", text).group(1))
+assert height >= top + 80 + 8, (height, top)
+PY
+    done
+}
+
 @test "heat: values are those of the data, whatever the colours" {
     values() { # DATA WANT [OPTION]...
         echo "$1" | tf-plot heat --values "${@:3}" - -o out.svg
