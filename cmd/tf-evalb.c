@@ -19,7 +19,8 @@ static struct tf_opt opts[] = {
     OPT_INT(0, "max-line", &max_line, .arg = "BYTES", .def = "16777216", .lo = 1,
             .hi = TF_EVALB_MAX_LINE, .help = "longest line in bytes"),
     OPT_GROUP("Report"),
-    OPT_FLAG(0, "exact", &eval.exact, .help = "print what EVALB prints and no more"),
+    OPT_FLAG(0, "exact", &eval.exact, .excludes = "json",
+             .help = "print what EVALB prints and no more"),
     OPT_FLAG(0, "json", &eval.json, .help = "print all numbers and a row per sentence as JSON"),
     OPT_END,
 };

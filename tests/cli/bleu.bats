@@ -317,6 +317,13 @@ PY
         t 2 tf-bleu --from-stats $o a
         expect_error " is only for scoring text"
     done
+    t 2 tf-bleu --from-stats --force a
+    expect_error "--force is only for scoring text or --stats"
+    for kind in '--as paper' --tok-input; do
+        # shellcheck disable=SC2086
+        t 2 tf-bleu $kind --force ref -i hyp
+        expect_error "--force"
+    done
     t 2 tf-bleu --stats ref -b -i hyp
     expect_error "--score-only is only for scoring text or --from-stats"
     t 2 tf-bleu --stats --from-stats a

@@ -248,6 +248,8 @@ for i in 999, 1000, 1001:
     t 2 tf-evalb - -
     t 2 tf-evalb -p - - gold
     expect_error "tf-evalb: only one file can be stdin"
+    t 2 tf-evalb --exact --json gold test
+    expect_error "--exact and --json cannot be used together"
     t 2 tf-evalb -d gold test
     t 2 tf-evalb -D gold test
     t 2 tf-evalb -c -1 gold test

@@ -245,6 +245,12 @@ print("(S " + " ".join("(NN word%d)" % i for i in range(n)) + ")")' >deep
     t 2 tf-tree -l -w x -o x trees
     t 2 tf-tree --root '(' trees
     t 2 tf-tree --tag '' -r trees
+    # What a mode does not use is refused.
+    for args in '-r --layout lines' '--brackets paren' '--tag NN' '-l --tag NN' '-l -p' '-r -c'; do
+        # shellcheck disable=SC2086
+        t 2 tf-tree $args trees
+        expect_error " is only for "
+    done
     t 1 tf-tree no-such-file
     t 1 tf-tree -r -w no-such-file trees
     sh_t 1 'tf-tree trees >/dev/full'
