@@ -18,9 +18,13 @@ static struct tf_text base_label(struct tf_text l)
 int64_t tf_evalb_kept(const struct tf_evalb_params *p, const struct tf_evalb_sentence *s)
 {
     int64_t kept = 0;
-    for (size_t i = 0; i < s->nbrackets; i++)
-        kept += s->brackets[i].start != s->brackets[i].end &&
-                !tf_evalb_listed(&p->deleted_equal, base_label(tf_evalb_label(s, &s->brackets[i])));
+    for (size_t i = 0; i < s->nbrackets; i++) {
+        const struct tf_evalb_bracket *b = &s->brackets[i];
+        /* One that was never closed spans the words up to the end of the line. */
+        size_t end = b->end < 0 ? s->nwords : (size_t)b->end;
+        kept += (size_t)b->start != end &&
+                !tf_evalb_listed(&p->deleted_equal, base_label(tf_evalb_label(s, b)));
+    }
     return kept;
 }
 
