@@ -140,8 +140,35 @@ cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
     return cudaSuccess;
 }
 
-enum { WALL = 1 << 20 };
+enum { WALL = 1 << 20, ALIGN = 256 };
 static std::map<void *, std::pair<char *, size_t>> mapped;
+
+/* Memory with walls on both sides, which no access passes: pages of its own, whose last byte is the
+ * last of n rounded up to the alignment. */
+static void *walled(size_t n)
+{
+    const size_t room = (n + ALIGN - 1) / ALIGN * ALIGN, pages = (room + 4095) / 4096 * 4096;
+    char *m = (char *)mmap(nullptr, pages + 2 * WALL, PROT_NONE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (m == MAP_FAILED)
+        return nullptr;
+    if (pages > 0 && mprotect(m + WALL, pages, PROT_READ | PROT_WRITE) != 0) {
+        munmap(m, pages + 2 * WALL);
+        return nullptr;
+    }
+    char *p = m + WALL + pages - room;
+    mapped[p] = {m, pages + 2 * WALL};
+    return p;
+}
+
+static void free_walled(void *p)
+{
+    auto m = mapped.find(p);
+    if (m == mapped.end())
+        return;
+    munmap(m->second.first, m->second.second);
+    mapped.erase(m);
+}
 
 cudaError_t cudaMalloc(void **p, size_t n)
 {
@@ -151,22 +178,11 @@ cudaError_t cudaMalloc(void **p, size_t n)
     const char *most = getenv("TF_EMULATE_MOST"), *count = getenv("TF_EMULATE_ALLOCATIONS");
     if ((most != nullptr && n > strtoull(most, nullptr, 10)) ||
         (count != nullptr && made >= strtoull(count, nullptr, 10)) ||
-        emulate::graphs_fill_memory() || posix_memalign(p, 256, n) != 0)
+        emulate::graphs_fill_memory() || (*p = walled(n)) == nullptr)
         return cudaErrorMemoryAllocation;
     made++;
-    if (emulate::sample() > 0) { /* pages of its own, zero until written, walls on both sides */
-        free(*p);
-        size_t room = (n + 255) / 256 * 256, pages = (room + 4095) / 4096 * 4096;
-        char *m = (char *)mmap(nullptr, pages + 2 * WALL, PROT_NONE,
-                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (m == MAP_FAILED ||
-            (pages > 0 && mprotect(m + WALL, pages, PROT_READ | PROT_WRITE) != 0))
-            return cudaErrorMemoryAllocation;
-        *p = m + WALL + pages - room;
-        mapped[*p] = {m, pages + 2 * WALL};
-        return cudaSuccess;
-    }
-    memset(*p, 0xff, n);
+    if (emulate::sample() == 0) /* else zero until written: most of it never is */
+        memset(*p, 0xff, n);
     return cudaSuccess;
 }
 
@@ -175,19 +191,13 @@ cudaError_t cudaFree(void *p)
     if (emulate::capturing())
         return cudaErrorStreamCaptureUnsupported;
     emulate::flush_all();
-    auto m = mapped.find(p);
-    if (m != mapped.end()) {
-        munmap(m->second.first, m->second.second);
-        mapped.erase(m);
-        return cudaSuccess;
-    }
-    free(p);
+    free_walled(p);
     return cudaSuccess;
 }
 
 cudaError_t cudaMallocHost(void **p, size_t n)
 {
-    *p = malloc(n);
+    *p = walled(n);
     if (*p == nullptr)
         return cudaErrorMemoryAllocation;
     pinned[(const char *)*p] = n;
@@ -198,6 +208,6 @@ cudaError_t cudaFreeHost(void *p)
 {
     emulate::flush_all();
     pinned.erase((const char *)p);
-    free(p);
+    free_walled(p);
     return cudaSuccess;
 }

@@ -141,13 +141,15 @@ void tf_cuda_send_receive(struct tf_ctx *c, int peer, enum tf_elem e, const tf_m
     cudaStream_t s = tf_cuda_stream(c);
     if (ranks_linked == nullptr || refused) /* since a failure */
         return;
-    struct tf_cuda_timed timed(c, "exchange");
-    check(c, nccl.GroupStart());
-    if (n_out > 0)
-        check(c, nccl.Send(out, n_out * size, NCCL_UINT8, peer, ranks_linked, s));
-    if (n_in > 0)
-        check(c, nccl.Recv(in, n_in * size, NCCL_UINT8, peer, ranks_linked, s));
-    check(c, nccl.GroupEnd());
+    {
+        struct tf_cuda_timed timed(c, "exchange");
+        check(c, nccl.GroupStart());
+        if (n_out > 0)
+            check(c, nccl.Send(out, n_out * size, NCCL_UINT8, peer, ranks_linked, s));
+        if (n_in > 0)
+            check(c, nccl.Recv(in, n_in * size, NCCL_UINT8, peer, ranks_linked, s));
+        check(c, nccl.GroupEnd());
+    } /* what follows is timed by itself */
     if (e == TF_ELEM_PARAM)
         tf_cuda_wrote(c, in, n_in);
 }
