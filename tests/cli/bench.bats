@@ -117,6 +117,52 @@ SH
     [ "$(grep -c 'pymarian 1 .* 10.0; ours 9.00 times that' <<<"$output")" -eq 6 ]
 }
 
+@test "ranks: on many processors each row has batches enough, and the first line counts as none" {
+    cat >log.py <<'PY'
+import json, os, re
+batches = None
+
+def once(command, stdin=None):
+    """In place of tf-batch and of tf-train: an update takes 2 seconds after a start of 30, and
+    waits for its exchange half of them."""
+    global batches
+    number = lambda option: int(re.search(f"--{option} ([0-9]+)", command).group(1))
+    if "tf-batch" in command:
+        batches = number("batches")
+    if "tf-train" in command:
+        every = number("log-every")
+        assert number("steps") * number("accumulate") <= batches, command
+        os.makedirs("run", exist_ok=True)
+        with open("run/log.jsonl", "w") as f:
+            for step in range(every, number("steps") + 1, every):
+                print(json.dumps(dict(event="step", step=step, seconds=30 + 2 * step, tok_s=100,
+                                      comm_s=every)), file=f)
+    return [2.0, 2.0, 50.0]
+PY
+    bench 'exec(open("log.py").read())
+bench.CPUS, bench.once, bench.mpis = 64, once, lambda: [("mpi", "mpirun -n %d")]
+bench.ranks()'
+    [ "$(grep -c '^tf-train tiny, .* one process ' <<<"$output")" -eq 7 ]
+    [ "$(grep -c '^tf-train tiny, .* ranks, mpi .*; exchange 50 %' <<<"$output")" -eq 12 ]
+    expect_contains "$output" '64 batches an update; exchange 50 %'
+}
+
+@test "a file without a folder in its name, and a program that fails: the row says so" {
+    bin=$T/build/tests/bench
+    mkdir -p "$bin" build/bin
+    printf '#!/bin/sh\nexit 3\n' | tee "$bin/ops" >build/bin/tf-tokenize
+    chmod +x "$bin/ops" build/bin/tf-tokenize
+    echo 'a b c' >text.en
+    t 1 env TF_BUILD=build TEXT=text.en "$TF_PYTHON" "$TOP/tests/bench/run" profile
+    expect_error 'bench: status 3: tf-tokenize --train'
+    echo '#!/bin/sh' >build/bin/tf-tokenize
+    ln -s tf-tokenize build/bin/tf-batch
+    t 1 env TF_BUILD=build TEXT=text.en "$TF_PYTHON" "$TOP/tests/bench/run" profile
+    expect_error "bench: profile: Command '['$bin/ops', 'peak']' returned non-zero exit status 3."
+    t 1 env TF_BUILD=build TEXT=none.en "$TF_PYTHON" "$TOP/tests/bench/run" profile
+    expect_error "No such file or directory: '$T/none.en'"
+}
+
 @test "CPU time by families: each file of operations has one, and samples of a run are shares" {
     (cd "$TOP" && echo lib/ops/cpu/*.c) >files
     bench 'from samples import family
