@@ -287,11 +287,11 @@ score_name := BLEU
 $(searches): $(RESULTS)/search/%.txt: $(WORK)/dev.$S.tfs $(WORK)/dev.$T $(RESULTS)/model.tfm \
     $(RESULTS)/decode_flags.settings
 	$(say)mkdir -p $(@D)
-	set -- $(subst -, ,$*); \
-	$(call allow_bad,tf-decode -m $(RESULTS)/model.tfm $(threads) --beam $$1 --alpha $$2 \
+	setting=$*; b=$${setting%%-*} a=$${setting#*-}; \
+	$(call allow_bad,tf-decode -m $(RESULTS)/model.tfm $(threads) --beam $$b --alpha $$a \
 	    $(decode_flags) $< | tf-tokenize -d -m $(RESULTS)/model.tfm -o $(basename $@).out); \
 	score=$$($(call score,$(basename $@).out)); \
-	echo "$$@ $$score" >$@.part
+	echo "$$b $$a $$score" >$@.part
 	$(whole)
 search: $(searches) ## try BEAMS and ALPHAS on the development set
 	@row() { printf '%-5s %-6s %s\n' "$$@"; }; \

@@ -125,10 +125,10 @@ score_name := F1
 # ---- sweep: every DROPOUTS x ATTENTION_DROPOUTS x RATES is trained, decoded with each of BEAMS and
 # scored on DEV ----
 sweep := $(foreach d,$(DROPOUTS),$(foreach a,$(ATTENTION_DROPOUTS),$(foreach r,$(RATES),$d-$a-$r)))
-# Run this file with DEV as the test set, on texts and streams that all share.
+# Run this file on texts and streams that all share; the vocabulary needs some test set.
 on_dev = $(MAKE) -f $(firstword $(MAKEFILE_LIST)) TRAIN='$(TRAIN)' DEV='$(DEV)' TEST='$(DEV)' \
     WORK=$(WORK)/sweep/data SMALL='$(SMALL)'
-shared := $(corpus) $(foreach p,dev test,$(foreach l,words tags,$p.$l.tfs)) dev.tfs
+shared := $(corpus) dev.words.tfs dev.tfs $(if $(CONSTRAIN),brackets.tfs)
 
 sweep: $(sweep:%=$(WORK)/sweep/%/f1.txt) ## train and score all DROPOUTS ... on the development set
 	@row() { printf '%-8s %-10s %-6s %-5s %s\n' "$$@"; }; \
@@ -139,13 +139,13 @@ sweep-data:
 	$(jobs)$(on_dev) $(shared:%=$(WORK)/sweep/data/%)
 
 nth = $(word $1,$(subst -, ,$*))
+tried = --dropout $(call nth,1) --attention-dropout $(call nth,2) --lr-scale $(call nth,3)
+of_beams = $(BEAMS:%=$(@D)/search/%-$(ALPHA).txt)
 $(WORK)/sweep/%/f1.txt: sweep-data
 	mkdir -p $(@D)
-	$(jobs)for b in $(BEAMS); do \
-	    $(on_dev) RESULTS=$(@D) BEAM=$$b TRAIN_FLAGS='$(TRAIN_FLAGS) --dropout $(call nth,1) \
-	        --attention-dropout $(call nth,2) --lr-scale $(call nth,3)' $(@D)/f1.json >&2; \
-	    echo "$(subst -, ,$*) $$b $$($(f1) $(@D)/f1.json)"; \
-	done >$@.part
+	$(jobs)$(on_dev) RESULTS=$(@D) ALPHAS='$(ALPHA)' TRAIN_FLAGS='$(TRAIN_FLAGS) $(tried)' \
+	    $(of_beams) >&2
+	cat $(of_beams) | while read -r b a f; do echo "$(subst -, ,$*) $$b $$f"; done >$@.part
 	$(whole)
 
 .PHONY: parse sweep sweep-data

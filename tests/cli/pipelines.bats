@@ -381,8 +381,8 @@ PY
     treebank 10 2 >dev.mrg
     args=(-f "$TOP/pipelines/parsing.mk" TRAIN=train.mrg DEV=dev.mrg SMALL=1 WORK=w VOCAB_SIZE=60 \
         STEPS=4 SAVE_EVERY=2 AVERAGE=2 TOKENS=500 DECODE_FLAGS='--max-extra 5' BEAMS='1 2')
-    t 0 env -u MAKELEVEL -u MAKEFLAGS make -j2 "${args[@]}" sweep DROPOUTS=0.1 \
-        ATTENTION_DROPOUTS='0 0.2' RATES='0.5 2'
+    sweep=(sweep DROPOUTS=0.1 ATTENTION_DROPOUTS='0 0.2' RATES='0.5 2')
+    t 0 env -u MAKELEVEL -u MAKEFLAGS make -j2 "${args[@]}" "${sweep[@]}"
     [[ $stderr != *jobserver* ]]
     [ "$(grep -cE '^0\.1 ' <<<"$output")" -eq 8 ]
     for rate in 0.5 2; do
@@ -395,6 +395,21 @@ PY
             done
         done
     done
+    # What is parsed as a test set, and its score.
+    model=w/sweep/0.1-0.2-2
+    flags='--warmup 1000 --lr-scale 2 --dropout 0.2'
+    flags+=' --dropout 0.1 --attention-dropout 0.2 --lr-scale 2'
+    t 0 make "${args[@]}" TEST=dev.mrg BEAM=2 TRAIN_FLAGS="$flags" WORK=w/sweep/data \
+        RESULTS=$model $model/f1.json
+    [[ $output != *tf-train* ]]
+    cmp $model/test.out $model/search/2-0.3.out
+    [ "2 0.3 $(jq .failures_as_misses.f1 $model/f1.json)" = "$(cat $model/search/2-0.3.txt)" ]
+    # Once more: the same table, and nothing to train or to decode.
+    outputs() { find w -regex '.*\.\(tfs\|out\)' -printf '%p %T@\n' | sort; }
+    made=$(outputs)
+    t 0 make "${args[@]}" "${sweep[@]}"
+    [[ $stderr != *tf-train* && $stderr != *tf-decode* ]]
+    [ "$(outputs)" = "$made" ]
     # Beams and alphas of one model; F1 counts sentences that EVALB does not score as missed.
     t 0 make -s "${args[@]}" search TEST=dev.mrg CONSTRAIN=1 ALPHAS='0 0.3'
     [ "$(grep -cE '^[12] +0(\.3)? +([0-9.]+|null)$' <<<"$output")" -eq 4 ]
@@ -418,6 +433,9 @@ PY
     [ "${lines[0]}" = "beam  alpha  BLEU" ]
     [ "$(sed '1d;$d' <<<"$output" | tr -s ' ' | cut -d ' ' -f 1,2 | tr '\n' ,)" = "1 1,2 0,1 0,2 1," ]
     expect_contains "$output" "best: BEAM=1 ALPHA=1"
+    # A value that begins with a dash is that value.
+    t 2 make "${args[@]}" search BEAMS=1 ALPHAS=-0.2
+    expect_contains "$stderr" "--alpha"
     # Other options decode again; one more alpha is decoded alone.
     t 0 make "${args[@]}" search ALPHAS='0 0.5 1'
     [ "$(grep -c 'tf-decode' <<<"$output")" -eq 2 ]
