@@ -33,6 +33,7 @@ $(WORK)/test.%: $(DATA)/test.$(PAIR).%.gz
 	gzip -dc $< >$@.part
 	$(whole)
 else
+$(if $(filter en,$S),,$(error PAIR=$(PAIR): the descriptions are translated from English (en)))
 $(TEXTS) &: $(WORK)/indices
 	mkdir -p $(WORK)/pairs
 	python3 $(HERE)debian-pairs $(WORK)/Packages $(WORK)/Translation-$S $(WORK)/Translation-$T $T \

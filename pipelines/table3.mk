@@ -20,6 +20,7 @@
 
 #: TRAIN text to train on
 #: DEV development set, for the scores
+#: FIELDS fields of both sides, in files that have them
 #: PAIR languages, from-to
 #: SCALE paper, or small for tens of thousands of pairs
 #: WORK folder for everything
@@ -37,10 +38,11 @@
 #: RANKS processes that train together
 #: LAUNCH the command that starts them
 NEEDED     := TRAIN DEV
-NEEDS       = a stem; STEM.$S and STEM.$T, plain or .gz
+NEEDS       = a stem; STEM.$S and STEM.$T, plain or .gz, or a file of both with tabs
 EXAMPLE    := TRAIN=run/wmt14-en-de/train DEV=run/wmt14-en-de/dev
 TRAIN      ?=
 DEV        ?=
+FIELDS     ?= 1 2
 PAIR       ?= en-de
 SCALE      ?= paper
 small      := $(filter small,$(SCALE))
@@ -108,8 +110,8 @@ export PAPER
 
 # $(call text,DIR,MORE): run text.mk with that folder for the results.
 text = $(MAKE) -f $(here)text.mk PAIR='$(PAIR)' TRAIN='$(TRAIN)' DEV='$(DEV)' TEST='$(DEV)' \
-    WORK='$(WORK)/data' RESULTS='$1' DIALECT='$(DIALECT)' VOCAB_SIZE='$(VOCAB_SIZE)' \
-    VOCAB_TYPE='$(VOCAB_TYPE)' VOCAB_FLAGS='$(VOCAB_FLAGS)' \
+    FIELDS='$(FIELDS)' WORK='$(WORK)/data' RESULTS='$1' DIALECT='$(DIALECT)' \
+    VOCAB_SIZE='$(VOCAB_SIZE)' VOCAB_TYPE='$(VOCAB_TYPE)' VOCAB_FLAGS='$(VOCAB_FLAGS)' \
     TOKENS='$(TOKENS)' SAVE_EVERY='$(SAVE_EVERY)' AVERAGE=1 \
     DECODE_FLAGS='$(DECODE_FLAGS)' $(foreach v,THREADS RANKS LAUNCH,$(if $($v),$v='$($v)')) $2
 

@@ -18,11 +18,12 @@ load pipelines
     [[ $output != *elsewhere* ]]
 }
 
-@test "table3.mk passes on how to train: threads, ranks, launcher" {
-    t 0 make -n -f "$TOP/pipelines/table3.mk" SCALE=small TRAIN=t DEV=d WORK=w ROWS=base RANKS=2 \
-        LAUNCH='srun -n 2' THREADS=3
+@test "table3.mk passes on what to read and how to train: fields, threads, ranks, launcher" {
+    t 0 env -u MAKELEVEL -u MAKEFLAGS make -n -f "$TOP/pipelines/table3.mk" SCALE=small TRAIN=t \
+        DEV=d WORK=w ROWS=base RANKS=2 LAUNCH='srun -n 2' THREADS=3 FIELDS='3 1'
     expect_contains "$output" "RANKS='2' LAUNCH='srun -n 2'"
     expect_contains "$output" "THREADS='3'"
+    expect_contains "$output" "FIELDS='3 1'"
 }
 
 @test "RANKS=2: training on two processes, the same model" {
@@ -113,6 +114,8 @@ load pipelines
     debian 0 d/indices
     debian 2 d/indices PAIR=en-fr
     expect_contains "$stderr" fetched
+    debian 2 d/indices PAIR=de-en
+    expect_error "PAIR=de-en: the descriptions are translated from English (en)"
 }
 
 @test "devices decodes with all DECODE_FLAGS" {
