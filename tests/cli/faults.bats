@@ -243,6 +243,31 @@ short() {
         skip "nothing was run: $(sed -n 's/.*: note: //p' out | head -n 1)"
 }
 
+@test "a tool that fails undisturbed, and one without a call to strike: their row fails" {
+    [ -z "${TF_SAN:-}" ] || skip "the preloaded library and the sanitizer's do not go together"
+    [ -z "${TF_EMULATOR:-}" ] || skip "the library would be loaded into the emulator"
+    rows() { t 1 env "$1" "$TOP/tests/faults/run" --short --tmp "$T/faults" "$2"; }
+    mkdir bin
+    ln -s "$TF_BIN"/tf-* bin/
+    rm bin/tf-evalb
+    printf '#!/bin/sh\ncase $1 in -*) ;; *) exit 3 ;; esac\n' >bin/tf-evalb
+    chmod +x bin/tf-evalb
+    rows TF_BIN="$T/bin" I2
+    expect_contains "$stderr" "the undisturbed run failed: tf-evalb $T/faults/material/trees"
+    cc -shared -fPIC -o shim.so -x c - <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((constructor)) static void nothing(void)
+{
+    const char *report = getenv("TF_FAULT_REPORT");
+    if (report != NULL)
+        fputs("0 0\n", fopen(report, "w"));
+}
+C
+    rows TF_SHIM="$T/shim.so" B3
+    [[ $stderr == *"B3: FAILED: tf-tokenize "*", undisturbed: status 0, 0 calls of malloc: "* ]]
+}
+
 @test "killed: at random times, at the calls of a save, while it recovers; power cut" {
     need strace
     short A1 A2 A3 A4

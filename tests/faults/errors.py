@@ -11,16 +11,6 @@ from rig import BIN, SHIM, run, slurp
 ERRORS = ["ENOSPC", "EIO", "EDQUOT", "EFBIG"]
 
 
-def counted(rig, argv, calls, **kw):
-    """How many of these calls a run makes that nothing disturbs."""
-    report = rig.path("report")
-    if os.path.exists(report):
-        os.unlink(report)
-    kw.setdefault("env", {}).update(LD_PRELOAD=SHIM, TF_FAULT_CALLS=calls, TF_FAULT_REPORT=report)
-    d = kw.pop("how", run)(argv, **kw)
-    return int(slurp(report).split()[0]) if d.rc == 0 else 0
-
-
 def judge(row, what, d, argv):
     """The end that every failure must have. True when the run failed."""
     row.add("faults")
@@ -104,13 +94,10 @@ def b1(rig, row):
         shutil.rmtree(out, ignore_errors=True)
         if b:
             shutil.copytree(b, out)
-        n = counted(rig, rig.train_argv(out, stream, *more), "files")
+        n = rig.counted(row, rig.train_argv(out, stream, *more), "files")
         on_training(rig, row, b, stream, more, "files", both(row, n), do, whole)
     for tool, argv in rig.tools():
-        n = counted(rig,
-                    argv,
-                    "files",
-                    how=lambda a, **kw: rig.with_output(a, rig.path("b-out"), **kw))
+        n = rig.counted(row, argv, "files", rig.path("b-out"))
         on_tool(rig, row, tool, argv, "files", both(row, n), do)
         through_strace(rig, row, tool, argv)
 
@@ -199,20 +186,14 @@ def b3(rig, row):
     out = rig.path("b-train")
     shutil.rmtree(out, ignore_errors=True)
     shutil.copytree(base, out)
-    n = counted(rig, rig.train_argv(out, stream, *more), "malloc")
+    n = rig.counted(row, rig.train_argv(out, stream, *more), "malloc")
     row.add("allocations", n)
     on_training(rig, row, base, stream, more, "malloc", points(n), do, whole)
     for tool, argv in rig.tools():
-        n = counted(rig,
-                    argv,
-                    "malloc",
-                    how=lambda a, **kw: rig.with_output(a, rig.path("b-out"), **kw))
+        n = rig.counted(row, argv, "malloc", rig.path("b-out"))
         row.add("allocations", n)
         on_tool(rig, row, tool, argv, "malloc", points(n), do)
-        n = counted(rig,
-                    argv,
-                    "mmap",
-                    how=lambda a, **kw: rig.with_output(a, rig.path("b-out"), **kw))
+        n = rig.counted(row, argv, "mmap", rig.path("b-out"))
         on_tool(rig, row, tool, argv, "mmap", both(row, n), do)
 
 

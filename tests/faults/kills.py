@@ -174,8 +174,7 @@ def a2(rig, row):
     # The same through the shim, which counts over all threads: nothing in the thread that saves is
     # hidden by a like call in main.
     prepared()
-    run(argv, env=dict(LD_PRELOAD=SHIM, TF_FAULT_CALLS="all", TF_FAULT_REPORT=rig.path("report")))
-    for n in row.some(range(1, int(slurp(rig.path("report")).split()[0]) + 1)):
+    for n in row.some(range(1, rig.counted(row, argv, "all") + 1)):
         prepared()
         d = run(argv,
                 env=dict(LD_PRELOAD=SHIM,
@@ -195,10 +194,7 @@ def replaced(rig, row, tool, argv):
     """The file under the name is the old one or the new one at any time."""
     where = rig.fresh("a2-tool")
     target, new, old = os.path.join(where, "out"), rig.reference(argv), b"what was here before\n"
-    env = dict(LD_PRELOAD=SHIM, TF_FAULT_CALLS="all", TF_FAULT_REPORT=rig.path("report"))
-    rig.with_output(argv, target, env=env)
-    total = int(slurp(rig.path("report")).split()[0])
-    for n in row.some(range(1, total + 1)):
+    for n in row.some(range(1, rig.counted(row, argv, "all", target) + 1)):
         shutil.rmtree(where)
         os.makedirs(where)
         with open(target, "wb") as f:

@@ -244,8 +244,8 @@ class Rig:
         return self.once("material", make)
 
     def tools(self):
-        """(name, command without its output, how the output is named, stdout is binary): every tool
-        at small work."""
+        """(name, command without its output) of every tool at small work, but tf-translate, which
+        starts others, and tf-train, which the rows run themselves."""
         m = self.material()
         have = [
             ("tokenize", ["tf-tokenize", "--threads", "1", "-m", m["vocab"], m["src"]]),
@@ -267,22 +267,37 @@ class Rig:
             ("tree -l", ["tf-tree", "-l", m["trees"]]),
             ("evalb", ["tf-evalb", m["trees"], m["trees"]]),
         ]
-        return [(n, c) for n, c in have
-                if os.path.exists(os.path.join(BIN, c[0])) and self.works(c)]
-
-    def works(self, argv):
-        return self.once("works " + " ".join(argv), lambda: self.reference(argv) is not None)
+        for _, argv in have:
+            self.reference(argv)
+        return have
 
     def takes_output(self, argv):
-        """Does the tool have -o?"""
-        return self.once("-o " + argv[0], lambda: b"--output FILE" in run([argv[0], "--help"]).out)
+        """Does the command have -o?"""
+        return argv[:2] != ["tf-cbor", "check"] and self.once(
+            "-o " + argv[0], lambda: b"--output FILE" in run([argv[0], "--help"]).out)
 
     def reference(self, argv):
-        """What the command writes when nothing is wrong."""
+        """What the command writes when nothing is wrong, as it must be."""
         def make():
             d = self.with_output(argv, self.path("reference"))
-            return d.data if d.rc == 0 else None
+            if d.rc != 0:
+                sys.exit("the undisturbed run failed: %s: status %s: %s" %
+                         (" ".join(argv), d.rc, d.err))
+            return d.data
         return self.once("reference " + " ".join(argv), make)
+
+    def counted(self, row, argv, calls, out=None):
+        """How many of these calls a run makes that nothing disturbs, its output in that file."""
+        report = self.path("report")
+        if os.path.exists(report):
+            os.unlink(report)
+        env = dict(LD_PRELOAD=SHIM, TF_FAULT_CALLS=calls, TF_FAULT_REPORT=report)
+        d = self.with_output(argv, out, env=env) if out else run(argv, env=env)
+        n = int(slurp(report).split()[0]) if os.path.exists(report) else 0
+        if d.rc != 0 or n == 0 and calls != "mmap":
+            row.fail("%s, undisturbed: status %s, %d calls of %s: %s", " ".join(argv), d.rc, n,
+                     calls, d.err.strip())
+        return n
 
     def with_output(self, argv, out, **kw):
         """Run it with its output in that file; .data is what is there afterwards, or None."""
