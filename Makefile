@@ -612,14 +612,21 @@ DOCDIR ?= $(DATADIR)/doc/tf-tools
 docs := README.md LICENSE CHANGELOG.md CONTRIBUTING.md SECURITY.md lib/README.md tests/README.md \
 	$(wildcard tests/bench/RESULTS.md tests/bench/*.svg tests/faults/SCOREBOARD.md) \
 	$(sort $(shell find examples formats pipelines -type f ! -path '*/__pycache__/*' \
-	! -path 'examples/parallel/*/*' 2>/dev/null))
+	! -path '*/run/*' ! -name '*.tfs' ! -path 'examples/parallel/*/*' 2>/dev/null))
 
-completions: $(bins) $(if $(ARCH),$(bins:$B/%=$(run)/%))
-completions: ## write shell completion scripts to build/completions
-	@for t in $(notdir $(bins)); do for s in bash zsh fish; do \
-	    mkdir -p $B/completions/$$s && \
-	    TF_EMULATOR=$(qemu_$(ARCH)) $(run)/bin/$$t --complete=$$s >$B/completions/$$s/$$t || \
-	        exit 1; done; done
+# $(call completion,SHELL): what each tool prints for it.
+define completion
+$$(bins:$B/bin/%=$B/completions/$1/%): $B/completions/$1/%: $B/bin/% | $(if $(ARCH),$(run)/bin/%)
+	@mkdir -p $$(@D)
+	@TF_EMULATOR=$(qemu_$(ARCH)) $(run)/bin/$$* --complete=$1 >$$@
+endef
+shells := bash zsh fish
+$(foreach s,$(shells),$(eval $(call completion,$s)))
+completions := $(foreach s,$(shells),$(bins:$B/bin/%=$B/completions/$s/%))
+completions: $(completions) ## write shell completion scripts to build/completions
+# In `all`, so that `sudo make install` makes none as root; but another machine's tools run in QEMU,
+# and with sanitizers they are not for users.
+all: $(if $(ARCH)$(SAN),,$(completions))
 
 # $(call installed,FUNCTION): $(call FUNCTION,SOURCE,TARGET) for every file that `make install`
 # writes. Plugins are next to the tools in the build tree, and in LIBDIR/tf when installed.
@@ -650,7 +657,7 @@ $(error install: $B was built with other variables; give the same ones, or keep 
 endif
 endif
 endif
-install: all completions ## install below DESTDIR and PREFIX
+install: all $(completions) ## install below DESTDIR and PREFIX
 	$(call installed,put)
 
 # Directories that are left empty go, too, except those that every system has.

@@ -73,6 +73,40 @@ fake() {
     done
 }
 
+# A tree with one tool that does nothing, in x: what is built is the same, in a second.
+small_tree() {
+    mkdir -p x/cmd x/lib/ops/cpu x/tests
+    cp "$TOP"/{Makefile,VERSION,*.md,LICENSE} x/
+    cp "$TOP/lib/README.md" x/lib/
+    cp "$TOP/tests/README.md" x/tests/
+    touch x/lib/ops/cpu/{int8,bf16,table}.c
+    echo 'int main(void) { return 0; }' >x/cmd/tf-x.c
+}
+
+small_make() {
+    t 0 make -C x --no-print-directory CUDA=no MPI=no "$@"
+}
+
+@test "install after make writes nothing into the build tree, which may be another user's" {
+    small_tree
+    small_make all
+    before=$(find x/build -mindepth 1 -printf '%p %T@\n' | sort)
+    small_make install DESTDIR="$T/dest"
+    [ "$(find x/build -mindepth 1 -printf '%p %T@\n' | sort)" = "$before" ]
+    [ -e dest/usr/local/share/fish/vendor_completions.d/tf-x.fish ]
+}
+
+@test "what a pipeline or an example made in the sources is not installed" {
+    mkdir x
+    cp -r "$TOP"/{Makefile,VERSION,examples,formats,pipelines} x/
+    mkdir -p x/pipelines/run/text-en-de
+    touch x/pipelines/run/text-en-de/train.en x/examples/swap/b.tfs
+    t 0 make -C x --no-print-directory -n CUDA=no MPI=no B=b install
+    expect_contains "$output" " examples/demo/run '/usr/local/share/doc/tf-tools/examples/demo/run'"
+    expect_contains "$output" " pipelines/text.mk "
+    [[ $output != *train.en* && $output != *tfs\ * ]]
+}
+
 @test "install with other variables than the build's: refused, nothing is built again" {
     own_build
     top_make 2 install B="$T/build" DESTDIR="$T/dest" CFLAGS=-O1
