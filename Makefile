@@ -246,7 +246,7 @@ probe = $(call need,C compiler,$(CC) --version); \
 
 # Written only if the flags change, which rebuilds all objects. Then also check the dependencies.
 flags = $(CC) $(CXX) $(NVCC) $(all_cppflags) $(all_cflags) $(all_cxxflags) $(all_ldflags) \
-	$(nv_flags) $(emu_flags)
+	$(nv_flags) $(emu_flags) $(LDLIBS)
 $B/flags: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' $(call quoted,$(flags)) | cmp -s - $@ || \
@@ -302,7 +302,7 @@ $B/commit: FORCE
 	esac; \
 	echo "$$commit" | sed -E 's/^([0-9a-f]{12})[0-9a-f]*/+\1/; s/-/./' >$@.new; \
 	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
-$B/lib/base/version.o: lib/base/version.c $B/flags $B/commit
+$B/lib/base/version.o: lib/base/version.c VERSION $B/flags $B/commit
 	$(call cc,$<,-DTF_RELEASE='"$(release)"' -DTF_COMMIT='"$(file <$B/commit)"')
 define isa_rule
 $$B/lib/ops/cpu/%.$1.o: lib/ops/cpu/%.c $$B/flags
@@ -380,8 +380,8 @@ $B/libtest.a: $(harness_obj)
 define link
 @mkdir -p $(@D)
 $(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
-$Q$(CC) $(all_cflags) $(pie) $(all_ldflags) $1 -o $@ $(filter %.o %.a,$^) $(extra_libs) $(libs) \
-	$(LDLIBS)
+$Q$(CC) $(all_cflags) $(pie) $(all_ldflags) $1 -o $@ $(filter-out $(LDLIBS),$(filter %.o %.a,$^)) \
+	$(extra_libs) $(libs) $(LDLIBS)
 endef
 
 # Only these programs are linked with SentencePiece and the C++ library.
@@ -391,7 +391,7 @@ uses_sp := $B/bin/tf-tokenize \
 $(uses_sp): extra_libs = $B/libtf.a $(sp_libs) # again: libtf-sp.a uses it, too
 $(uses_sp): $(if $(sp_src),$B/libtf-sp.a) $(sp_archive)
 
-$(bins): $B/bin/%: $B/cmd/%.o $B/libtf.a
+$(bins): $B/bin/%: $B/cmd/%.o $B/libtf.a $(filter %.o,$(LDLIBS))
 	$(call link)
 $(test_src:%.c=$B/%.t): $B/%.t: $B/%.o $B/libtest.a $B/libtf.a
 	$(call link)
@@ -501,8 +501,8 @@ TESTS ?= $(long) $(filter-out $(if $(ARCH),$(slow)) $(asan_slow),$(tests)) \
 	$(filter-out $(long),$(bats))
 # TESTS as prove runs them, and with another architecture the links that they need.
 runs = $(TESTS:$B/%=$(run)/%)
-run-tests: all $(emulated) $(filter $(tests),$(TESTS)) $(if $(SAN),,$B/tests/faults/shim.so) \
-	$(if $(filter tests/cli/cuda.bats,$(TESTS)),$(filter $B/tests/ops/%,$(tests))) \
+run-tests: all $(filter $(tests),$(TESTS)) $(if $(SAN),,$B/tests/faults/shim.so) \
+	$(if $(filter tests/cli/cuda.bats,$(TESTS)),$(emulated) $(filter $B/tests/ops/%,$(tests))) \
 	$(if $(ARCH),$(bins:$B/%=$(run)/%) $(filter $(run)/%,$(runs)))
 	@[ -n '$(strip $(TESTS))' ] || { echo 'check: there are no tests' >&2; exit 1; }
 	@$(test_env) prove -j$(JOBS) --timer --failures --comments $(runs)
@@ -517,11 +517,10 @@ faults: all $B/tests/faults/shim.so $B/tests/unit/stream_damage.t $B/tests/unit/
 	@$(test_env) tests/faults/run --jobs $(JOBS) --scale $(SCALE) \
 	    $(if $(MINUTES),--minutes $(MINUTES)) --scoreboard tests/faults/SCOREBOARD.md $(ROWS)
 # Tools that count the basic blocks that they run, for row R.
-counted: counting = B=build-count CUDA=no MPI=no SAN= CFLAGS='-O2 -g -fsanitize-coverage=trace-pc' \
-	CXXFLAGS='-O2 -g -fsanitize-coverage=trace-pc'
 counted:
-	@$(MAKE) --no-print-directory $(counting) build-count/tests/faults/count.o
-	@$(MAKE) --no-print-directory $(counting) LDLIBS=build-count/tests/faults/count.o all
+	@$(MAKE) --no-print-directory B=build-count CUDA=no MPI=no SAN= \
+	    CFLAGS='-O2 -g -fsanitize-coverage=trace-pc' \
+	    CXXFLAGS='-O2 -g -fsanitize-coverage=trace-pc' LDLIBS=build-count/tests/faults/count.o all
 # Preloaded into the tools.
 $B/tests/faults/shim.so $B/tests/bench/sample.so: $B/%.so: %.c $B/flags
 	@mkdir -p $(@D)

@@ -7,7 +7,7 @@ load ../cli/helper
 prepare() {
     # Variables of this make would pass to the makes that it runs.
     unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES CUDA DEPS DESTDIR PREFIX BINDIR LIBDIR MANDIR \
-        DATADIR
+        DATADIR TESTS
     mkdir "$T/bin"
 }
 
@@ -107,6 +107,30 @@ small_make() {
     [[ $output != *train.en* && $output != *tfs\ * ]]
 }
 
+@test "LDLIBS: an object that changes links the programs again, another list builds all again" {
+    small_tree
+    more() {
+        echo "int more = $1;" | cc -x c -c -o more.o -
+        small_make tools LDLIBS="$T/more.o"
+    }
+    small_make tools
+    more 1
+    expect_contains "$output" "CC   cmd/tf-x.o"
+    small_make tools LDLIBS="$T/more.o"
+    expect_output ''
+    more 2
+    expect_output "  LD   bin/tf-x"
+}
+
+@test "the emulation of CUDA is built for the tests that load it" {
+    top_make 0 -n run-tests B="$T/b" CUDA=no TESTS='tests/cli/batch.bats tests/lint/make.bats'
+    [[ $output != *emulate/tf-backend-cuda.so* ]]
+    top_make 0 -n run-tests B="$T/b" CUDA=no TESTS=tests/cli/cuda.bats
+    expect_contains "$output" "emulate/tf-backend-cuda.so"
+    top_make 0 -n run-tests B="$T/b" CUDA=no
+    expect_contains "$output" "emulate/tf-backend-cuda.so"
+}
+
 @test "install with other variables than the build's: refused, nothing is built again" {
     own_build
     top_make 2 install B="$T/build" DESTDIR="$T/dest" CFLAGS=-O1
@@ -178,6 +202,9 @@ built_version() {
     [ "$(built_version clone)" = "$release+$commit" ]
     echo change >>clone/README.md
     [ "$(built_version clone)" = "$release+$commit.dirty" ]
+    sed -i 's/^[^ ]*/98.7.6/' clone/VERSION
+    [ "$(built_version clone)" = "98.7.6+$commit.dirty" ]
+    git -C clone checkout -q VERSION
     t 0 make -s -C clone SAN= B=build dist
     expect_error "dist: without the uncommitted changes"
     cmp "clone/$output" first.tar.gz
