@@ -163,6 +163,30 @@ bench.ranks()'
     expect_error "No such file or directory: '$T/none.en'"
 }
 
+@test "initcheck: what is expected of the cross-entropy is the softmax's reads, and no other end" {
+    cat >found.py <<'PY'
+from cuda_jobs.checks import in_softmax_alone
+
+def said(*kernels, status=9, test="ok 1 - xent"):
+    return (test + "\n" + "".join(
+        "========= Uninitialized __global__ memory read of size 4 bytes\n"
+        f"=========     at {k}\n=========     by thread (0,0,0) in block (0,0,0)\n"
+        "=========     Saved host backtrace up to driver entry point at kernel launch time\n"
+        for k in kernels) + f"========= ERROR SUMMARY: 2 errors\n\nexit status {status}\n")
+
+softmax = "void softmax<float, (bool)1, (bool)0>(T1 *, const float *)+0x1b0"
+assert in_softmax_alone(said(softmax, "softmax(float *)+0x70 in xent.cu:81"))
+assert in_softmax_alone(said("0x70 in /a b/xent.cu:81:void softmax<float, (bool)1>(T1 *)"))
+assert not in_softmax_alone(said(softmax, "void softmax_kernel<(int)4>(float *, int)+0x70"))
+assert not in_softmax_alone(said(softmax, "xent_sum(double *)+0x70"))
+assert not in_softmax_alone(said(softmax, status=139))
+assert not in_softmax_alone(said(softmax, test="ok 1\nnot ok 2 - xent"))
+assert not in_softmax_alone(said())
+assert not in_softmax_alone("")  # stopped at the limit of time
+PY
+    bench 'exec(open("found.py").read())'
+}
+
 @test "CPU time by families: each file of operations has one, and samples of a run are shares" {
     (cd "$TOP" && echo lib/ops/cpu/*.c) >files
     bench 'from samples import family

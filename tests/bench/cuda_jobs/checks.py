@@ -3,6 +3,7 @@ import concurrent.futures
 import json
 import math
 import os
+import re
 import shutil
 import statistics
 
@@ -212,6 +213,16 @@ def agree_probe(b):
             raise Failed(f"{name} differs from whole")
 
 
+def in_softmax_alone(text):
+    """Whether the sanitizer ended with its own status, and blames no kernel but xent.cu's softmax:
+    that loads whole vectors and drops what is in them past the last column, which nothing has
+    written."""
+    kernels = re.findall(r"^=+ +at (.*)", text, re.M)
+    here = re.compile(r"(0x\w+ in (.*:)?)?(void )?softmax[<(+]")
+    return (text.endswith("\nexit status 9\n") and "\nnot ok" not in text and bool(kernels) and
+            all(here.match(x) for x in kernels))
+
+
 def racecheck(b):
     path = tool("compute-sanitizer", os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"),
                                                   "bin/compute-sanitizer"))
@@ -224,7 +235,8 @@ def racecheck(b):
 
     def one_run(kind, name, program, env):
         command = (f"cd {TOP} && {path} --tool {kind} --report-api-errors no"
-                   f" --error-exitcode 9 {b.build}/tests/{program}.t")
+                   f" --error-exitcode 9 {b.build}/tests/{program}.t"
+                   " || { n=$?; echo; echo exit status $n; exit $n; }")
         return run(b, command, timeout=400, env={"TF_TEST_BACKENDS": "cuda", **env})
 
     bad = 0
@@ -233,9 +245,8 @@ def racecheck(b):
         for (kind, name, *_), (seconds, text) in zip(all_runs, pool.map(lambda r: one_run(*r),
                                                                         all_runs)):
             ends = [x.strip("= ") for x in text.splitlines() if "SUMMARY" in x]
-            # It loads whole vectors and drops what is in them past the last column, which nothing
-            # has written.
-            known = seconds is None and (kind, name) == ("initcheck", "xent")
+            known = (seconds is None and (kind, name) == ("initcheck", "xent") and
+                     in_softmax_alone(text))
             bad += seconds is None and not known
             b.row(f"{kind} {name}", "ok" if seconds is not None else "expected" if known else "BAD",
                   "; ".join(ends))
