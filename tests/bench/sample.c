@@ -1,7 +1,7 @@
 /* sample.c - what a program spends its CPU time on. Preloaded (LD_PRELOAD), it notes the address
  * that runs after every millisecond of CPU time, whatever the thread, and writes to the file that
  * TF_SAMPLES names, at exit, one line for each: the object, a tab, and the address in it in hex.
- * profile.py sums them up. */
+ * samples.py sums them up. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
