@@ -288,8 +288,10 @@ plain_only() {
     train "${args[@]}" -o one
     command=(tf-train --device cuda "${small[@]}" "${args[@]}")
     for n in 2 4; do
-        TF_EMULATE_TELL=1 run --separate-stderr mpi_run $n "${command[@]}" -o "by-nccl.$n" "$B"
+        TF_CUDA_TIMES=1 TF_EMULATE_TELL=1 run --separate-stderr mpi_run $n "${command[@]}" \
+            -o "by-nccl.$n" "$B"
         expect_status 0
+        [ "$(grep -c '^cuda: .* exchange$' <<<"$stderr")" -eq $n ]
         [[ $stderr != *'host memory'* ]]
         [ "$(grep -c '^emulate: [1-9][0-9]\{3,\} bytes from other ranks$' <<<"$stderr")" -eq $n ]
         [ "$(jq -r 'select(.event == "start").link' by-nccl.$n/log.jsonl)" = 'NCCL 2.23.4' ]
