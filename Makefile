@@ -150,7 +150,7 @@ slow := $(patsubst %,$B/tests/%.t,fuzz/decode unit/infer_decode unit/infer_score
 	unit/model_gradient unit/ops_search unit/stream_damage unit/stream_hostile ops/gradients ops/rows)
 cases := $(if $(ARCH),TF_TEST_CASES=3)
 # ops/agreement has shown AddressSanitizer the same kernels.
-asan_slow := $(if $(findstring address,$(SAN)),$B/tests/ops/same_bytes.t)
+asan_slow := $(if $(findstring address,$(SAN)),$B/tests/ops/rows.t $B/tests/ops/same_bytes.t)
 # AddressSanitizer saw in other tests the code that the first two run again; the emulation has walls
 # around its memory and checks of its own in every build.
 repeat := $(if $(findstring address,$(SAN)),$(patsubst %,tests/cli/%.bats,documents parallel cuda))

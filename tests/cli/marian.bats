@@ -407,8 +407,10 @@ PY
 @test "models go to Marian and to transformers, and come back" {
     need jq
     make_size() { "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz "$(tf-tokenize --export-vocab -m "$VOCAB" | wc -l)" "$@"; }
-    for variant in '' tied=decoder tied=none output-omit-bias=true transformer-ffn-activation=relu \
-        enc-depth=1 dec-depth=1; do
+    local variants=('' output-omit-bias=true) # with sanitizers, which see the same code in the others
+    [ -n "${TF_SAN:-}" ] ||
+        variants+=(tied=decoder tied=none transformer-ffn-activation=relu enc-depth=1 dec-depth=1)
+    for variant in "${variants[@]}"; do
         # shellcheck disable=SC2086
         make_size $variant
         tf-convert m.npz --vocab "$VOCAB" -o m.tfm

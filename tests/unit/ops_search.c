@@ -505,7 +505,7 @@ static void exhaustive(const struct body *b)
     bool good = true, tables = true;
     for (int a = 0; a < 3; a++)
         for (size_t limit = 0; limit <= 3; limit++)
-            for (uint64_t seed = 0; seed < 20; seed++) {
+            for (uint64_t seed = 0; seed < cases(20); seed++) {
                 struct fake f = {.V = 4, .seed = seed};
                 struct tf_search_opts rule = {.V = 4,
                                               .K = 27,
