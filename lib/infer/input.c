@@ -173,7 +173,9 @@ static void add_list(struct tf_input *in, const struct tf_record *src, const str
         in->items[first + k].text = in->items[first + bad].text;
         in->items[first + k].reported = in->items[first + bad].reported || k > 0;
     }
-    if (list->n_hyps == 0)
+    if (list->n_hyps == 0 && ids == NULL)
+        add_bad(in, src->idx, src);
+    else if (list->n_hyps == 0)
         mark_bad(in, add_item(in, src->idx), TF_BAD_OTHER, "no hypothesis");
 }
 

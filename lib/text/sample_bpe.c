@@ -41,31 +41,13 @@ static void offer(const struct tf_sampler *s, struct tf_merge_heap *h, const cha
                                            .node = node});
 }
 
-/* The length of the longest user-defined symbol at the start of the text, or 0. */
-static size_t user_at(const struct tf_sampler *s, const char *text, size_t n)
-{
-    size_t longest = 0;
-    uint32_t node = TF_SAMPLE_ROOT;
-    for (size_t end = 0; s->has_user && end < n;) {
-        size_t len = tf_sample_char(text + end, n - end);
-        node = tf_sample_next(&s->prefixes, node, text + end, len);
-        if (node == 0)
-            break;
-        end += len;
-        int64_t id = tf_sample_id(&s->prefixes, node);
-        if (id >= 0 && tf_sp_kind(s->sp, (uint32_t)id) == TF_SP_USER)
-            longest = end;
-    }
-    return longest;
-}
-
 void tf_sample_bpe(const struct tf_sampler *s, const char *text, size_t n, double alpha,
                    struct tf_rng *rng, struct tf_ids *ids)
 {
     struct symbol *sym = tf_xarray(NULL, n + 1, sizeof *sym);
     uint32_t count = 0;
     for (size_t at = 0; at < n; count++) {
-        size_t user = user_at(s, text + at, n - at);
+        size_t user = tf_sample_user(s, text + at, n - at, &(uint32_t){0});
         size_t len = user > 0 ? user : tf_sample_char(text + at, n - at);
         sym[count] = (struct symbol){.at = (uint32_t)at,
                                      .n = (uint32_t)len,

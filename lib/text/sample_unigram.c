@@ -123,18 +123,28 @@ void tf_sample_unigram(const struct tf_sampler *s, const char *text, size_t n, d
     l.path = tf_xarray(NULL, n + 1, sizeof *l.path);
     size_t reach = 0;
     bool after_unknown = false;
-    for (size_t at = 0; at < n; at += tf_sample_char(text + at, n - at)) {
-        if (at > 0)
+    for (size_t at = 0; at < n;) {
+        uint32_t id;
+        const size_t user = tf_sample_user(s, text + at, n - at, &id);
+        if (at > l.start)
             add_up(&l, at);
-        if (at == reach) { /* no piece crosses this point: sample the text before it */
+        if (at == reach || user > 0) { /* no piece crosses this point: sample the text before it */
             draw(&l, at, rng, ids, &after_unknown);
             l.start = at;
             l.forward[at] = 0;
         }
+        if (user > 0) {
+            tf_sample_put(s, ids, id, text + at, user, &after_unknown);
+            l.start = reach = at += user;
+            l.forward[at] = 0;
+            continue;
+        }
         size_t end = longest(s, text, n, at);
         reach = end > reach ? end : reach;
+        at += tf_sample_char(text + at, n - at);
     }
-    add_up(&l, n);
+    if (n > l.start)
+        add_up(&l, n);
     draw(&l, n, rng, ids, &after_unknown);
     free(l.edges);
     free(l.forward);

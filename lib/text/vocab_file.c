@@ -9,9 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Copy the vocabulary of a model of tf-train, or its segmenter of targets, if it has one. */
-static int from_model(char **bytes, size_t *n, struct tf_in *in, bool target, uint8_t hash[32],
-                      struct tf_err *err)
+/* Copy the vocabulary of a model of tf-train, or its segmenter of targets, if it has one. more, or
+ * NULL: that one besides. */
+static int from_model(char **bytes, size_t *n, struct tf_in *in, bool target, struct tf_buf *more,
+                      uint8_t hash[32], struct tf_err *err)
 {
     struct tf_model_file m;
     /* All of it, though the vocabulary comes first: a damaged model is not used, nor is its
@@ -25,11 +26,13 @@ static int from_model(char **bytes, size_t *n, struct tf_in *in, bool target, ui
                      "with)",
                      in->name);
     } else {
-        const struct tf_value *own = target ? tf_value_get(&m.state, "vocab_target") : NULL;
-        const bool has_own = own != NULL && own->kind == TF_BYTES;
-        *n = has_own ? own->n : m.vocab_n;
+        const struct tf_value *own = tf_value_get(&m.state, "vocab_target");
+        const bool has_own = own != NULL && own->kind == TF_BYTES, take = has_own && target;
+        *n = take ? own->n : m.vocab_n;
         *bytes = tf_xmalloc(*n + 1);
-        memcpy(*bytes, has_own ? (const void *)own->text : m.vocab, *n);
+        memcpy(*bytes, take ? (const void *)own->text : m.vocab, *n);
+        if (has_own && more != NULL)
+            tf_buf_add(more, own->text, own->n);
         if (hash != NULL)
             tf_sha256_of(hash, m.vocab, m.vocab_n);
         (*bytes)[*n] = 0;
@@ -38,8 +41,8 @@ static int from_model(char **bytes, size_t *n, struct tf_in *in, bool target, ui
     return rc;
 }
 
-int tf_vocab_file_read_side(char **bytes, size_t *n, uint8_t hash[32], const char *path,
-                            bool target, struct tf_err *err)
+static int read_any(char **bytes, size_t *n, struct tf_buf *more, uint8_t hash[32],
+                    const char *path, bool target, struct tf_err *err)
 {
     struct tf_in in;
     *bytes = NULL;
@@ -51,7 +54,7 @@ int tf_vocab_file_read_side(char **bytes, size_t *n, uint8_t hash[32], const cha
     if (have < 0)
         rc = -1;
     else if (have >= TF_LABEL_N && tf_label_begins(in.buf + in.pos, (size_t)have))
-        rc = from_model(bytes, n, &in, target, hash, err);
+        rc = from_model(bytes, n, &in, target, more, hash, err);
     else if ((rc = tf_in_all(&in, bytes, n, TF_MAX_VOCAB, err)) == 0 && *n == 0)
         rc = tf_fail(err, "%s: not a vocabulary: empty", in.name);
     else if (rc == 0 && hash != NULL)
@@ -66,7 +69,19 @@ int tf_vocab_file_read_side(char **bytes, size_t *n, uint8_t hash[32], const cha
 
 int tf_vocab_file_read(char **bytes, size_t *n, const char *path, struct tf_err *err)
 {
-    return tf_vocab_file_read_side(bytes, n, NULL, path, false, err);
+    return read_any(bytes, n, NULL, NULL, path, false, err);
+}
+
+int tf_vocab_file_read_both(char **bytes, size_t *n, struct tf_buf *target, const char *path,
+                            struct tf_err *err)
+{
+    return read_any(bytes, n, target, NULL, path, false, err);
+}
+
+int tf_vocab_file_read_side(char **bytes, size_t *n, uint8_t hash[32], const char *path,
+                            bool target, struct tf_err *err)
+{
+    return read_any(bytes, n, NULL, hash, path, target, err);
 }
 
 int tf_vocab_file_check(const char *bytes, size_t n, struct tf_err *err)

@@ -5,6 +5,7 @@
 #include "base/parse.h"
 #include "base/rng.h"
 #include "base/utf8.h"
+#include "stream/model.h"
 #include "text/sp_check.h"
 #include "text/text_file.h"
 #include <stdlib.h>
@@ -28,6 +29,8 @@ int tf_training_fields(bool fields[TF_TRAINING_FIELDS], size_t *last, const char
                : tf_fail_status(err, TF_USAGE, "--field %s: several are only for --train", list);
 }
 
+enum { LONGEST_RECORD = 1 << 24 }; /* of a line with fields, as for text that is encoded */
+
 /* The next of l->fields in the rest of the line. */
 static bool next_field(struct tf_training_text *l, const char **text, size_t *n)
 {
@@ -46,7 +49,9 @@ static bool next_field(struct tf_training_text *l, const char **text, size_t *n)
 /* A line, or its first field of l->fields, as tf_in_line. */
 static int read_line(struct tf_training_text *l, const char **text, size_t *n, struct tf_err *err)
 {
-    int rc = tf_in_line(&l->in, text, n, l->max, err);
+    /* Of its fields, or without its CR, the line may be short enough. */
+    const size_t longest = l->fields != NULL ? LONGEST_RECORD : l->max + l->crlf;
+    int rc = tf_in_line(&l->in, text, n, longest, err);
     if (rc == 1 && l->crlf && *n > 0 && (*text)[*n - 1] == '\r')
         --*n;
     if (rc != 1 || l->fields == NULL)
@@ -76,7 +81,7 @@ static int next_line(struct tf_training_text *l, const char **text, size_t *n, s
             l->open = false;
             if (rc < 0)
                 return -1;
-        } else if (rc == 2) {
+        } else if (rc == 2 || *n > l->max) {
             l->too_long++;
         } else if (memchr(*text, 0, *n) != NULL) {
             l->with_nul++;
@@ -194,6 +199,8 @@ int tf_vocab_train(struct tf_sp_train *t, struct tf_training_text *text, struct 
         rc = tf_sp_train(t, &model, err);
     if (rc == 0)
         rc = tf_sp_load(&sp, model.p, model.len, err);
+    if (rc == 0 && model.len > TF_MAX_VOCAB)
+        rc = tf_fail(err, "a vocabulary of %zu bytes: at most %zu", model.len, TF_MAX_VOCAB);
     if (rc == 0)
         rc = tf_out_write(out, model.p, model.len, err);
     if (rc == 0 && tf_sp_size(sp) < t->size)

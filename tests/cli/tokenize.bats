@@ -77,6 +77,15 @@ setup_file() {
     t 0 tf-tokenize --train --vocab-size 150 --field 3,1 -o m <(sed 's/$/\r/' all) --crlf
     paste -d '\n' "$X" reversed | tf-tokenize --train --vocab-size 150 -o want
     cmp m want
+    # Each field may be as long as a line; the CR is no part of either.
+    word() { head -c "$1" /dev/zero | tr '\0' "$2"; }
+    { cat "$X"; word 4192 a; echo; word 4192 b; echo; } >long
+    tf-tokenize --train --vocab-size 150 -o want long
+    { sed 's/$/\t/' "$X"; word 4192 a; printf '\t'; word 4192 b; echo; } >long
+    t 0 tf-tokenize --train --vocab-size 150 --field 1,2 -o m long
+    cmp m want
+    t 0 tf-tokenize --train --vocab-size 150 --crlf -o m <(sed 's/\t$//; s/\t/\n/; s/$/\r/' long | sed 's/\t/\n/')
+    cmp m want
     for k in 1 2 3; do
         sh_t 0 "tf-tokenize -m '$V' --field $k all | tf-cbor json | grep type...tokens >a; cut -f $k all | tf-tokenize -m '$V' | tf-cbor json | grep type...tokens >b"
         cmp a b
@@ -305,6 +314,21 @@ END
             sh_t 0 "tf-tokenize -d -m '$m' <b | cmp - '$X'"
         done
     done
+}
+
+@test "samples: a symbol stays whole" {
+    printf '%s\n' '<2de> ein Haus < 2 de >' 'e<2de><2de2>n' 'ein < Haus 2 > de' >text
+    { cat "$X" text text; } >more
+    for type in unigram bpe; do
+        tf-tokenize --train --type $type --vocab-size 150 --symbol '<2de>' --symbol '<2de2>' \
+            -o m more
+        for i in {1..100}; do cat text; done >in
+        sh_t 0 "tf-tokenize --pieces --sample --alpha 0 -m m in"
+        [ "$(grep -c '^▁ <2de> ' <<<"$output")" -eq 100 ]
+        [ "$(grep -c ' <2de> <2de2> n$' <<<"$output")" -eq 100 ]
+    done
+    # What has no symbol is split as ever.
+    [ "$type" = bpe ] || [ "$(sed -n 1~3p <<<"$output" | sort -u | wc -l)" -gt 5 ]
 }
 
 @test "gzip: what follows zeros after the last member is garbage, from a file and from a slow pipe" {

@@ -203,6 +203,14 @@ END
     same one/ckpt-00000002.tfm two/ckpt-00000002.tfm
     train --steps 2 --vocab <(cat one/ckpt-00000002.tfm) -o three v.tfs
     same one/ckpt-00000002.tfm three/ckpt-00000002.tfm
+    # with its segmenter of targets
+    tf-convert --to npz one/ckpt-00000002.tfm -o one.npz
+    "$TF_PYTHON" -c 'import numpy as np; w = dict(np.load("one.npz"))
+np.savez("both.npz", vocab_target=np.frombuffer(open("fewer", "rb").read(), "u1"), **w)'
+    tf-convert both.npz -o both.tfm
+    train --steps 2 --vocab <(cat both.tfm) -o both v.tfs
+    cmp <(tf-tokenize --pieces --target -m both/ckpt-00000002.tfm text) \
+        <(tf-tokenize --pieces -m fewer text)
     # a model that only names its vocabulary, or has none, with --vocab
     train --steps 2 -o named v.tfs
     train --steps 2 -o none n.tfs

@@ -86,6 +86,17 @@ static int explain_mismatch(const char *bytes, size_t n, const char *path, struc
     return -1;
 }
 
+/* --vocab, and the segmenter of targets of a model. */
+static int read_vocab_file(struct tf_setup *s, char **bytes, size_t *n, struct tf_err *err)
+{
+    struct tf_buf target = {0};
+    const int rc = tf_vocab_file_read_both(bytes, n, &target, s->o->vocab, err);
+    if (rc == 0 && target.len > 0)
+        s->common.vocab_target = tf_value_bytes(&s->arena, target.p, target.len);
+    tf_buf_release(&target);
+    return rc;
+}
+
 /* A vocabulary from --vocab, which must be that of the stream; else that of --init. Sets the hash
  * of *h. */
 static int read_vocab(struct tf_setup *s, struct tf_header *h, struct tf_err *err)
@@ -100,7 +111,7 @@ static int read_vocab(struct tf_setup *s, struct tf_header *h, struct tf_err *er
     if (o->vocab == NULL) {
         n = m->vocab_n;
         bytes = memcpy(tf_xmalloc(n), m->vocab, n);
-    } else if (tf_vocab_file_read(&bytes, &n, o->vocab, err) != 0) {
+    } else if (read_vocab_file(s, &bytes, &n, err) != 0) {
         return -1;
     }
     tf_setup_take_vocab(s, bytes, n);

@@ -67,7 +67,8 @@ int tf_settings_derive(struct tf_settings *s, struct tf_opt *opts, const struct 
         c->encoder_layers = s->layers;
     if (s->layers > 0 && !tf_opt_given(opts, "decoder-layers"))
         c->decoder_layers = s->layers;
-    if (tf_opt_given(opts, "pre-norm") && !tf_opt_given(opts, "final-norm"))
+    const bool repeats = model != NULL && c->pre_norm == model->pre_norm;
+    if (tf_opt_given(opts, "pre-norm") && !tf_opt_given(opts, "final-norm") && !repeats)
         c->final_norm = c->pre_norm;
     if (derive_widths(s, opts, model, err) != 0 || derive_positions(s, opts, err) != 0 ||
         check_schedule(s, opts, err) != 0)

@@ -18,7 +18,7 @@ struct change {
 #define LAYERS(n) {"encoder_layers", n}, {"decoder_layers", n}
 /* clang-format on */
 
-enum { T2T_STEPS = 250000 }; /* of every preset, the default of the code */
+enum { T2T_STEPS = 250000 }; /* the default of the code, whatever the preset */
 
 static const struct change base[] = {
     LAYERS(6),
