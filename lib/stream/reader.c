@@ -16,6 +16,7 @@
 #include <string.h>
 
 enum { SKIP_BIT = 63 }; /* of a queue entry: consumed, but not returned */
+enum { TYPE_MOST = 18 }; /* bytes that tell the type of any record: two heads of 9 */
 
 struct tf_reader {
     struct tf_in *in;
@@ -313,7 +314,7 @@ static int pull(struct tf_reader *r, bool fill, struct tf_record *rec, struct tf
 {
     const char *name = r->in->name;
     if (r->apart) {
-        if (want(r, 10, err) != 0)
+        if (want(r, TYPE_MOST, err) != 0)
             return -1;
         if (tf_record_type(scan_at(r), available(r)) == TF_REC_TENSOR)
             return pull_tensor(r, err);

@@ -65,6 +65,17 @@ kinds='tokens tokens-wide pairs batch nbest attention scores stats bad parts mod
     expect_error "not a stream of tf-tools"
 }
 
+@test "check: a tensor whose head takes 18 bytes to its type, of which a pipe brings 14" {
+    {
+        printf '\xd9\xd9\xf8\xdaTFSTCBOR\x82\x00\xa2\x61v\x01\x64kind\x65model'
+        printf '\x9b\0\0\0\0\0\0\0\x06\x1b\0\0\0\0'
+    } >begin
+    printf '\0\0\0\x06\x61w\x62u8\x40\xd8\x28\x82\x81\x01\xd8\x40\x41x\xf6\x83\x0f\x01\xf6' >rest
+    for tool in "tf-cbor check" "tf-info"; do
+        sh_t 0 "(cat begin; sleep 0.3; cat rest) | $tool -"
+    done
+}
+
 @test "check: batches without sentences, and out of turn" {
     tf-cbor json "$V/batch.cbor" | jq -c 'if .type == "batch" then ., (.ordinal += 2) else . end' |
         tf-cbor unjson >turn.tfs
