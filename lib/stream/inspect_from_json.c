@@ -558,6 +558,8 @@ static int begin(struct from_json *u, struct line *l, struct tf_err *err)
     int rc = tf_header_decode(&u->h, &u->header_mem, b.p, b.len, err);
     if (!rc && u->kind && strcmp(u->kind, u->h.kind) != 0)
         rc = tf_fail(err, "a part of kind %s after one of kind %s", u->h.kind, u->kind);
+    else if (!rc && u->kind && tf_kind_is_model(u->kind))
+        rc = tf_fail(err, "a second header: a %s has one part", u->kind);
     if (!rc) {
         tf_writer_release(&u->w);
         rc = tf_writer_begin_raw(&u->w, u->out, &u->h, b.p, b.len, err);

@@ -247,9 +247,6 @@ static int walk(struct load *l, struct tf_err *err)
     l->m->state = tf_value_map();
     l->m->tensor_bytes = l->pipe ? 0 : tf_reader_left(l->r);
     while ((rc = tf_reader_next(l->r, &rec, err)) > 0) {
-        if (rec.type == TF_REC_HEADER)
-            return tf_fail(err, "%s: bytes after the end record at byte %llu", l->name,
-                           (unsigned long long)rec.offset);
         if (rec.type == TF_REC_TENSOR && (l->flags & TF_MODEL_HEAD))
             return 0;
         if (rec.type == TF_REC_STATE && read_state(l, &rec, err) != 0)

@@ -170,7 +170,8 @@ static int begin_part(struct tf_reader *r, bool first, struct tf_err *err)
         return -1;
     if (first && available(r) == 0)
         return tf_fail(err, "%s: truncated: no stream", in->name);
-    if (!tf_label_begins(scan_at(r), available(r)))
+    const bool alone = !first && (r->kind_bit & TF_KIND_MODELS); /* a model has one part */
+    if (alone || !tf_label_begins(scan_at(r), available(r)))
         return first ? wrong_format(r, err)
                      : tf_fail(err, "%s: bytes after the end record at byte %llu", in->name,
                                (unsigned long long)scan_offset(r));

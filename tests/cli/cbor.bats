@@ -76,6 +76,21 @@ kinds='tokens tokens-wide pairs batch nbest attention scores stats bad parts mod
     done
 }
 
+@test "a model of two parts is refused by every verb, also from JSON Lines" {
+    for k in model checkpoint; do
+        cat "$V/$k.cbor" "$V/$k.cbor" >two.tfm
+        for verb in check json count seal; do
+            t 1 tf-cbor $verb two.tfm
+            expect_error "bytes after the end record at byte $(stat -c %s "$V/$k.cbor")"
+        done
+        tf-cbor json "$V/$k.cbor" >one.jsonl
+        cat one.jsonl one.jsonl >two.jsonl
+        t 1 tf-cbor unjson -o two.tfm two.jsonl
+        n=$(($(wc -l <one.jsonl) + 1))
+        expect_error "two.jsonl: line $n: a second header: a $k has one part"
+    done
+}
+
 @test "check: batches without sentences, and out of turn" {
     tf-cbor json "$V/batch.cbor" | jq -c 'if .type == "batch" then ., (.ordinal += 2) else . end' |
         tf-cbor unjson >turn.tfs
