@@ -42,7 +42,7 @@ static void put_float(struct tf_json *j, float x)
     }
     for (int digits = 6; digits <= 9; digits++) {
         snprintf(s, sizeof s, "%.*g", digits, (double)x);
-        if (strtof(s, NULL) == x)
+        if ((float)strtod(s, NULL) == x) /* as readers of JSON round: to a double first */
             break;
     }
     tf_json_raw(j, s);

@@ -91,6 +91,22 @@ static void round_trips(void)
     tf_buf_release(&b);
 }
 
+/* 7.038531e-26, its first digits, is another f32 when it is rounded to a double first. */
+static void rounded_twice(void)
+{
+    static const char line[] = "{\"type\":\"tensor\",\"name\":\"w\",\"dtype\":\"f32\",\"dims\":[1],"
+                               "\"data\":[7.0385307e-26]}";
+    struct tf_buf b = {0};
+    struct tf_err err;
+    header(&b, "model");
+    tf_buf_printf(&b, "%s\n{\"type\":\"end\"}\n", line);
+    is_int(from_json(b.p, b.len, &err), 0, "0x15ae43fd %s", err.msg);
+    ok(memmem(cbor.buf, cbor.len, "\xfd\x43\xae\x15", 4) != NULL, "its bytes");
+    is_int(json(&err), 0, "and back %s", err.msg);
+    ok(strstr((char *)text.buf, line) != NULL, "digits that give it again: %s", (char *)text.buf);
+    tf_buf_release(&b);
+}
+
 /* A tensor whose text is longer than the buffer. */
 static void long_tensor(void)
 {
@@ -450,6 +466,7 @@ int main(void)
     cbor = memory_out(8 << 20);
     text = memory_out(8 << 20);
     round_trips();
+    rounded_twice();
     long_tensor();
     long_attention();
     refuse();
