@@ -344,7 +344,8 @@ int tf_corpus_peek(struct tf_corpus *c, struct tf_err *err)
         ssize_t got = pread(s->in.fd, tail, want, s->in.size - (off_t)want);
         if (got < 0)
             return tf_fail_errno(err, "%s", s->in.name);
-        if ((size_t)got < want || !tf_tail_end(tail, want, &count[i], &has_crc, &crc))
+        if ((size_t)got < want ||
+            !tf_tail_end(tail, want, (uint64_t)s->in.size, &count[i], &has_crc, &crc))
             return tf_fail(err, "%s: truncated: no end record", s->in.name);
         part_end(c, s, count[i], has_crc, crc);
     }

@@ -725,9 +725,11 @@ assert [x for x in files if x[0] == 0] and len(set(map(str, order))) > 4
     printf '%s\t%s\0\n' "$s" "$t" | bad 1 "bad: line 1: a NUL byte"
     printf '%s\n' "$s" | bad 1 "bad: line 1: $s: kind is tokens, expected pairs"
     printf '%s\t%s\n' "$s" "$D/t2.tfs" | bad 1 "bad: line 1: $s ends after 41 records, $D/t2.tfs continues"
-    # Ends that count 2^32 - 1 records, and a file of one more.
+    # Ends that count 2^32 - 1 records, after a hole of as many bytes, and a file of one more.
     for x in s t; do
-        { head -c -8 "$D/${x}4.tfs"; printf '\x83\x0f\x1a\xff\xff\xff\xff\xf6'; } >"many.$x"
+        head -c -8 "$D/${x}4.tfs" >"many.$x"
+        truncate -s 4294967295 "many.$x"
+        printf '\x83\x0f\x1a\xff\xff\xff\xff\xf6' >>"many.$x"
         (cd "$D" && "$TF_PYTHON" make.py "$T/one.$x" 5 1)
     done
     printf 'many.s\tmany.t\none.s\tone.t\n' | bad 1 "bad: line 2: too many records in all files, at most 4294967295"

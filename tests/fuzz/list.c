@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     tf_buf_release(&again);
     tf_buf_release(&lines);
     size_t tail = n < TF_TAIL_N ? n : TF_TAIL_N;
-    if (tf_tail_end(data + n - tail, tail, &count, &has_crc, &crc))
+    if (tf_tail_end(data + n - tail, tail, n, &count, &has_crc, &crc))
         TF_ASSERT(has_crc || crc == 0);
     return 0;
 }

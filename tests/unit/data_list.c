@@ -89,6 +89,9 @@ static void test_tail(void)
         {"\x83\x0f\x19\x01\x00\x05", 6, 256, true, 5},
         /* The CRC looks like an end record. */
         {"\x83\x0f\x07\x1a\x83\x0f\x01\xf6", 8, 7, true, 0x830f01f6},
+        /* With data before it, the record looks like one of a count of 8 bytes. */
+        {"\x83\x0f\x1b\x00\x83\x0f\x1a\x00\x01\x00\x00\x1a\x01\x02\x03\x04", 16, 65536, true,
+         0x01020304},
         {"\x83\x0f\x07\x1a\x01\x02\x03", 7, -1, false, 0},
         {"\x83\x0f\x07\x1a\x01\x02\x03\x04\x00", 9, -1, false, 0},
         {"\x83\x0d\x07\x1a\x01\x02\x03\x04", 8, -1, false, 0},
@@ -98,7 +101,8 @@ static void test_tail(void)
         uint64_t count = 0;
         bool has_crc = false;
         uint32_t crc = 0;
-        bool found = tf_tail_end((const uint8_t *)all[i].bytes, all[i].n, &count, &has_crc, &crc);
+        bool found =
+            tf_tail_end((const uint8_t *)all[i].bytes, all[i].n, 1 << 20, &count, &has_crc, &crc);
         is_int(found ? (int)count : -1, all[i].count, "tail %zu", i);
         if (found)
             ok(has_crc == all[i].has_crc && crc == all[i].crc, "its CRC");
