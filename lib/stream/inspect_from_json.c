@@ -6,6 +6,7 @@
 #include "cbor/json.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "stream/decode_private.h"
 #include "stream/encode_private.h"
 #include "stream/inspect.h"
@@ -678,11 +679,27 @@ static int read_line(struct line *l, const char *s, size_t n, struct tf_err *err
     return twice != NULL ? tf_fail(err, "%s: twice", twice) : rc;
 }
 
+/* Refuse a stage that readers of a header would refuse, such as one that is nested too deeply. */
+static int check_stage(const struct tf_value *stage, struct tf_arena *a, struct tf_err *err)
+{
+    struct tf_buf b = {0};
+    struct tf_value map = tf_value_map(), record = tf_value_array();
+    struct tf_scan s = {.why = ""};
+    put_stage(&map, a, stage);
+    tf_value_push(a, &record, map);
+    tf_cbor_value(&b, &record);
+    int rc = tf_scan_item(&s, (const uint8_t *)b.p, b.len, b.len);
+    tf_buf_release(&b);
+    return rc == 1 ? 0 : tf_fail(err, "%s", s.why);
+}
+
 int tf_inspect_stage(struct tf_value *stage, struct tf_arena *a, const char *text,
                      struct tf_err *err)
 {
     const char *prog;
     *stage = tf_value_map();
+    if (!tf_utf8_valid((const uint8_t *)text, strlen(text)))
+        return tf_fail(err, "not UTF-8");
     if (text[0] != '{')
         tf_value_put(a, stage, "prog", tf_value_str(a, text));
     else if (tf_value_from_json_text(stage, a, text, strlen(text), TF_JSON_EXACT, "stage", err) !=
@@ -697,7 +714,7 @@ int tf_inspect_stage(struct tf_value *stage, struct tf_arena *a, const char *tex
         if (v && v->kind != TF_MAP)
             return tf_fail(err, "%s: not an object", maps[i]);
     }
-    return rc;
+    return rc == 0 ? check_stage(stage, a, err) : -1;
 }
 
 static bool is_blank(const char *s, size_t n)

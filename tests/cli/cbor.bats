@@ -305,6 +305,8 @@ cbor2.dump([15, 1, None], out)' >new.tfm
     try '{"prog":7}' 'prog: not text'
     try '{"prog":"x","opts":[]}' 'opts: not an object'
     try '{"prog":"x"' 'json: byte'
+    try $'\xff' 'not UTF-8'
+    try '{"prog":"x","opts":{"a":[[[[1]]]]}}' 'nested too deeply'
     [ ! -e out ]
     t 2 tf-cbor json --made x "$V/tokens.cbor"
 }
