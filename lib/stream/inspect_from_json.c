@@ -397,7 +397,7 @@ static int check_name(const char *name, struct tf_err *err)
                : tf_fail(err, "name: 1 to %d bytes", TF_MAX_NAME);
 }
 
-/* States come first, each name once. */
+/* States come first, each name once. The vocabulary does not count, as in readers. */
 static int claim_state(struct from_json *u, const char *name, struct tf_err *err)
 {
     if (check_name(name, err) != 0)
@@ -406,7 +406,8 @@ static int claim_state(struct from_json *u, const char *name, struct tf_err *err
         return tf_fail(err, "state %s comes after a tensor", name);
     if (tf_value_get(&u->states, name))
         return tf_fail(err, "state %s: twice", name);
-    if (u->states.n == TF_MAX_STATES)
+    const size_t n = u->states.n - (tf_value_get(&u->states, "vocab") != NULL);
+    if (n == TF_MAX_STATES && strcmp(name, "vocab") != 0)
         return tf_fail(err, "more than %d states", TF_MAX_STATES);
     tf_value_put(&u->header_mem, &u->states, name, tf_value_null());
     return 0;

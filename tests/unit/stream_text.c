@@ -431,6 +431,26 @@ static void limits(void)
                 TF_MAX_TENSORS + 1, "", "line 65538: more than 65536 tensors");
 }
 
+/* The vocabulary is not one of the 256 states. */
+static void most_states(void)
+{
+    struct tf_buf b = {0};
+    struct tf_err err;
+    for (int states = TF_MAX_STATES; states <= TF_MAX_STATES + 1; states++) {
+        header(&b, "model");
+        tf_buf_str(&b, "{\"type\":\"state\",\"name\":\"vocab\",\"value\":{\"$hex\":\"00\"}}\n");
+        for (int i = 0; i < states; i++)
+            tf_buf_printf(&b, "{\"type\":\"state\",\"name\":\"s%d\",\"value\":0}\n", i);
+        tf_buf_str(&b, "{\"type\":\"end\"}\n");
+        int rc = from_json(b.p, b.len, &err);
+        if (states == TF_MAX_STATES)
+            is_int(rc, 0, "256 states and a vocabulary %s", err.msg);
+        else
+            is_str(err.msg, "mem: line 259: more than 256 states", "257 are too many");
+    }
+    tf_buf_release(&b);
+}
+
 /* ---- diagnostic notation ---- */
 
 static void diag(void)
@@ -471,6 +491,7 @@ int main(void)
     long_attention();
     refuse();
     limits();
+    most_states();
     diag();
     memory_out_done(&cbor);
     memory_out_done(&text);
