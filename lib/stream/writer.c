@@ -37,16 +37,23 @@ int tf_writer_check(struct tf_writer *w, struct tf_err *err)
     return mark(w, TF_REC_CHECK, err);
 }
 
+/* Fail if the record in w->buf is longer than readers take. */
+static int check_size(struct tf_writer *w, struct tf_err *err)
+{
+    size_t n = w->buf.len;
+    if (n <= TF_MAX_RECORD || tf_record_type((const uint8_t *)w->buf.p, n) == TF_REC_TENSOR)
+        return 0;
+    tf_buf_clear(&w->buf);
+    return tf_fail(err, "%s: a record of %zu bytes: at most %zu", w->out->name, n, TF_MAX_RECORD);
+}
+
 /* Write the record in w->buf, after a check if the bytes since the last one would exceed the limit.
  */
 static int put_record(struct tf_writer *w, struct tf_err *err)
 {
     size_t n = w->buf.len;
-    if (n > TF_MAX_RECORD && tf_record_type((const uint8_t *)w->buf.p, n) != TF_REC_TENSOR) {
-        tf_buf_clear(&w->buf);
-        return tf_fail(err, "%s: a record of %zu bytes: at most %zu", w->out->name, n,
-                       TF_MAX_RECORD);
-    }
+    if (check_size(w, err) != 0)
+        return -1;
     if (!w->own_crc && w->dirty && w->out->offset - w->checked + n > TF_MAX_CHECK &&
         mark(w, TF_REC_CHECK, err) != 0)
         return -1;
@@ -188,7 +195,7 @@ int tf_writer_error(struct tf_writer *w, int code, const char *text, struct tf_e
     if (w->dirty && tf_writer_check(w, err) != 0)
         return -1;
     tf_record_encode(&w->buf, w->size, &rec);
-    return put(w, err) != 0 || tf_out_flush(w->out, err) != 0 ? -1 : 0;
+    return check_size(w, err) != 0 || put(w, err) != 0 || tf_out_flush(w->out, err) != 0 ? -1 : 0;
 }
 
 void tf_writer_fail(struct tf_writer *w, struct tf_err *err)

@@ -513,6 +513,9 @@ static void test_too_much(void)
     }
     is_int(tf_writer_raw(&w, huge, TF_MAX_RECORD + 1, &err), -1, "bytes of a record");
     is_str(err.msg, "mem: a record of 67108865 bytes: at most 67108864", "are counted");
+    memset(huge, 'x', TF_MAX_RECORD - 7); /* the rest of its record takes 8 bytes */
+    is_int(tf_writer_error(&w, 1, huge, &err), -1, "bytes of a failure");
+    is_str(err.msg, "mem: a record of 67108865 bytes: at most 67108864", "are counted");
     free(huge);
     free(texts);
     is_int(out.len, begun, "nothing of it was written");
