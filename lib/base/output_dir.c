@@ -1,5 +1,6 @@
 /* output_dir.c - see output_dir.h. */
 #include "base/output_dir.h"
+#include "base/fd.h"
 #include "base/temp_private.h"
 
 #include <fcntl.h>
@@ -26,7 +27,7 @@ int tf_out_dir_commit(struct tf_out_dir *d, const char *path, struct tf_err *err
     }
     close(d->fd);
     *d = (struct tf_out_dir){.fd = -1};
-    return 0;
+    return tf_sync_dir(path, err);
 }
 
 void tf_out_dir_abort(struct tf_out_dir *d)

@@ -212,9 +212,12 @@ b[i + 1] = 47; b[i + 6] = 188; del b[i + 10:i + 14]'
         [ -z "$(ls -A small)" ]
         rmdir small
     done
-    # A signal while it is written leaves nothing.
+    # A signal while it is written leaves nothing. The directory that has it is synced, too.
     if [ -z "${TF_SAN:-}" ]; then
         need strace
+        mkdir there
+        t 0 strace -f -qq -y -o calls -e trace=fsync tf-convert m.tfm --to hf -o there/x
+        grep -q "fsync([0-9]*<$T/there>) *= 0" calls
         mkdir ended
         for n in 1 2 3; do
             t 143 strace -f -qq -o /dev/null -e trace=fsync -e inject=fsync:signal=TERM:when=$n \
