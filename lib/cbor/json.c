@@ -207,12 +207,17 @@ static TF_NOINLINE int read_string(struct tf_json_values *l, struct tf_value *v,
     return 0;
 }
 
-static TF_NOINLINE int read_array(struct tf_json_values *l, struct tf_value *v, const char *key,
-                                  struct tf_err *err)
+/* The values of one array. */
+struct items {
+    struct tf_value *v;
+    size_t n, cap;
+};
+
+static int read_items(struct tf_json_values *l, struct items *items, const char *key,
+                      struct tf_err *err)
 {
     enum tf_json_kind k; /* here, not in the loop, so that the compiler's hardening */
     struct tf_value x;   /* zeroes them once, not for each element */
-    *v = tf_value_array();
     for (;;) {
         if (tf_json_next(l->r, &k, err) != 0)
             return -1;
@@ -220,8 +225,23 @@ static TF_NOINLINE int read_array(struct tf_json_values *l, struct tf_value *v, 
             return 0;
         if (read_value(l, k, &x, key, "", err) != 0)
             return -1;
-        tf_value_push(l->a, v, x);
+        if (items->n == items->cap) {
+            items->cap = items->cap ? 2 * items->cap : 8;
+            items->v = tf_xarray(items->v, items->cap, sizeof *items->v);
+        }
+        items->v[items->n++] = x;
     }
+}
+
+static TF_NOINLINE int read_array(struct tf_json_values *l, struct tf_value *v, const char *key,
+                                  struct tf_err *err)
+{
+    struct items items = {0};
+    int rc = read_items(l, &items, key, err);
+    if (rc == 0)
+        *v = tf_value_from_items(l->a, items.v, items.n);
+    free(items.v);
+    return rc;
 }
 
 static int read_value(struct tf_json_values *l, enum tf_json_kind k, struct tf_value *v,

@@ -2,6 +2,7 @@
 #include "cbor/value.h"
 
 #include "base/bits.h"
+#include "base/memory.h"
 #include "cbor/cursor.h"
 #include "cbor/encode.h"
 #include "cbor/head.h"
@@ -56,20 +57,9 @@ struct tf_value tf_value_map(void)
     return (struct tf_value){.kind = TF_MAP};
 }
 
-/* The capacity of arrays and maps is the next power of two, so no member stores it. */
-static size_t room_for(size_t n)
+/* Move an array or map to new memory for so many values. */
+static void set_room(struct tf_arena *a, struct tf_value *v, size_t room)
 {
-    size_t room = 1;
-    while (room < n)
-        room *= 2;
-    return room;
-}
-
-static void make_room(struct tf_arena *a, struct tf_value *v)
-{
-    if (v->n & (v->n - 1)) /* not a power of two: there is room */
-        return;
-    size_t room = room_for(v->n + 1);
     struct tf_value *items = tf_arena_alloc(a, room * sizeof *items);
     if (v->n)
         memcpy(items, v->items, v->n * sizeof *items);
@@ -80,6 +70,14 @@ static void make_room(struct tf_arena *a, struct tf_value *v)
             memcpy(keys, v->keys, v->n * sizeof *keys);
         v->keys = keys;
     }
+    TF_ASSERT(room <= UINT32_MAX);
+    v->room = (uint32_t)room;
+}
+
+static void make_room(struct tf_arena *a, struct tf_value *v)
+{
+    if (v->n == v->room)
+        set_room(a, v, v->n ? 2 * v->n : 1);
 }
 
 int tf_key_order(const char *a, const char *b)
@@ -150,8 +148,7 @@ const char *tf_value_from_pairs(struct tf_arena *a, struct tf_value *map,
     if (n == 0)
         return NULL;
     qsort(pairs, n, sizeof *pairs, pair_order);
-    map->items = tf_arena_alloc(a, room_for(n) * sizeof *map->items);
-    map->keys = tf_arena_alloc(a, room_for(n) * sizeof *map->keys);
+    set_room(a, map, n);
     for (; map->n < n; map->n++) {
         if (map->n && strcmp(pairs[map->n].key, pairs[map->n - 1].key) == 0)
             return pairs[map->n].key;
@@ -159,6 +156,17 @@ const char *tf_value_from_pairs(struct tf_arena *a, struct tf_value *map,
         map->items[map->n] = pairs[map->n].value;
     }
     return NULL;
+}
+
+struct tf_value tf_value_from_items(struct tf_arena *a, const struct tf_value *items, size_t n)
+{
+    struct tf_value array = tf_value_array();
+    if (n == 0)
+        return array;
+    set_room(a, &array, n);
+    memcpy(array.items, items, n * sizeof *items);
+    array.n = n;
+    return array;
 }
 
 const struct tf_value *tf_value_get(const struct tf_value *map, const char *key)
@@ -180,17 +188,14 @@ struct tf_value tf_value_clone(struct tf_arena *a, const struct tf_value *v)
         break;
     case TF_ARRAY:
     case TF_MAP:
-        c.items = NULL;
-        c.keys = NULL;
+        c = (struct tf_value){.kind = v->kind};
         if (v->n == 0)
             break;
-        c.items = tf_arena_alloc(a, room_for(v->n) * sizeof *c.items);
-        for (size_t i = 0; i < v->n; i++)
-            c.items[i] = tf_value_clone(a, &v->items[i]);
-        if (v->kind == TF_MAP) {
-            c.keys = tf_arena_alloc(a, room_for(v->n) * sizeof *c.keys);
-            for (size_t i = 0; i < v->n; i++)
-                c.keys[i] = tf_arena_strndup(a, v->keys[i], strlen(v->keys[i]));
+        set_room(a, &c, v->n);
+        for (; c.n < v->n; c.n++) {
+            c.items[c.n] = tf_value_clone(a, &v->items[c.n]);
+            if (v->kind == TF_MAP)
+                c.keys[c.n] = tf_arena_strndup(a, v->keys[c.n], strlen(v->keys[c.n]));
         }
         break;
     default:
@@ -369,7 +374,7 @@ static const char *parse_array(struct parse *p, struct tf_value *v, uint64_t n, 
     *v = tf_value_array();
     if (n == 0)
         return NULL;
-    v->items = tf_arena_alloc(p->a, room_for((size_t)n) * sizeof *v->items);
+    set_room(p->a, v, (size_t)n);
     for (; v->n < n; v->n++) {
         const char *why = parse_value(p, &v->items[v->n], depth);
         if (why)
@@ -378,12 +383,8 @@ static const char *parse_array(struct parse *p, struct tf_value *v, uint64_t n, 
     return NULL;
 }
 
-static const char *parse_map(struct parse *p, struct tf_value *v, uint64_t n, int depth)
+static const char *parse_pairs(struct parse *p, struct tf_value_pair *pairs, uint64_t n, int depth)
 {
-    *v = tf_value_map();
-    if (n == 0)
-        return NULL;
-    struct tf_value_pair *pairs = tf_arena_alloc(p->a, (size_t)n * sizeof *pairs);
     for (uint64_t i = 0; i < n; i++) {
         const char *s;
         size_t len;
@@ -395,7 +396,17 @@ static const char *parse_map(struct parse *p, struct tf_value *v, uint64_t n, in
         if (why)
             return why;
     }
-    return tf_value_from_pairs(p->a, v, pairs, (size_t)n) ? "a map key twice" : NULL;
+    return NULL;
+}
+
+static const char *parse_map(struct parse *p, struct tf_value *v, uint64_t n, int depth)
+{
+    struct tf_value_pair *pairs = tf_xarray(NULL, (size_t)n, sizeof *pairs);
+    const char *why = parse_pairs(p, pairs, n, depth);
+    if (!why && tf_value_from_pairs(p->a, v, pairs, (size_t)n) != NULL)
+        why = "a map key twice";
+    free(pairs);
+    return why;
 }
 
 static const char *parse_string(struct parse *p, struct tf_value *v, bool is_text)

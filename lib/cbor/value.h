@@ -16,13 +16,16 @@ enum tf_value_kind { TF_NULL, TF_BOOL, TF_INT, TF_REAL, TF_TEXT, TF_BYTES, TF_AR
 /* Integers are those of int64; map keys are text and unique; tags are not kept. */
 struct tf_value {
     enum tf_value_kind kind;
-    bool boolean;
-    int64_t integer;
-    double real;
-    const char *text;       /* TEXT (UTF-8) and BYTES: n bytes and a NUL */
-    size_t n;               /* bytes of text; items of an array; pairs of a map */
-    struct tf_value *items; /* ARRAY and MAP: n values */
-    const char **keys;      /* MAP: n keys, sorted by length, then bytes */
+    uint32_t room; /* ARRAY and MAP: values that items can hold */
+    size_t n;      /* bytes of text; items of an array; pairs of a map */
+    union {
+        bool boolean;
+        int64_t integer;
+        double real;
+        const char *text;       /* TEXT (UTF-8) and BYTES: n bytes and a NUL */
+        struct tf_value *items; /* ARRAY and MAP: n values */
+    };
+    const char **keys; /* MAP: n keys, sorted by length, then bytes */
 };
 
 struct tf_value tf_value_null(void);
@@ -47,6 +50,8 @@ struct tf_value_pair {
 };
 const char *tf_value_from_pairs(struct tf_arena *a, struct tf_value *map,
                                 struct tf_value_pair *pairs, size_t n);
+/* Make an array of n values, which are copied shallowly. */
+struct tf_value tf_value_from_items(struct tf_arena *a, const struct tf_value *items, size_t n);
 /* The value of a key, or NULL. */
 const struct tf_value *tf_value_get(const struct tf_value *map, const char *key);
 struct tf_value tf_value_clone(struct tf_arena *a, const struct tf_value *v); /* deep copy */

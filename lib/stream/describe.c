@@ -87,14 +87,17 @@ static void add_tensors(struct tf_arena *a, struct tf_value *info, const struct 
     for (size_t i = 0; i < m->n_tensors; i++) {
         const struct tf_tensor *t = &m->tensors[i];
         uint64_t elements = t->bytes / tf_dtype_size(t->dtype);
-        struct tf_value v = tf_value_map(), dims = tf_value_array();
+        struct tf_value v, dims = tf_value_array();
         for (int k = 0; k < t->rank; k++)
             tf_value_push(a, &dims, tf_value_int((int64_t)t->dims[k]));
-        tf_value_put(a, &v, "name", tf_value_str(a, t->name));
-        tf_value_put(a, &v, "dtype", tf_value_str(a, tf_dtype_name(t->dtype)));
-        tf_value_put(a, &v, "dims", dims);
-        tf_value_put(a, &v, "elements", tf_value_int((int64_t)elements));
-        tf_value_put(a, &v, "crc32c", tf_value_int(t->crc));
+        struct tf_value_pair pairs[] = {
+            {"name", tf_value_str(a, t->name)},
+            {"dtype", tf_value_str(a, tf_dtype_name(t->dtype))},
+            {"dims", dims},
+            {"elements", tf_value_int((int64_t)elements)},
+            {"crc32c", tf_value_int(t->crc)},
+        };
+        (void)tf_value_from_pairs(a, &v, pairs, sizeof pairs / sizeof *pairs);
         tf_value_push(a, &list, v);
         parameters += strncmp(t->name, "p/", 2) == 0 ? elements : 0;
         bytes += t->bytes;

@@ -213,7 +213,8 @@ def parts(data):
 
 
 def models(rig, n):
-    """Checkpoints with as many tensors, states, stages and settings as n bytes hold."""
+    """Checkpoints with as many tensors, states, stages and settings as n bytes hold, and more of
+    what a byte or two make."""
     run_directory = rig.material()["run"]
     last = max(f for f in os.listdir(run_directory) if f.startswith("ckpt-"))
     head, body = parts(slurp(os.path.join(run_directory, last)))
@@ -223,7 +224,13 @@ def models(rig, n):
         label, header = cbor2.loads(head[1])
         return [head[0], cbor2.dumps([label, {**header, **more}])]
 
+    scalar = cbor2.CBORTag(40, [[], cbor2.CBORTag(64, b"x")])
+    arrays = [[None] * 33] * (n // 600)  # 33: one more than a power of two
+
     made = {
+        "short tensors": (head, body + [[6, "%x" % i, "u8", b"", scalar, None]
+                                        for i in range(min(65000, n // 3))]),
+        "arrays": (head, [[7, "%x" % i, arrays, None] for i in range(50)] + body),
         "tensors": (head, body + [[6, "%x" % i, "u8", b"", one, None] for i in range(n // 30)]),
         "states": (head, [[7, "%x" % i, {"%x" % j: 0 for j in range(n // 1500)}, None]
                           for i in range(200)] + body),
@@ -331,6 +338,8 @@ def json_lines(n):
     return {
         "keys": stream({**record, **{str(99999 - i): 0 for i in range(n // 12)}}),
         "ids": stream({**record, "ids": [5] * (n // 3)}),
+        "digits": (b'{"type":"header","header":{"v":1,"kind":"tokens"}}\n{"type":"tokens","idx":0,'
+                   b'"ids":[],"x":[0%s]}\n{"type":"end"}\n' % (b",0" * (3 * n)), ),
         "records": stream(*[record] * (n // 45)),
         "tensors": stream(*[{
             "type": "tensor",
