@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -107,11 +108,17 @@ static void sleep_tick(void)
     nanosleep(&(struct timespec){.tv_nsec = TICK_MS * 1000000L}, NULL);
 }
 
+/* What the command started may outlive it and becomes ours to wait for: in a container nobody else
+ * might. */
 _Noreturn static void end_group(pid_t pid)
 {
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
     kill(-pid, SIGTERM);
-    for (int i = 0; i < GRACE_TICKS && waitpid(pid, NULL, WNOHANG) == 0; i++)
+    for (int i = 0; i < GRACE_TICKS && kill(-pid, 0) == 0; i++) {
         sleep_tick();
+        while (waitpid(-pid, NULL, WNOHANG) > 0)
+            ;
+    }
     kill(-pid, SIGKILL);
     _exit(0);
 }

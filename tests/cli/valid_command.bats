@@ -172,6 +172,15 @@ SH
     wait_for test -e ended
 }
 
+@test "what the command started gets time to end, too" {
+    begin_run run '(trap "sleep 0.5; touch ended; exit" TERM; touch running; sleep 60 & wait) | cat'
+    wait_for test -e running
+    kill $pid
+    wait $pid || true
+    [ -e ended ]
+    grep -q "stopped at step 3" err
+}
+
 @test "the run itself stays in its sandbox, the command is outside" {
     [ -e /proc/self/status ] || skip "no /proc"
     echo secret >elsewhere
