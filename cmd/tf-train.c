@@ -190,9 +190,9 @@ int main(int argc, char **argv)
         .widen = widen,
     };
     int status = tf_tool_main(&tool, argc, argv, run);
-    tf_shell_close(&shell);
     tf_start_model_release(&from);
     tf_team_close(&team, status);
+    tf_shell_close(&shell); /* may take a while: other ranks do not wait for it */
     if (status == 0 && env.team == NULL) /* a launcher takes a signal for a failure */
         tf_signals_reraise();
     return status;

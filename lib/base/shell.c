@@ -247,12 +247,20 @@ int tf_shell_wait(struct tf_shell *s, int ms, struct tf_shell_result *r, struct 
     return n == sizeof *r ? 1 : tf_fail(err, "the process that runs the command has ended");
 }
 
+void tf_shell_stop(struct tf_shell *s)
+{
+    if (s->pid == 0 || s->to < 0)
+        return;
+    close(s->to);
+    close(s->from);
+    s->to = s->from = -1;
+}
+
 void tf_shell_close(struct tf_shell *s)
 {
     if (s->pid == 0)
         return;
-    close(s->to);
-    close(s->from);
+    tf_shell_stop(s);
     while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
         ;
     *s = (struct tf_shell){0};

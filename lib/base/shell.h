@@ -39,7 +39,10 @@ int tf_shell_begin(struct tf_shell *s, uint64_t step, struct tf_err *err) TF_MUS
 int tf_shell_wait(struct tf_shell *s, int ms, struct tf_shell_result *r,
                   struct tf_err *err) TF_MUST_CHECK;
 /* End the process and the command, which gets SIGTERM and after 5 s SIGKILL, as does all that it
- * started in its process group. The same happens when this process ends in whatever way. */
+ * started in its process group. The same happens when this process ends in whatever way. Does not
+ * wait; only tf_shell_close may follow. */
+void tf_shell_stop(struct tf_shell *s);
+/* The same, and wait for it. */
 void tf_shell_close(struct tf_shell *s);
 
 #endif

@@ -181,6 +181,16 @@ SH
     grep -q "stopped at step 3" err
 }
 
+@test "a run that is stopped does not wait for its command before it saves" {
+    begin_run run 'trap "sleep 1; touch ended; exit" TERM; touch running; sleep 60 & wait'
+    wait_for test -e running
+    kill $pid
+    wait $pid || true
+    grep -q "stopped at step 3" err
+    [ ended -nt run/ckpt-00000003.tfm ]
+    [ ended -nt run/log.jsonl ]
+}
+
 @test "the run itself stays in its sandbox, the command is outside" {
     [ -e /proc/self/status ] || skip "no /proc"
     echo secret >elsewhere

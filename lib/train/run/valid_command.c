@@ -17,7 +17,7 @@ static int run_command(struct tf_run *r, struct tf_shell_result *result, struct 
     int rc = tf_shell_begin(shell, r->state.step, &why);
     while (rc == 0 && (rc = tf_shell_wait(shell, WAIT_MS, result, &why)) == 0) {
         if (tf_run_stopping(r->env)) {
-            tf_shell_close(shell);
+            tf_shell_stop(shell); /* does not wait: the run is to be saved */
             return 0;
         }
         if (r->env->team != NULL && tf_stepper_idle(&r->stepper, err) != 0)
