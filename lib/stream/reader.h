@@ -30,8 +30,7 @@ const struct tf_header *tf_reader_header(const struct tf_reader *r); /* of the p
  * the reader is dead. A further part begins with rec->type == TF_REC_HEADER (header replaced; idx
  * restart). CHECK, END and ancillary records are consumed unless RAW. Records of streams other than
  * models and batches are returned only once the check that covers them has been verified (at most
- * TF_MAX_CHECK bytes are held back); on a terminal or pipe whose writer flushes, that is at once.
- */
+ * TF_MAX_CHECK bytes are held back); on a pipe whose writer flushes, that is at once. */
 int tf_reader_next(struct tf_reader *r, struct tf_record *rec, struct tf_err *err) TF_MUST_CHECK;
 /* Would tf_reader_next return without waiting for the writer? Filters flush their output if not.
  * The last record becomes invalid, as with tf_reader_next. */
