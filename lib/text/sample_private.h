@@ -17,9 +17,9 @@ int tf_sampler_new(struct tf_sampler **s, const struct tf_sp *sp, struct tf_err 
 void tf_sampler_free(struct tf_sampler *s);
 
 /* Draw one segmentation of text (valid UTF-8) and append it to ids.
- * Unigram: P(x) is proportional to p(x)^alpha over all segmentations (nbest 0) or over the `nbest`
- * most probable ones (2 to 512). User-defined symbols are whole in both, but among the nbest. BPE: each merge is skipped with probability alpha (0 to 1); nbest
- * is ignored. */
+ * Unigram: P(x) is proportional to p(x)^alpha over all segmentations (nbest 0), with user-defined
+ * symbols whole, or over the `nbest` most probable ones (2 to 512). BPE: each merge is skipped with
+ * probability alpha (0 to 1); nbest is ignored. */
 int tf_sample(const struct tf_sampler *s, const char *text, size_t n, double alpha, int nbest,
               struct tf_rng *rng, struct tf_ids *ids, struct tf_err *err) TF_MUST_CHECK;
 

@@ -318,10 +318,10 @@ END
 
 @test "samples: a symbol stays whole" {
     printf '%s\n' '<2de> ein Haus < 2 de >' 'e<2de><2de2>n' 'ein < Haus 2 > de' >text
-    { cat "$X" text text; } >more
+    cat "$X" text text >corpus
     for type in unigram bpe; do
         tf-tokenize --train --type $type --vocab-size 150 --symbol '<2de>' --symbol '<2de2>' \
-            -o m more
+            -o m corpus
         for i in {1..100}; do cat text; done >in
         sh_t 0 "tf-tokenize --pieces --sample --alpha 0 -m m in"
         [ "$(grep -c '^▁ <2de> ' <<<"$output")" -eq 100 ]

@@ -149,7 +149,7 @@ void tf_cuda_send_receive(struct tf_ctx *c, int peer, enum tf_elem e, const tf_m
         if (n_in > 0)
             check(c, nccl.Recv(in, n_in * size, NCCL_UINT8, peer, ranks_linked, s));
         check(c, nccl.GroupEnd());
-    } /* what follows is timed by itself */
+    } /* what follows has a span of its own */
     if (e == TF_ELEM_PARAM)
         tf_cuda_wrote(c, in, n_in);
 }
