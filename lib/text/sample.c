@@ -26,6 +26,25 @@ static uint32_t count_beginnings(const struct tf_sample_trie *t, const char *p, 
     return count;
 }
 
+size_t tf_sample_user(const struct tf_sampler *s, const char *text, size_t n, uint32_t *id)
+{
+    size_t longest = 0;
+    uint32_t node = TF_SAMPLE_ROOT;
+    for (size_t end = 0; s->has_user && end < n;) {
+        size_t len = tf_sample_char(text + end, n - end);
+        node = tf_sample_next(&s->prefixes, node, text + end, len);
+        if (node == 0)
+            break;
+        end += len;
+        int64_t piece = tf_sample_id(&s->prefixes, node);
+        if (piece >= 0 && tf_sp_kind(s->sp, (uint32_t)piece) == TF_SP_USER) {
+            *id = (uint32_t)piece;
+            longest = end;
+        }
+    }
+    return longest;
+}
+
 int tf_sampler_new(struct tf_sampler **out, const struct tf_sp *sp, struct tf_err *err)
 {
     *out = NULL;

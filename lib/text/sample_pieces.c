@@ -60,22 +60,3 @@ void tf_sample_put(const struct tf_sampler *s, struct tf_ids *ids, int64_t id, c
     }
     *after_unknown = id < 0;
 }
-
-size_t tf_sample_user(const struct tf_sampler *s, const char *text, size_t n, uint32_t *id)
-{
-    size_t longest = 0;
-    uint32_t node = TF_SAMPLE_ROOT;
-    for (size_t end = 0; s->has_user && end < n;) {
-        size_t len = tf_sample_char(text + end, n - end);
-        node = tf_sample_next(&s->prefixes, node, text + end, len);
-        if (node == 0)
-            break;
-        end += len;
-        int64_t piece = tf_sample_id(&s->prefixes, node);
-        if (piece >= 0 && tf_sp_kind(s->sp, (uint32_t)piece) == TF_SP_USER) {
-            *id = (uint32_t)piece;
-            longest = end;
-        }
-    }
-    return longest;
-}

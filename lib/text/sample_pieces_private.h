@@ -72,8 +72,6 @@ static inline size_t tf_sample_char_before(const char *p, size_t n)
     return tf_utf8_at(p + n - len, len) == len ? len : 1;
 }
 
-/* The length of the longest user-defined symbol at the start of the text, and its id; or 0. */
-size_t tf_sample_user(const struct tf_sampler *s, const char *text, size_t n, uint32_t *id);
 /* Append a piece to ids. id -1: unknown text p, which becomes its bytes if the vocabulary has byte
  * pieces, else joins the unknown piece before it. *after_unknown: whether the last piece was
  * unknown. */

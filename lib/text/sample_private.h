@@ -23,6 +23,9 @@ void tf_sampler_free(struct tf_sampler *s);
 int tf_sample(const struct tf_sampler *s, const char *text, size_t n, double alpha, int nbest,
               struct tf_rng *rng, struct tf_ids *ids, struct tf_err *err) TF_MUST_CHECK;
 
+/* The length of the longest user-defined symbol at the start of the text, and its id; or 0. */
+size_t tf_sample_user(const struct tf_sampler *s, const char *text, size_t n, uint32_t *id);
+
 /* ---- for sample.c: the ways to sample ---- */
 
 /* Unigram, from all segmentations. text is normalised, at most 64 MB. */

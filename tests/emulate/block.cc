@@ -29,7 +29,6 @@ struct thread {
     uint3 at;
     coroutine *on;
     bool at_barrier, gone;
-    int value;
 };
 
 const char *kernel_name;
@@ -126,15 +125,10 @@ void wait()
  * now. */
 void release_block(thread *but)
 {
-    int sum = 0;
-    for (unsigned i = 0; i < n_threads; i++)
-        if (!threads[i].gone)
-            sum += threads[i].value;
     n_at_barrier = 0;
     meet(places[0], n_threads, [](unsigned i) { return !threads[i].gone; });
     for (unsigned k = 0; k < n_threads; k++) {
         thread *t = &threads[reversed ? n_threads - 1 - k : k];
-        t->value = sum;
         t->at_barrier = false;
         if (!t->gone && t != but)
             run_last(t);
@@ -218,8 +212,7 @@ void run_block(size_t shared)
                              i / (blockDim.x * blockDim.y)},
                       .on = nullptr,
                       .at_barrier = false,
-                      .gone = false,
-                      .value = 0};
+                      .gone = false};
     void *me = this_fiber();
     say(&begun);
     leave();
@@ -249,16 +242,14 @@ void *shared_memory()
     return shared_bytes;
 }
 
-int block(int value)
+void block()
 {
-    self->value = value;
     self->at_barrier = true;
     n_at_barrier++;
     if (n_at_barrier == n_threads - n_gone)
         release_block(self);
     else
         wait();
-    return self->value;
 }
 
 void warp(collective *what, unsigned mask, const void *in0, const void *in1, void *out, bool orders)

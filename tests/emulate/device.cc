@@ -126,12 +126,6 @@ cudaError_t cudaRuntimeGetVersion(int *v)
     return cudaSuccess;
 }
 
-cudaError_t cudaDriverGetVersion(int *v)
-{
-    *v = 13000;
-    return cudaSuccess;
-}
-
 cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
 {
     const char *wanted = getenv("TF_EMULATE_FREE");

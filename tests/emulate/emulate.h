@@ -26,14 +26,13 @@
  *   TF_EMULATE_TELL         when a stream ends, print how many graphs were launched and made, and
  *                           bytes that were received from other ranks
  *   TF_EMULATE_SAMPLE       of a grid of more than 4 N blocks run the first and last N and about N
- *                           between; of products compute corners and a few columns. Allocations
- *                           are pages of their own between walls. So the full size of a model
- *                           takes seconds, and shows accesses outside of allocations, not results
+ *                           between; of products compute corners and a few columns. So the full
+ *                           size of a model takes seconds, and shows accesses outside of
+ *                           allocations, not results
  *
- * Device memory and shared memory start as bytes 0xff (nan). Each allocation is one of
- * malloc, so AddressSanitizer finds overruns. Errors at which a GPU would fail or hang (too many
- * threads, too much shared memory, a barrier that some threads never reach) end the program with
- * the kernel's name. */
+ * Device memory and shared memory start as bytes 0xff (nan). Each allocation has walls on both
+ * sides. Errors at which a GPU would fail or hang (too many threads, too much shared memory, a
+ * barrier that some threads never reach) end the program with the kernel's name. */
 #ifndef TF_TESTS_EMULATE_H
 #define TF_TESTS_EMULATE_H
 
@@ -49,9 +48,7 @@
 #define __global__
 #define __device__
 #define __host__
-#define __constant__
 #define __shared__ static __attribute__((section("tfshared"))) /* see block.cc */
-#define __forceinline__ inline
 #define __noinline__
 #define __grid_constant__
 #define __launch_bounds__(...)
@@ -64,9 +61,6 @@ struct dim3 {
     unsigned x, y, z;
     dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {}
 };
-struct alignas(8) uint2 {
-    unsigned x, y;
-};
 struct alignas(16) uint4 {
     unsigned x, y, z, w;
 };
@@ -76,7 +70,6 @@ struct alignas(8) float2 {
 struct alignas(16) float4 {
     float x, y, z, w;
 };
-static inline uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
 static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
 {
     return {x, y, z, w};
@@ -104,8 +97,7 @@ enum cudaMemcpyKind {
     cudaMemcpyHostToHost,
     cudaMemcpyHostToDevice,
     cudaMemcpyDeviceToHost,
-    cudaMemcpyDeviceToDevice,
-    cudaMemcpyDefault
+    cudaMemcpyDeviceToDevice
 };
 enum cudaStreamCaptureMode {
     cudaStreamCaptureModeGlobal,
@@ -113,14 +105,9 @@ enum cudaStreamCaptureMode {
     cudaStreamCaptureModeRelaxed
 };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
-enum cudaDeviceAttr {
-    cudaDevAttrMultiProcessorCount,
-    cudaDevAttrComputeCapabilityMajor,
-    cudaDevAttrComputeCapabilityMinor
-};
 enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
 struct cudaFuncAttributes {
-    int numRegs, ptxVersion;
+    int ptxVersion;
 };
 struct cudaDeviceProp {
     char name[256];
@@ -140,7 +127,6 @@ cudaError_t cudaGetDevice(int *device);
 cudaError_t cudaDeviceGetPCIBusId(char *id, int size, int device);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device);
 cudaError_t cudaRuntimeGetVersion(int *v);
-cudaError_t cudaDriverGetVersion(int *v);
 cudaError_t cudaMemGetInfo(size_t *free, size_t *total);
 cudaError_t cudaMalloc(void **p, size_t n);
 cudaError_t cudaFree(void *p); /* waits for everything, as CUDA's */
@@ -192,8 +178,8 @@ struct lane {
 typedef void collective(lane lanes[32], unsigned present);
 void warp(collective *what, unsigned mask, const void *in0, const void *in1, void *out,
           bool orders = false);
-/* The threads of the block; returns the sum of `value`. */
-int block(int value);
+/* A barrier of the block's threads. */
+void block();
 
 template <typename T> T shuffle(unsigned mask, T x, int source)
 {
@@ -218,10 +204,7 @@ static inline int lane_id()
 
 /* ---- barriers and warps ---- */
 
-static inline void __syncthreads() { emulate::block(0); }
-static inline int __syncthreads_count(int x) { return emulate::block(x != 0); }
-static inline int __syncthreads_or(int x) { return emulate::block(x != 0) != 0; }
-static inline int __syncthreads_and(int x) { return emulate::block(x == 0) == 0; }
+static inline void __syncthreads() { emulate::block(); }
 static inline void __syncwarp(unsigned mask = 0xffffffffu)
 {
     emulate::warp([](emulate::lane *, unsigned) {}, mask, nullptr, nullptr, nullptr, true);
@@ -240,8 +223,6 @@ static inline unsigned __ballot_sync(unsigned mask, int x)
     }, mask, &x, nullptr, &y);
     return y;
 }
-static inline int __any_sync(unsigned mask, int x) { return __ballot_sync(mask, x) != 0; }
-static inline int __all_sync(unsigned mask, int x) { return __ballot_sync(mask, !x) == 0; }
 /* width: a power of two; the warp in parts of that many lanes. */
 template <typename T> static inline T __shfl_sync(unsigned mask, T x, int source, int width = 32)
 {
@@ -253,46 +234,13 @@ template <typename T> static inline T __shfl_xor_sync(unsigned mask, T x, int d,
     int lane = emulate::lane_id(), from = lane ^ d;
     return emulate::shuffle(mask, x, from / width <= lane / width ? from : lane);
 }
-template <typename T>
-static inline T __shfl_down_sync(unsigned mask, T x, unsigned d, int width = 32)
-{
-    int lane = emulate::lane_id(), from = lane + (int)d;
-    return emulate::shuffle(mask, x, from / width == lane / width ? from : lane);
-}
-template <typename T> static inline T __shfl_up_sync(unsigned mask, T x, unsigned d, int width = 32)
-{
-    int lane = emulate::lane_id(), from = lane - (int)d;
-    return emulate::shuffle(mask, x, from >= 0 && from / width == lane / width ? from : lane);
-}
 
 /* ---- arithmetic ---- */
 
-template <typename T> static inline T __ldg(const T *p) { return *p; }
-template <typename T> static inline T __ldcs(const T *p) { return *p; }
-template <typename T> static inline T __ldcg(const T *p) { return *p; }
-template <typename T> static inline void __stcs(T *p, T x) { *p = x; }
 template <typename T> static inline T min(T a, T b) { return b < a ? b : a; }
 template <typename T> static inline T max(T a, T b) { return a < b ? b : a; }
-#define __expf expf /* the C library has names like these for itself */
-#define __logf logf
-static inline float __fdividef(float x, float y) { return x / y; }
-static inline float rsqrtf(float x) { return 1 / sqrtf(x); }
-static inline double __dadd_rn(double x, double y) { return x + y; }
-static inline double __dsub_rn(double x, double y) { return x - y; }
-static inline double __dmul_rn(double x, double y) { return x * y; }
-static inline double __ddiv_rn(double x, double y) { return x / y; }
-static inline float __fadd_rn(float x, float y) { return x + y; }
-static inline float __fsub_rn(float x, float y) { return x - y; }
-static inline float __fmul_rn(float x, float y) { return x * y; }
-static inline float __fdiv_rn(float x, float y) { return x / y; }
-static inline float __fsqrt_rn(float x) { return sqrtf(x); }
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }
 static inline int __ffs(int x) { return __builtin_ffs(x); }
-static inline int __clz(int x) { return x == 0 ? 32 : __builtin_clz((unsigned)x); }
-static inline unsigned __umulhi(unsigned x, unsigned y)
-{
-    return (unsigned)((uint64_t)x * y >> 32);
-}
 namespace emulate {
 template <typename T, typename F> T bits(F x)
 {
@@ -303,11 +251,7 @@ template <typename T, typename F> T bits(F x)
 }
 } // namespace emulate
 static inline unsigned __float_as_uint(float x) { return emulate::bits<unsigned>(x); }
-static inline int __float_as_int(float x) { return emulate::bits<int>(x); }
 static inline float __uint_as_float(unsigned x) { return emulate::bits<float>(x); }
-static inline float __int_as_float(int x) { return emulate::bits<float>(x); }
-static inline long long __double_as_longlong(double x) { return emulate::bits<long long>(x); }
-static inline double __longlong_as_double(long long x) { return emulate::bits<double>(x); }
 
 /* Whole numbers only: their order leaves no trace. */
 #define EMULATE_ATOMIC(NAME, EXPRESSION)                                                  \
@@ -320,10 +264,7 @@ static inline double __longlong_as_double(long long x) { return emulate::bits<do
         return old;                                                                       \
     }
 EMULATE_ATOMIC(atomicAdd, old + x)
-EMULATE_ATOMIC(atomicSub, old - x)
-EMULATE_ATOMIC(atomicMax, (old < x ? x : old))
 EMULATE_ATOMIC(atomicMin, (x < old ? x : old))
-EMULATE_ATOMIC(atomicOr, (old | x))
 EMULATE_ATOMIC(atomicExch, x)
 #undef EMULATE_ATOMIC
 template <typename T> static inline T atomicCAS(T *p, T want, T x)
@@ -331,8 +272,6 @@ template <typename T> static inline T atomicCAS(T *p, T want, T x)
     __atomic_compare_exchange_n(p, &want, x, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     return want;
 }
-static inline void __threadfence() {}
-static inline void __threadfence_block() {}
 static inline void __trap() { __builtin_trap(); }
 
 /* ---- elements ---- */
