@@ -40,7 +40,10 @@ static struct tf_run_fact *add(struct tf_run_facts *f, const char *prefix, const
     size_t size = strlen(prefix) + strlen(key) + 1;
     char *name = tf_xmalloc(size);
     snprintf(name, size, "%s%s", prefix, key);
-    f->v = tf_xarray(f->v, f->n + 1, sizeof *f->v);
+    if (f->n == f->cap) {
+        f->cap = f->cap > 0 ? 2 * f->cap : 32;
+        f->v = tf_xarray(f->v, f->cap, sizeof *f->v);
+    }
     f->v[f->n] =
         (struct tf_run_fact){.key = name, .value = tf_xstrndup(value, hash ? 8 : strlen(value))};
     return &f->v[f->n++];
@@ -108,7 +111,8 @@ static int read_member(struct tf_json_reader *r, const char *key, struct tf_run_
 /* Move the facts of a part to the end of *f. */
 static void move(struct tf_run_facts *f, struct tf_run_facts *part)
 {
-    f->v = tf_xarray(f->v, f->n + part->n, sizeof *f->v);
+    f->cap = f->n + part->n;
+    f->v = tf_xarray(f->v, f->cap, sizeof *f->v);
     for (size_t i = 0; i < part->n; i++)
         f->v[f->n++] = part->v[i];
     part->n = 0;

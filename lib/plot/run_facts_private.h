@@ -11,7 +11,7 @@ struct tf_run_fact {
 };
 struct tf_run_facts { /* zero-initialise */
     struct tf_run_fact *v;
-    size_t n;
+    size_t n, cap;
     struct tf_run_fact **by_key; /* sorted */
 };
 void tf_run_facts_release(struct tf_run_facts *f);

@@ -15,13 +15,16 @@ struct list {
     struct tf_arena *a;
     const char **piece; /* on the heap */
     int64_t *id;
-    size_t n;
+    size_t n, cap;
 };
 
 static void add(struct list *l, const char *piece, size_t n, int64_t id)
 {
-    l->piece = tf_xarray(l->piece, l->n + 1, sizeof *l->piece);
-    l->id = tf_xarray(l->id, l->n + 1, sizeof *l->id);
+    if (l->n == l->cap) {
+        l->cap = l->cap > 0 ? 2 * l->cap : 1024;
+        l->piece = tf_xarray(l->piece, l->cap, sizeof *l->piece);
+        l->id = tf_xarray(l->id, l->cap, sizeof *l->id);
+    }
     l->piece[l->n] = tf_arena_strndup(l->a, piece, n);
     l->id[l->n++] = id;
 }

@@ -103,7 +103,7 @@ static void test_tail(void)
         uint32_t crc = 0;
         bool found =
             tf_tail_end((const uint8_t *)all[i].bytes, all[i].n, 1 << 20, &count, &has_crc, &crc);
-        is_int(found ? (int)count : -1, all[i].count, "tail %zu", i);
+        is_int(found ? (int64_t)count : -1, all[i].count, "tail %zu", i);
         if (found)
             ok(has_crc == all[i].has_crc && crc == all[i].crc, "its CRC");
     }
