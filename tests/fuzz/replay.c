@@ -39,10 +39,11 @@ static void replay(const char *path, const char *name)
         return;
     feed(data, n);
     struct tf_rng r = tf_rng_new(0, n);
-    for (size_t i = 0; i < CUTS && i < n; i++)
-        feed(data, n <= CUTS ? i : tf_rng_below(&r, n));
-    for (size_t i = 0; i < CHANGES && n > 0; i++) {
-        size_t at = n <= CHANGES ? i % n : tf_rng_below(&r, n);
+    const size_t cuts = cases(CUTS), changes = cases(CHANGES);
+    for (size_t i = 0; i < cuts && i < n; i++)
+        feed(data, n <= cuts ? i : tf_rng_below(&r, n));
+    for (size_t i = 0; i < changes && n > 0; i++) {
+        size_t at = n <= changes ? i % n : tf_rng_below(&r, n);
         char old = data[at];
         data[at] = (char)(i % 3 == 0 ? old ^ 1 << tf_rng_below(&r, 8) : (int)tf_rng_below(&r, 256));
         feed(data, n);
