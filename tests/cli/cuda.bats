@@ -67,7 +67,7 @@ program() {
     expect_contains "$output" "cuda bf16"
 }
 
-# AddressSanitizer saw the code of this test in other tests, and would take ten seconds for it.
+# By hand with AddressSanitizer, too, which saw the code of this test in the others.
 plain_only() {
     [[ ${TF_SAN:-} != *address* ]] || skip "only without AddressSanitizer"
 }
@@ -137,7 +137,7 @@ plain_only() {
 
 @test "no kernel leaves its memory at the full size of base; TF_TEST_LONG=1: of big, and each precision" {
     [ -n "${EMULATED:-}" ] || skip "only in the emulation"
-    plain_only # which has walls around each allocation
+    plain_only
     batches n=2 v=37000 pairs=1500 longest=60 >full.tfs # 33,000 tokens a side
     kinds=("base bf16")
     [ -z "${TF_TEST_LONG:-}" ] || kinds+=("base fp32" "base fp16" "big bf16" "big fp32")

@@ -49,7 +49,7 @@ bool tf_cuda_allow_shared(struct tf_ctx *c, const char *what, const void *kernel
     size_t &had = allowed[kernel];
     if (n <= had)
         return true;
-    if (n + 1024 > c->shared) { /* as much may be static */
+    if (n > c->shared) {
         if (c->err.status == 0)
             tf_fail(&c->err, "%s: %zu bytes of shared memory for these widths, the device has %zu",
                     what, n, c->shared);
