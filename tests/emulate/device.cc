@@ -137,8 +137,8 @@ cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
 enum { WALL = 1 << 20, ALIGN = 256 };
 static std::map<void *, std::pair<char *, size_t>> mapped;
 
-/* Memory with walls on both sides, which no access passes: pages of its own, whose last byte is the
- * last of n rounded up to the alignment. */
+/* Memory with walls on both sides: pages of its own, whose last byte is the last of n rounded up to
+ * the alignment. An access beyond that ends the program; in front it may be up to a page away. */
 static void *walled(size_t n)
 {
     const size_t room = (n + ALIGN - 1) / ALIGN * ALIGN, pages = (room + 4095) / 4096 * 4096;

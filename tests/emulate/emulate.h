@@ -30,9 +30,10 @@
  *                           size of a model takes seconds, and shows accesses outside of
  *                           allocations, not results
  *
- * Device memory and shared memory start as bytes 0xff (nan). Each allocation has walls on both
- * sides. Errors at which a GPU would fail or hang (too many threads, too much shared memory, a
- * barrier that some threads never reach) end the program with the kernel's name. */
+ * Device memory and shared memory start as bytes 0xff (nan). Each allocation has walls: after its
+ * end, rounded up to 256 bytes, and less than a page in front of it. Errors at which a GPU would
+ * fail or hang (too many threads, too much shared memory, a barrier that some threads never reach)
+ * end the program with the kernel's name. */
 #ifndef TF_TESTS_EMULATE_H
 #define TF_TESTS_EMULATE_H
 
