@@ -49,11 +49,17 @@ static char *follow(const char *path)
     return b.p;
 }
 
+const char *tf_path_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
 /* The directory of a path, without links, and its last part. */
 static char *real_parent(const char *path)
 {
-    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
-    char *dir = slash != NULL ? tf_xstrndup(path, (size_t)(name - path)) : tf_xstrdup("."),
+    const char *name = tf_path_name(path);
+    char *dir = name > path ? tf_xstrndup(path, (size_t)(name - path)) : tf_xstrdup("."),
          *real = realpath(dir, NULL);
     free(dir);
     if (real == NULL)

@@ -17,6 +17,8 @@ bool tf_same_file(const char *input, const char *output);
  * part may be missing. No link is left in the result, which the caller frees; NULL with errno if
  * the path leads nowhere. */
 char *tf_path_target(const char *path);
+/* What follows the last slash of a path. */
+const char *tf_path_name(const char *path);
 /* Set the error "name: is a directory", with sys EISDIR. Returns -1. */
 int tf_fail_directory(struct tf_err *err, const char *name);
 

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/input.h"
 #include "base/memory.h"
+#include "base/path.h"
 #include "exchange/yaml.h"
 
 #include <dirent.h>
@@ -229,8 +230,7 @@ static int read_hf(const struct dir *d, struct tf_model_dir *m, struct tf_err *e
 /* A file that the settings name: without the directory where it was when they were written. */
 static const char *named(const struct dir *d, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    return has(d, slash != NULL ? slash + 1 : path);
+    return has(d, tf_path_name(path));
 }
 
 static int read_settings(const struct dir *d, struct tf_model_dir *m, const char *path,

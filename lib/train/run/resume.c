@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/path.h"
 #include "model/load.h"
 #include "train/store/newest.h"
 #include "train/store/retain.h"
@@ -14,9 +15,8 @@
 
 static bool is_regular(const struct tf_resume *r)
 {
-    const char *slash = strrchr(r->path, '/');
     char *name = tf_rundir_regular_name(r->state.step);
-    bool same = strcmp(slash != NULL ? slash + 1 : r->path, name) == 0;
+    bool same = strcmp(tf_path_name(r->path), name) == 0;
     free(name);
     return same;
 }

@@ -2,6 +2,7 @@
 #include "train/store/newest.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,16 +40,11 @@ bool tf_rundir_peek(struct tf_checkpoint_file *f, const struct tf_rundir *d, con
     return true;
 }
 
-static const char *last_part(const char *path)
-{
-    return strrchr(path, '/') + 1;
-}
-
 /* Read all of it. */
 static int read_checkpoint(struct tf_model_file *m, struct tf_run_state *s,
                            const struct tf_rundir *d, const char *path, struct tf_err *err)
 {
-    if (tf_rundir_read(d, last_part(path), m, 0, err) != 0)
+    if (tf_rundir_read(d, tf_path_name(path), m, 0, err) != 0)
         return -1;
     if (tf_state_read(s, m, err) == 0)
         return 0;

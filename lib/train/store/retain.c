@@ -1,6 +1,7 @@
 /* retain.c - see retain.h. */
 #include "train/store/retain.h"
 #include "base/fd.h"
+#include "base/path.h"
 #include "train/store/newest.h"
 
 #include <errno.h>
@@ -8,11 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static const char *last_part(const char *path)
-{
-    return strrchr(path, '/') + 1;
-}
 
 static int copy(const struct tf_rundir *d, const char *from, const char *to, struct tf_err *err)
 {
@@ -42,7 +38,7 @@ static int copy(const struct tf_rundir *d, const char *from, const char *to, str
 int tf_rundir_make_best(const struct tf_rundir *d, const char *path, struct tf_err *err)
 {
     char temp[48], *best = tf_rundir_file(d->path, TF_RUN_BEST);
-    const char *name = last_part(path);
+    const char *name = tf_path_name(path);
     int rc = 0;
     snprintf(temp, sizeof temp, ".tf-" TF_RUN_BEST ".tmp.%ld", (long)getpid());
     unlinkat(d->fd, temp, 0);
@@ -68,7 +64,7 @@ bool tf_rundir_best_is(const struct tf_rundir *d, uint64_t step)
 
 static int remove_checkpoint(const struct tf_rundir *d, const char *path, struct tf_err *err)
 {
-    return unlinkat(d->fd, last_part(path), 0) != 0 && errno != ENOENT
+    return unlinkat(d->fd, tf_path_name(path), 0) != 0 && errno != ENOENT
                ? tf_fail_errno(err, "%s: unlink", path)
                : 0;
 }
