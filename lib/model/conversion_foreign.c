@@ -78,7 +78,7 @@ static int read_segmenter(struct tf_conversion *m, struct tf_buf *to, const char
                        0
                    ? tf_context(err, "%s", pieces)
                    : 0;
-    if (tf_vocab_file_read(&bytes, &n, path, err) != 0)
+    if (tf_vocab_file_read(&bytes, &n, NULL, path, err) != 0)
         return -1;
     tf_buf_add(to, bytes, n);
     free(bytes);
@@ -191,7 +191,7 @@ static int use_m2m(struct tf_conversion *m, const struct tf_convert_opts *o, str
         return tf_fail_status(err, TF_USAGE, "--positions: M2M100 has one table of them");
     if (o->tokens == NULL)
         return tf_fail(err, "no special_tokens_map.json or tokenizer_config.json");
-    if (tf_vocab_file_read(&spm, &n, o->vocab, err) != 0)
+    if (tf_vocab_file_read(&spm, &n, NULL, o->vocab, err) != 0)
         return -1;
     int rc = tf_hf_m2m_pieces(&lists[0], &m->arena, spm, n, o->pieces, o->tokens,
                               m->config.vocab_size, err);

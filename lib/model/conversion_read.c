@@ -167,7 +167,7 @@ static int replace_vocab(struct tf_conversion *m, const char *path, struct tf_er
 {
     char *bytes;
     size_t n;
-    if (tf_vocab_file_read(&bytes, &n, path, err) != 0)
+    if (tf_vocab_file_read(&bytes, &n, NULL, path, err) != 0)
         return -1;
     tf_buf_add(&m->vocab_buf, bytes, n);
     free(bytes);

@@ -1,5 +1,6 @@
 /* vocab.c - see vocab_private.h. */
 #include "text/vocab_private.h"
+#include "base/hash.h"
 #include "base/sandbox.h"
 #include "text/vocab_file.h"
 
@@ -8,13 +9,24 @@
 
 int tf_vocab_read(struct tf_vocab *v, const char *path, bool target, struct tf_err *err)
 {
+    struct tf_buf own = {0};
     *v = (struct tf_vocab){0};
-    if (tf_vocab_file_read_side(&v->bytes, &v->n, v->hash, path, target, err) != 0 ||
-        (tf_vocab_file_check(v->bytes, v->n, err) < 0 && tf_context(err, "%s", path))) {
-        tf_vocab_release(v);
-        return -1;
+    int rc = tf_vocab_file_read(&v->bytes, &v->n, target ? &own : NULL, path, err);
+    if (rc == 0) {
+        tf_sha256_of(v->hash, v->bytes, v->n);
+        if (own.len > 0) {
+            free(v->bytes);
+            v->n = own.len;
+            v->bytes = own.p;
+            own = (struct tf_buf){0};
+        }
+        if (tf_vocab_file_check(v->bytes, v->n, err) != 0)
+            rc = tf_context(err, "%s", path);
     }
-    return 0;
+    tf_buf_release(&own);
+    if (rc != 0)
+        tf_vocab_release(v);
+    return rc;
 }
 
 int tf_vocab_parse(struct tf_vocab *v, const char *path, struct tf_err *err)
@@ -33,11 +45,6 @@ int tf_vocab_parse(struct tf_vocab *v, const char *path, struct tf_err *err)
         return 0;
     tf_vocab_release(v);
     return tf_context(err, "%s", path);
-}
-
-int tf_vocab_load(struct tf_vocab *v, const char *path, struct tf_err *err)
-{
-    return tf_vocab_read(v, path, false, err) < 0 ? -1 : tf_vocab_parse(v, path, err);
 }
 
 void tf_vocab_release(struct tf_vocab *v)

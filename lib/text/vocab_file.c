@@ -1,6 +1,5 @@
 /* vocab_file.c - see vocab_file.h. */
 #include "text/vocab_file.h"
-#include "base/hash.h"
 #include "base/memory.h"
 #include "stream/model.h"
 #include "stream/recognise.h"
@@ -9,10 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Copy the vocabulary of a model of tf-train, or its segmenter of targets, if it has one. more, or
- * NULL: that one besides. */
-static int from_model(char **bytes, size_t *n, struct tf_in *in, bool target, struct tf_buf *more,
-                      uint8_t hash[32], struct tf_err *err)
+/* Copy the vocabulary of a model of tf-train, and its segmenter of targets, if it has one. */
+static int from_model(char **bytes, size_t *n, struct tf_buf *target, struct tf_in *in,
+                      struct tf_err *err)
 {
     struct tf_model_file m;
     /* All of it, though the vocabulary comes first: a damaged model is not used, nor is its
@@ -27,22 +25,19 @@ static int from_model(char **bytes, size_t *n, struct tf_in *in, bool target, st
                      in->name);
     } else {
         const struct tf_value *own = tf_value_get(&m.state, "vocab_target");
-        const bool has_own = own != NULL && own->kind == TF_BYTES, take = has_own && target;
-        *n = take ? own->n : m.vocab_n;
+        *n = m.vocab_n;
         *bytes = tf_xmalloc(*n + 1);
-        memcpy(*bytes, take ? (const void *)own->text : m.vocab, *n);
-        if (has_own && more != NULL)
-            tf_buf_add(more, own->text, own->n);
-        if (hash != NULL)
-            tf_sha256_of(hash, m.vocab, m.vocab_n);
+        memcpy(*bytes, m.vocab, *n);
         (*bytes)[*n] = 0;
+        if (target != NULL && own != NULL && own->kind == TF_BYTES)
+            tf_buf_add(target, own->text, own->n);
     }
     tf_model_release(&m);
     return rc;
 }
 
-static int read_any(char **bytes, size_t *n, struct tf_buf *more, uint8_t hash[32],
-                    const char *path, bool target, struct tf_err *err)
+int tf_vocab_file_read(char **bytes, size_t *n, struct tf_buf *target, const char *path,
+                       struct tf_err *err)
 {
     struct tf_in in;
     *bytes = NULL;
@@ -54,34 +49,15 @@ static int read_any(char **bytes, size_t *n, struct tf_buf *more, uint8_t hash[3
     if (have < 0)
         rc = -1;
     else if (have >= TF_LABEL_N && tf_label_begins(in.buf + in.pos, (size_t)have))
-        rc = from_model(bytes, n, &in, target, more, hash, err);
+        rc = from_model(bytes, n, target, &in, err);
     else if ((rc = tf_in_all(&in, bytes, n, TF_MAX_VOCAB, err)) == 0 && *n == 0)
         rc = tf_fail(err, "%s: not a vocabulary: empty", in.name);
-    else if (rc == 0 && hash != NULL)
-        tf_sha256_of(hash, *bytes, *n);
     tf_in_close(&in);
     if (rc != 0) {
         free(*bytes);
         *bytes = NULL;
     }
     return rc;
-}
-
-int tf_vocab_file_read(char **bytes, size_t *n, const char *path, struct tf_err *err)
-{
-    return read_any(bytes, n, NULL, NULL, path, false, err);
-}
-
-int tf_vocab_file_read_both(char **bytes, size_t *n, struct tf_buf *target, const char *path,
-                            struct tf_err *err)
-{
-    return read_any(bytes, n, target, NULL, path, false, err);
-}
-
-int tf_vocab_file_read_side(char **bytes, size_t *n, uint8_t hash[32], const char *path,
-                            bool target, struct tf_err *err)
-{
-    return read_any(bytes, n, NULL, hash, path, target, err);
 }
 
 int tf_vocab_file_check(const char *bytes, size_t n, struct tf_err *err)

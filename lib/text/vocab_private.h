@@ -24,8 +24,6 @@ int tf_vocab_read(struct tf_vocab *v, const char *path, bool target,
                   struct tf_err *err) TF_MUST_CHECK;
 /* Let SentencePiece parse the bytes, which opens no file. */
 int tf_vocab_parse(struct tf_vocab *v, const char *path, struct tf_err *err) TF_MUST_CHECK;
-/* Both, for either side. */
-int tf_vocab_load(struct tf_vocab *v, const char *path, struct tf_err *err) TF_MUST_CHECK;
 void tf_vocab_release(struct tf_vocab *v);
 /* Set the hash, size and special ids of a stream's header. */
 void tf_vocab_header(const struct tf_vocab *v, struct tf_header *h);
