@@ -151,9 +151,11 @@ slow := $(patsubst %,$B/tests/%.t,fuzz/decode unit/infer_decode unit/infer_score
 cases := $(if $(ARCH),TF_TEST_CASES=3)
 # ops/agreement has shown AddressSanitizer the same kernels.
 asan_slow := $(if $(findstring address,$(SAN)),$B/tests/ops/rows.t $B/tests/ops/same_bytes.t)
-# AddressSanitizer saw in other tests the code that the first two run again; the emulation has walls
-# around its memory and checks of its own in every build.
-repeat := $(if $(findstring address,$(SAN)),$(patsubst %,tests/cli/%.bats,documents parallel cuda))
+# Other tests show AddressSanitizer every line of lib/ and cmd/ that these run (`natively` in
+# tests/cli/helper.bash: the same for a test); cuda: the emulation has walls around its memory and
+# checks of its own in every build.
+repeat := $(if $(findstring address,$(SAN)),$(patsubst %,tests/cli/%.bats,bench documents formats \
+	lines parallel swap tensorboard cuda))
 # Only natively and without sanitizers: lints, which read sources, and whole pipelines, which would
 # take twice as long as all other tests, with the same tools.
 bats := $(sort $(filter-out $(if $(ARCH)$(SAN),tests/lint/% tests/cli/pipelines%.bats \
@@ -196,8 +198,9 @@ harden := $(if $(SAN),,$(shell if $(call takes,$(harden_try)); then echo '$(hard
 	for f in $(harden_try); do ! $(call takes,$$f) || echo "$$f"; done; fi))
 # Kernels see no bytes of a file, only numbers whose shapes were checked, and zeroed tiles would
 # cost int8 products 4 % of their instructions: lib/ops/cpu has neither canaries nor zeroing.
-# With sanitizers -O3 takes a third longer to compile, and its code no less to run.
-kernel = $(if $(SAN),-O2,-O3) \
+# With sanitizers, -O1 compiles in less than half the time of -O2 and -O3, and most tests take as
+# long.
+kernel = $(if $(SAN),-O1,-O3) \
 	$(if $(filter -fstack-protector-strong,$(harden)),-fno-stack-protector) \
 	$(if $(filter -ftrivial-auto-var-init=zero,$(harden)),-ftrivial-auto-var-init=uninitialized)
 # Checks of the C library need optimisation. The user's own level takes precedence.

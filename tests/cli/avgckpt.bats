@@ -148,6 +148,7 @@ PY
 }
 
 @test "without -n: as many as the preset of the run averages" {
+    natively
     train --steps 25 --save-every 1 --keep 0 -o t2t --as t2t --preset base b.tfs
     train --steps 25 --save-every 1 --keep 0 -o big --preset big b.tfs
     train --steps 3 --save-every 1 --keep 0 -o row --preset A-h1 b.tfs

@@ -23,6 +23,7 @@ make() {
 make_words() { awk 'NR % 3 { next } { for (i = 1; i <= NF; i++) if (!seen[$i]++) print $i }' FS=' +' "$1"; }
 
 @test "every line is split as subword-nmt splits it, with codes of each version and of fastBPE" {
+    natively
     for v in 2 1 fast; do
         want=$G/split.${v/fast/2}
         make_words "$want" | grep . >words
@@ -90,6 +91,7 @@ make_words() { awk 'NR % 3 { next } { for (i = 1; i <= NF; i++) if (!seen[$i]++)
 }
 
 @test "a long word takes time in proportion" {
+    natively
     printf '%s\n' a b ab c >words
     { echo '#version: 0.2'; s=a; for _ in {1..16}; do echo "$s $s"; s=$s$s; done; } >codes
     make codes

@@ -91,6 +91,7 @@ PY
 }
 
 @test "half precision: rounded as numpy rounds, and read by the other tools" {
+    natively
     tf-convert --to npz "$MODEL" -o m.npz
     tf-convert --dtype f16 "$MODEL" -o f16.safetensors
     tf-convert --dtype bf16 "$MODEL" -o bf16.safetensors
@@ -125,6 +126,7 @@ records() {
 }
 
 @test "a model in 16 bits decodes as its values in fp32 do, scores included" {
+    natively
     tf-convert --to tfm --dtype f16 "$MODEL" -o f16.tfm
     tf-convert --to tfm --dtype f32 f16.tfm -o f32.tfm
     # The same with one matrix, a table of embeddings or another, in 32 bits.
@@ -267,6 +269,7 @@ PY
 }
 
 @test "tensors in any order, of a file or a pipe, decode alike" {
+    natively
     cp "$MODEL" f32.tfm
     tf-convert --to tfm --dtype i8 "$MODEL" -o i8.tfm
     tf-convert --to tfm --dtype f16 "$MODEL" -o f16.tfm
@@ -300,6 +303,7 @@ PY
 }
 
 @test "tensors of 16 and of 32 bits in one file decode as their values" {
+    natively
     need jq
     outputs() {
         tf-decode --device cpu --nbest 2 "$@" "$LINES_TFS" | tf-cbor json | jq -c '.hyps // empty'

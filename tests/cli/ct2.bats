@@ -40,6 +40,7 @@ fingerprint() { tf-info "$1" | grep '^model'; }
 }
 
 @test "what is written is what CTranslate2 reads, and comes back" {
+    natively
     for variant in '' quant=f16 tie=decoder 'tie=none activation=swish bias=false' \
         'pre_norm=true positions=paper' 'positions=t2t offset=2' positions=learned; do
         # shellcheck disable=SC2086

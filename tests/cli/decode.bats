@@ -324,6 +324,7 @@ PY
 }
 
 @test "--no-repeat-ngram: no N tokens twice in an output, prefix included" {
+    natively
     cat >repeats.py <<'PY'
 import json, subprocess, sys
 lines = subprocess.run(["tf-cbor", "json", sys.argv[1]], stdout=subprocess.PIPE, check=True).stdout
@@ -396,6 +397,7 @@ hyps() {
 }
 
 @test "--early-stopping: the n-best lists of CTranslate2" {
+    natively
     need_peer ctranslate2 numpy
     tf-convert "$MODEL" --to npz -o m.npz
     "$TF_PYTHON" "$TOP/tests/cli/ct2_search.py" flat m.npz 0.3 flat.npz
@@ -430,6 +432,7 @@ hyps() {
 }
 
 @test "an ensemble keeps hypotheses whose tokens have probabilities below the range of fp32" {
+    natively
     sharp_model sharp.tfm 150
     tac "$LINES_TXT" | tf-tokenize -m "$MODEL" >others
     logp() {

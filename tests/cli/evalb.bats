@@ -206,6 +206,7 @@ print("(S (" + "L" * n + " (NN " + "w" * n + ")))")' >big
 }
 
 @test "no limits: 200,000 quotes that one sentence deleted and the other kept" {
+    natively
     "$TF_PYTHON" -c '
 n = 200000
 deleted, kept = "(`` %c)" % 39, "(NN %c)" % 39

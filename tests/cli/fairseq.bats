@@ -14,6 +14,7 @@ make() {
 fingerprint() { tf-info "$1" | grep '^model'; }
 
 @test "a checkpoint is the model that was put into it, in each form and variant" {
+    natively
     for variant in '' form=legacy fused=true 'form=legacy fused=true tie=decoder' tie=none \
         'pre_norm=true activation=swish' 'dtype=f16 form=legacy' cfg=true \
         'source=40 tie=none' 'source=40 tie=decoder form=legacy' extra=code ff=8 'ff=8 fused=true'; do
@@ -118,6 +119,7 @@ PY
 }
 
 @test "pytorch_model.bin is the same model as model.safetensors" {
+    natively
     for i in {1..30}; do echo "line $i of a text with words $((i * 37 % 11)) and $((i * 7))"; done >text
     tf-tokenize --train --vocab-size 60 --character-coverage 1 -o vocab text
     "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz "$(tf-tokenize --export-vocab -m vocab | wc -l)"

@@ -140,6 +140,12 @@ batches() {
     "$TF_PYTHON" "$TOP/tests/cli/batches.py" "$@"
 }
 
+# The first line of a test that takes AddressSanitizer long and shows it no line of lib/ and cmd/
+# that others do not.
+natively() {
+    [[ ${TF_SAN:-} != *address* ]] || skip "other tests show AddressSanitizer the same code"
+}
+
 # Skip unless every one of these commands is there; fail if TF_TEST_REQUIRE has what is missing.
 need() {
     local c

@@ -33,6 +33,7 @@ train() {
 }
 
 @test "training: other bytes than our kernels, the same for any number of threads" {
+    natively
     batches n=24 pairs=90 >b.tfs
     for n in 1 2 3; do
         train --threads $n --steps 12 --save-every 6 --ema 0.9 --clip 1 -o run$n b.tfs
@@ -46,6 +47,7 @@ train() {
 }
 
 @test "a run that stopped resumes to the same bytes" {
+    natively
     batches n=24 pairs=30 >b.tfs
     train --steps 12 --save-every 5 --valid b.tfs --valid-every 4 -o whole b.tfs
     for k in 1 4 5 9; do

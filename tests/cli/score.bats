@@ -115,6 +115,7 @@ lists() {
 }
 
 @test "n-best lists: tf-score gives those of tf-decode the same scores, in any order" {
+    natively
     tf-decode -m "$MODEL" --nbest 4 --token-scores "$LINES_TFS" >nbest
     score -q --token "$LINES_TFS" nbest >again
     "$TF_PYTHON" - <(lists nbest) <(lists again) <<'PY'

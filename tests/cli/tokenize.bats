@@ -10,6 +10,7 @@ setup_file() {
 }
 
 @test "training: 200 lines are enough, and special ids are pad 0, unk 1, bos 2, eos 3" {
+    natively
     for type in unigram bpe; do
         t 0 tf-tokenize --train --type $type --vocab-size 150 -o m "$X"
         t 0 tf-tokenize --export-vocab -m m
@@ -20,6 +21,7 @@ setup_file() {
 }
 
 @test "training: the bytes follow from the text and the options, not from names or places" {
+    natively
     mkdir -p elsewhere
     cp "$X" elsewhere/other.name
     for type in unigram bpe; do
@@ -134,6 +136,7 @@ setup_file() {
 }
 
 @test "training: digits apart, bytes for the unknown, spaces kept" {
+    natively
     t 0 tf-tokenize --train --split-digits --vocab-size 150 -o m "$X"
     t 0 tf-tokenize --export-vocab -m m
     [ -z "$(cut -f1 <<<"$output" | grep '[0-9][0-9]')" ]
@@ -302,6 +305,7 @@ END
 }
 
 @test "samples: from the seed and the line alone, and they read back as the text" {
+    natively
     tf-tokenize --train --type bpe --vocab-size 150 -o b.model "$X"
     for m in "$V" b.model; do
         for more in '' '--nbest-size 8'; do
@@ -317,6 +321,7 @@ END
 }
 
 @test "samples: a symbol stays whole" {
+    natively
     printf '%s\n' '<2de> ein Haus < 2 de >' 'e<2de><2de2>n' 'ein < Haus 2 > de' >text
     cat "$X" text text >corpus
     for type in unigram bpe; do
@@ -510,6 +515,7 @@ add_user_defined() {
 }
 
 @test "--verbose shows the log of the trainer" {
+    natively
     t 0 tf-tokenize --train --vocab-size 150 -o m "$X"
     [[ $stderr != *trainer_interface.cc* ]]
     t 0 tf-tokenize --train --verbose --vocab-size 150 -o n "$X"

@@ -29,6 +29,7 @@ load train
 }
 
 @test "many shards on few threads: no thread waits for memory that others hold for ever" {
+    natively
     local last steps=60
     [ -z "${TF_EMULATOR:-}" ] || steps=6 # 8 seconds each
     last=$(printf 'ckpt-%08d.tfm' $steps)
@@ -53,6 +54,7 @@ load train
 }
 
 @test "batches that do not fit the learning rate of the preset: a warning when a run begins" {
+    natively
     model=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --device cpu -q)
     t 0 tf-train "${model[@]}" --steps 2 -o run b.tfs
     expect_error "warning: updates of up to 25 tokens: the learning rate of preset tiny is for 2000 (tf-batch --preset tiny, or --accumulate 80)"
@@ -373,6 +375,7 @@ PY
 }
 
 @test "every variant of the model trains and comes back" {
+    natively
     i=0
     for v in "--pre-norm" "--as t2t" "--positions learned --max-positions 40" "--tie none" \
         "--tie decoder" "--attention-window 2" "--start zero" \

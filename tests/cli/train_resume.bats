@@ -86,6 +86,7 @@ begin_saved() {
 }
 
 @test "a directory that is moved away: the run ends with 75, and writes nothing to what replaces it" {
+    natively
     args=(--steps 20 --save-every 10 --keep 1 -o run)
     train "${args[@]}" -o whole b.tfs
     mkfifo pipe
@@ -265,6 +266,7 @@ begin_saved() {
 }
 
 @test "--force leaves a trace of what it overrode, once" {
+    natively
     train --steps 5 -o as_it_was b.tfs
     batches n=40 corpus=8 >c.tfs
     stages() { tf-info --json "$1" | "$TF_PYTHON" -c 'import json, sys; print([x["prog"] for x in json.load(sys.stdin)["made"]].count("tf-train"))'; }

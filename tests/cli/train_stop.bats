@@ -5,6 +5,7 @@ load helper
 load train
 
 @test "a stream that breaks off: saved, status 1; the same command with the whole stream resumes to the same bytes" {
+    natively
     args=(--steps 13 --save-every 5 --accumulate 3 --ema 0.9)
     train "${args[@]}" -o whole b.tfs
     # After so many batches: within an update, at its end, at a regular checkpoint, in the first and
@@ -22,6 +23,7 @@ load train
 }
 
 @test "stopped after each update in turn: the last checkpoint does not show it" {
+    natively
     batches n=12 >short.tfs
     train --steps 12 --save-every 4 --valid b.tfs --valid-every 3 -o whole short.tfs
     for k in $(seq 11); do
@@ -36,6 +38,7 @@ load train
 }
 
 @test "killed again and again" {
+    natively
     batches n=400 >long.tfs
     run_long() { exec tf-train "${small[@]}" --steps 400 --save-every 5 --keep 3 -o run long.tfs; }
     train --steps 400 --save-every 5 --keep 3 -o whole long.tfs
@@ -231,6 +234,7 @@ load train
 }
 
 @test "without --save-every, saves by the clock are the regular checkpoints" {
+    natively
     # A time that has passed at every step.
     now='--save-minutes 1e-9'
     train --steps 12 --save-every 1 --keep 0 -o whole b.tfs

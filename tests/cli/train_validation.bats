@@ -48,6 +48,7 @@ PY
 collapse=(--schedule constant --lr 0.3 --warmup 0 --valid v.tfs --valid-every 100 --save-every 100)
 
 @test "a collapse: a warning at the second validation, status 0; not in a run that learns" {
+    natively
     batches n=300 >long.tfs
     batches n=5 seed=9 >v.tfs
     tr_t 0 "${collapse[@]}" --steps 300 -o run long.tfs

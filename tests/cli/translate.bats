@@ -10,6 +10,7 @@ setup_file() {
 }
 
 @test "the same text as the pipe of three tools, from a file and from stdin" {
+    natively
     tf-tokenize -m "$MODEL" "$LINES_TXT" | tf-decode -q -m "$MODEL" --beam 2 --max-extra 5 |
         tf-tokenize -d -m "$MODEL" >want
     t 0 tf-translate -m "$MODEL" -k 2 --max-extra 5 -o got "$LINES_TXT"
