@@ -75,7 +75,7 @@ plain_only() {
 @test "operations agree with the reference in fp32, bf16 and fp16" {
     # Sanitizers need most of their time for the cases from 9 to 31, of hundreds of rows.
     cases=${TF_SAN:+9}
-    TF_CUDA_SMS=132 program ops/agreement "${cases:-14}" # an H200's: how work is cut depends on it
+    TF_CUDA_SMS=132 program ops/agreement "${cases:-12}" # an H200's: how work is cut depends on it
     for op in linear feed_forward; do
         TF_CUDA_EPILOGUES=all TF_TEST_OPS=$op program ops/agreement "${cases:-40}"
     done

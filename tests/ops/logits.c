@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "ops/search_state.h"
 
-enum { SENTENCES = 3, LIMIT = 5, MOST = 4000, CASES = 60 };
+enum { SENTENCES = 3, LIMIT = 5, MOST = 4000, CASES = 30 };
 
 struct searched {
     double v[MOST];
