@@ -174,26 +174,27 @@ PY
             echo "{\"type\":\"nbest\",\"idx\":$((n++)),\"hyps\":[$(sed 's/\[[^]]*\]/{"ids":&,"score":0,"logp":0}/g' <<<"$ids")]}"
         done
         echo '{"type":"bad","idx":4,"code":1,"text":"x"}'
+        echo '{"type":"nbest","idx":5,"hyps":[]}' # of a bad source
         echo '{"type":"end"}'
     } | tf-cbor unjson >odd
-    for i in {1..5}; do if [ "$i" = 4 ]; then printf '\xff\n'; else echo a; fi; done |
-        tf-tokenize --bad ok -m "$MODEL" >five
-    t 4 tf-score -q -m "$MODEL" --max-length 3 five odd -o out
-    expect_bad "five: 4 of 5 records bad; the first is record 1: too many tokens: target of 54 tokens, --max-length allows 53"
+    for i in {1..6}; do case $i in 4 | 6) printf '\xff\n' ;; *) echo a ;; esac; done |
+        tf-tokenize --bad ok -m "$MODEL" >six
+    t 4 tf-score -q -m "$MODEL" --max-length 3 six odd -o out
+    expect_bad "six: 5 of 6 records bad; the first is record 1: too many tokens: target of 54 tokens, --max-length allows 53"
     [ "$(tf-cbor json out | jq -r \
         'select(.type != "header" and .type != "end") | "\(.type) \(.code // "-")"' |
-        xargs)" = 'nbest - bad 3 bad 15 bad 1 bad 1' ]
-    t 4 tf-score -q -m "$MODEL" --max-length 3 --text five odd
+        xargs)" = 'nbest - bad 3 bad 15 bad 1 bad 1 bad 1' ]
+    t 4 tf-score -q -m "$MODEL" --max-length 3 --text six odd
     [ "$(grep -c -- - <<<"$output")" -eq 2 ]
-    [ "$(tf-score -q --bad ok -m "$MODEL" --max-length 3 --text five odd | wc -l)" -eq 9 ]
-    [ "$(tf-tokenize -d --nbest --bad ok -m "$MODEL" odd | wc -l)" -eq 9 ]
-    t 1 tf-score -m "$MODEL" odd five
+    [ "$(tf-score -q --bad ok -m "$MODEL" --max-length 3 --text six odd | wc -l)" -eq 10 ]
+    [ "$(tf-tokenize -d --nbest --bad ok -m "$MODEL" odd | wc -l)" -eq 10 ]
+    t 1 tf-score -m "$MODEL" odd six
     expect_error "odd: "
     t 2 tf-score -m "$MODEL" --alpha 1 "$LINES_TFS" "$LINES_TFS"
     expect_error "--alpha is for n-best lists"
     t 2 tf-score -m "$MODEL" --normalize 0 "$LINES_TFS" "$LINES_TFS"
     expect_error "--normalize is for n-best lists"
-    t 2 tf-score -m "$MODEL" --alpha 1 --text five odd
+    t 2 tf-score -m "$MODEL" --alpha 1 --text six odd
     expect_error "--alpha and --text cannot be used together"
 }
 

@@ -471,6 +471,12 @@ add_user_defined() {
     expect_error "--crlf is only for encoding, --train or --pieces"
     t 2 tf-tokenize --train --max-line 100 -o m "$X"
     expect_error "--max-line is only for encoding or --pieces"
+    for mode in -d --export-vocab; do
+        t 2 tf-tokenize $mode --seed 2 -m "$V"
+        expect_error "--seed is only for encoding, --train or --pieces"
+    done
+    t 2 tf-tokenize --train --vocab-size 4194305 -o n "$X"
+    expect_error "--vocab-size 4194305: too large, maximum 4194304"
     t 2 tf-tokenize -m "$V" --threads 0
     expect_error "too small, minimum 1"
     t 2 tf-tokenize -m "$V" --threads 1025

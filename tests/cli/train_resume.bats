@@ -255,7 +255,7 @@ begin_saved() {
     cat p1 p0 p2 >x.tfs
     tr_t 1 --steps 12 -o run x.tfs
     expect_contains "$stderr" \
-        "x.tfs: ends at part 1, batch 0, before the checkpoint's position, part 1, batch 2"
+        "x.tfs: another part follows at part 1, batch 0, before the checkpoint's position, part 1, batch 2"
 }
 
 @test "another corpus that is too short: part, batch, and how to start over" {

@@ -87,15 +87,15 @@ static void push(struct tf_feed *f, struct tf_feed_item *item, int rc)
 }
 
 /* Neither the stream nor the part may end before the point of resumption. */
-static int check_end(const struct tf_feed *f, struct tf_err *err)
+static int check_end(const struct tf_feed *f, bool more, struct tf_err *err)
 {
     bool there =
         f->part > f->from.part || (f->part == f->from.part && f->ordinal >= f->from.ordinal);
     if (f->resume && !f->reached && !there)
         return tf_fail(err,
-                       "%s: ends at part %llu, batch %llu, before the checkpoint's position, part "
-                       "%llu, batch %llu%s",
-                       f->in.name, (unsigned long long)f->part, (unsigned long long)f->ordinal,
+                       "%s: %s part %llu, batch %llu, before the checkpoint's position, part %llu, "
+                       "batch %llu%s",
+                       f->in.name, more ? "another part follows at" : "ends at", (unsigned long long)f->part, (unsigned long long)f->ordinal,
                        (unsigned long long)f->from.part, (unsigned long long)f->from.ordinal,
                        f->other_corpus ? " (to start over, use --init in a new directory)" : "");
     return 0;
@@ -104,7 +104,7 @@ static int check_end(const struct tf_feed *f, struct tf_err *err)
 static int new_part(struct tf_feed *f, struct tf_err *err)
 {
     char name[32];
-    if (f->part == f->from.part && check_end(f, err) != 0)
+    if (f->part == f->from.part && check_end(f, true, err) != 0)
         return -1;
     f->part++;
     f->begun = false;
@@ -216,7 +216,7 @@ static int fill(struct tf_feed *f, struct tf_feed_item *item, struct tf_err *err
                 return 1;
         }
     }
-    return rc == 0 ? check_end(f, err) : -1;
+    return rc == 0 ? check_end(f, false, err) : -1;
 }
 
 static void *read_main(void *arg)
