@@ -163,7 +163,7 @@ bats := $(sort $(filter-out $(if $(ARCH)$(SAN),tests/lint/% tests/cli/pipelines%
 	$(wildcard tests/cli/*.bats tests/lint/*.bats)))
 # These take longest and come first, so that no processor is idle at the end.
 long := $(filter $(bats),$(patsubst %,tests/%.bats,cli/faults cli/pipelines cli/cuda cli/train \
-	cli/batch cli/ranks lint/source lint/make))
+	cli/batch cli/ranks lint/source lint/make cli/tokenize cli/translate cli/vocabularies))
 plugin := $(if $(with_cuda),$B/bin/tf-backend-cuda.so)
 mpi_plugins := $(mpis:%=$B/bin/tf-comm-%.so)
 exchanges := $(mpis:%=$B/tests/bench/exchange-%)
