@@ -7,7 +7,7 @@ prepare() {
     export GNUMAKEFLAGS=--no-print-directory V=1
 }
 
-# real_text NAME DIR: when a folder shared/data lies beside the tree, the first 1,000 lines of each
+# real_text NAME DIR: when a folder shared/data lies beside the tree, the first 300 lines of each
 # of its files; else false.
 real_text() {
     local from=$TOP/../shared/data/$1 f
