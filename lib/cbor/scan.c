@@ -22,17 +22,17 @@ static int scan_head(struct tf_scan *s, const uint8_t *p, size_t n, size_t limit
                      struct tf_head *h, size_t *at)
 {
     if (pos >= limit)
-        return refuse(s, "too large");
+        return refuse_longer(s, "too large");
     int k = tf_head_read(p + pos, n - pos, h);
     if (k < 0)
         return refuse(s, tf_head_fault(p[pos]));
     if (k == 0) {
         unsigned info = n > pos ? p[pos] & 31 : 0;
         s->need = pos + 1 + (info >= 24 ? (size_t)1 << (info - 24) : 0);
-        return s->need > limit ? refuse(s, "too large") : 0;
+        return s->need > limit ? refuse_longer(s, "too large") : 0;
     }
     *at = pos + (size_t)k;
-    return *at > limit ? refuse(s, "too large") : 1;
+    return *at > limit ? refuse_longer(s, "too large") : 1;
 }
 
 /* Skip the bytes of a string, which begin at *at. */

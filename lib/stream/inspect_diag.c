@@ -170,10 +170,12 @@ int tf_inspect_diag(struct tf_in *in, struct tf_out *out, const struct tf_inspec
                 break;
             }
             found = tf_scan_item(&s, in->buf + in->pos, have, limit);
-            if (found < 0)
-                rc = tf_fail(err, "%s: malformed item at byte %llu: %s%s", in->name,
-                             (unsigned long long)(in->offset + in->pos + s.pos), s.why,
-                             s.longer ? " (--max-tensor)" : "");
+            if (found < 0 && s.longer)
+                rc = tf_fail(err, "%s: item at byte %llu: larger than --max-tensor allows",
+                             in->name, (unsigned long long)(in->offset + in->pos));
+            else if (found < 0)
+                rc = tf_fail(err, "%s: malformed item at byte %llu: %s", in->name,
+                             (unsigned long long)(in->offset + in->pos + s.pos), s.why);
             need = s.need;
         }
         if (rc)

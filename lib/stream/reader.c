@@ -109,11 +109,16 @@ static int truncated(const struct tf_reader *r, struct tf_err *err)
                    (unsigned long long)r->count);
 }
 
-static int malformed(const struct tf_reader *r, uint64_t at, const char *why, const char *hint,
-                     struct tf_err *err)
+static int malformed(const struct tf_reader *r, uint64_t at, const char *why, struct tf_err *err)
 {
-    return tf_fail(err, "%s: malformed record %llu at byte %llu: %s%s", r->in->name,
-                   (unsigned long long)r->count, (unsigned long long)at, why, hint);
+    return tf_fail(err, "%s: malformed record %llu at byte %llu: %s", r->in->name,
+                   (unsigned long long)r->count, (unsigned long long)at, why);
+}
+
+static int too_large(const struct tf_reader *r, struct tf_err *err)
+{
+    return tf_fail(err, "%s: record %llu at byte %llu: larger than --max-tensor allows",
+                   r->in->name, (unsigned long long)r->count, (unsigned long long)scan_offset(r));
 }
 
 /* Measure the item after the queue: a record, or a field after a tensor's data. Returns its bytes,
@@ -136,8 +141,10 @@ static int64_t measure(struct tf_reader *r, bool fill, struct tf_err *err)
             *s = (struct tf_scan){0};
         if (rc > 0)
             return (int64_t)at;
+        if (rc < 0 && raise)
+            return too_large(r, err);
         if (rc < 0)
-            return malformed(r, scan_offset(r) + at, why, raise ? " (--max-tensor)" : "", err);
+            return malformed(r, scan_offset(r) + at, why, err);
         if (!fill)
             return 0;
         if (want(r, s->need, err) != 0)
@@ -301,7 +308,7 @@ static TF_NOINLINE int pull_tensor(struct tf_reader *r, struct tf_err *err)
         tf_scan_item(&s, scan_at(r), have, TF_TENSOR_HEAD_MAX) == 0)
         return truncated(r, err);
     if (why)
-        return malformed(r, scan_offset(r), why, "", err);
+        return malformed(r, scan_offset(r), why, err);
     h->t.name = h->name;
     r->crc = tf_crc32c(r->crc, scan_at(r), h->n);
     enqueue(r, h->n, false);
@@ -328,7 +335,7 @@ static int pull(struct tf_reader *r, bool fill, struct tf_record *rec, struct tf
     int type = tf_record_type(p, n);
     unsigned long long at = (unsigned long long)scan_offset(r);
     if (type < 0)
-        return malformed(r, at, "not an array that begins with a type", "", err);
+        return malformed(r, at, "not an array that begins with a type", err);
     if (type == TF_REC_CHECK || type == TF_REC_END) {
         if (verify(r, type, p, n, err))
             return -1;
@@ -506,7 +513,7 @@ int tf_reader_tensor_end(struct tf_reader *r, uint32_t crc, struct tf_err *err)
         uint32_t want_crc = 0;
         const char *why = i == 0 ? tf_cursor_crc(&c, &has, &want_crc) : NULL;
         if (why)
-            return malformed(r, scan_offset(r), why, "", err);
+            return malformed(r, scan_offset(r), why, err);
         if (has && crc != want_crc)
             return tf_fail(err, "%s: tensor %s is damaged: crc32c is %08x, the record says %08x",
                            r->in->name, r->tensor.name, crc, want_crc);
