@@ -411,8 +411,8 @@ static int write_stream(struct tf_batcher *b, struct tf_corpus *c, const struct 
     else
         tf_writer_fail(&r.w, err);
     if (rc == 0 && l == NULL && !c->files && b->batches > 0 && !r.done)
-        tf_note("the input pipe ended after %llu of %llu batches", (unsigned long long)r.ordinal,
-                (unsigned long long)b->batches);
+        tf_note("the input ended after %llu of %llu batches: standard input or a pipe is read once",
+                (unsigned long long)r.ordinal, (unsigned long long)b->batches);
     tf_writer_release(&r.w);
     tf_batch_plan_release(&r.plan);
     for (int s = 0; s < 2; s++) {
@@ -429,7 +429,8 @@ int tf_batcher_write(struct tf_batcher *b, struct tf_corpus *c, const struct tf_
     struct tf_out out = {0};
     const bool pipe = !c->files && b->list == NULL;
     if (pipe && b->epochs != 1 && tf_opt_given(table, "epochs"))
-        return tf_fail_status(err, TF_USAGE, "--epochs %llu: a pipe can be read only once",
+        return tf_fail_status(err, TF_USAGE,
+                              "--epochs %llu: standard input or a pipe can be read only once",
                               (unsigned long long)b->epochs);
     if (pipe)
         b->epochs = 1;

@@ -262,7 +262,7 @@ assert idx == sorted(idx) and len(idx) > 500'
     # A pipe can't be read again.
     sh_t 0 'cat "$1/s.tfs" | tf-batch -q --tokens 400 --batches 5000 - "$1/t.tfs" >b' "$D"
     n=$(body b | wc -l)
-    expect_error "tf-batch: the input pipe ended after $n of 5000 batches"
+    expect_error "tf-batch: the input ended after $n of 5000 batches: standard input or a pipe"
     sh_t 0 'cat "$1/s.tfs" | tf-batch -q --tokens 400 --batches "$2" - "$1/t.tfs" >b' "$D" "$n"
     [ -z "$stderr" ]
 }
@@ -577,7 +577,7 @@ END
         expect_error "no pair is left of 600 records"
     done
     sh_t 2 "cat '$D/s.tfs' | tf-batch --epochs 2 - '$D/t.tfs'"
-    expect_error "a pipe can be read only once"
+    expect_error "standard input or a pipe can be read only once"
     t 2 tf-batch - -
     expect_error "only one file can be stdin"
     t 2 tf-batch --as t2t --no-shuffle "$D/s.tfs" "$D/t.tfs"
