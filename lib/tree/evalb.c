@@ -91,10 +91,8 @@ static int compare_files(struct run *r, struct tf_in *gold, struct tf_in *test, 
         r->c.line++;
         if ((more_test = next_line(test, o->max_line, &b, err)) < 0)
             return -1;
-        if (more_test == 0) {
-            tf_evalb_count_error(&r->c);
+        if (more_test == 0)
             break;
-        }
         struct tf_evalb_row row;
         compare_lines(r, a, b, &row);
         if (stopped(r))
@@ -112,10 +110,7 @@ static int compare_files(struct run *r, struct tf_in *gold, struct tf_in *test, 
         return count_rest(r, gold, a, err);
     if ((more_test = next_line(test, o->max_line, &b, err)) < 0)
         return -1;
-    if (more_test > 0) {
-        r->extra_test = true;
-        tf_evalb_count_error(&r->c);
-    }
+    r->extra_test = more_test > 0;
     return 0;
 }
 
@@ -124,8 +119,9 @@ static void set_status(const struct run *r, const struct tf_in *gold, const stru
                        struct tf_err *err)
 {
     if (r->sum.no_partner)
-        tf_fail(err, "%s has %llu more lines than %s", gold->name,
-                (unsigned long long)r->sum.no_partner, test->name);
+        tf_fail(err, "%s has %llu more line%s than %s", gold->name,
+                (unsigned long long)r->sum.no_partner, r->sum.no_partner == 1 ? "" : "s",
+                test->name);
     else if (r->extra_test)
         tf_fail(err, "%s has more lines than %s, which has %llu", test->name, gold->name,
                 (unsigned long long)r->c.line);

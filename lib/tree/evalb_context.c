@@ -4,11 +4,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void tf_evalb_count_error(struct tf_evalb_context *c)
-{
-    c->stop = c->error_count++ > c->p->max_error;
-}
-
 void tf_evalb_error(struct tf_evalb_context *c, const char *fmt, ...)
 {
     char text[512];
@@ -21,5 +16,5 @@ void tf_evalb_error(struct tf_evalb_context *c, const char *fmt, ...)
     tf_warn("line %llu: %s", (unsigned long long)c->line, text);
     c->status = TF_EVALB_ERROR;
     c->in_error = true;
-    tf_evalb_count_error(c);
+    c->stop = c->error_count++ > c->p->max_error;
 }

@@ -18,10 +18,8 @@ struct tf_evalb_context {
     bool stop;           /* there were too many errors */
 };
 
-/* Report an error of the current sentence: set status and in_error, count it, and print a warning.
- * Does nothing if c->quiet or c->stop. */
+/* Report an error of the current sentence: set status and in_error, print a warning, count it, and
+ * set c->stop when there are more than MAX_ERROR allows. Does nothing if c->quiet or c->stop. */
 void tf_evalb_error(struct tf_evalb_context *c, const char *fmt, ...) TF_PRINTF(2, 3);
-/* Count an error, and set c->stop when there are more than MAX_ERROR allows. */
-void tf_evalb_count_error(struct tf_evalb_context *c);
 
 #endif

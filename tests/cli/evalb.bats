@@ -156,6 +156,15 @@ print("%.2f" % j["failures_as_misses"]["f1"])'
     t 1 tf-evalb g2 test
     expect_error "test has more lines than g2, which has 2"
     expect_contains "$output" 'Tagging accuracy          =  88.89'
+    # A missing line is no error that -e counts: the report is complete.
+    for i in {1..12}; do echo '(S (NN x))'; done >a
+    sed '1,11s/x/y/; $d' a >b
+    t 1 tf-evalb a b
+    expect_contains "$stderr" "a has 1 more line than b"
+    expect_contains "$output" 'Number of Error sentence  =     11'
+    t 1 tf-evalb b a
+    expect_contains "$stderr" "a has more lines than b, which has 11"
+    expect_contains "$output" 'Number of Error sentence  =     11'
 }
 
 @test "damaged lines are errors, not endless loops" {
