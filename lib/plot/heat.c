@@ -248,8 +248,9 @@ int tf_heat_draw(struct tf_buf *out, const struct tf_heat *h, const struct tf_ma
     if (!tf_axis_shows(s.min, false) || !tf_axis_shows(s.max, false))
         return tf_fail(err, "values beyond 1e300");
     if (h->min >= h->max)
-        return tf_fail(err, "the value of the first colour, %g, is not below that of the last, %g",
-                       h->min, h->max);
+        return tf_fail_status(
+            err, TF_USAGE, "the value of the first colour, %g, is not below that of the last, %g",
+            h->min, h->max);
     bool turned = m->col_labels != NULL;
     double left = 24 + widest(m->row_labels, m->rows) + (h->figure.y_label ? 20 : 0);
     double top = (h->figure.title ? 52 : 20) + (turned ? widest(m->col_labels, m->cols) + 6 : 0);

@@ -92,12 +92,12 @@ static int json_rows(struct tf_json_reader *r, struct tf_matrix *m, struct value
         if (kind == TF_JSON_ARRAY_END)
             return 0;
         if (kind != TF_JSON_ARRAY)
-            return tf_fail(err, "row %zu is not an array", m->rows);
+            return tf_fail(err, "row %zu is not an array", m->rows + 1);
         if (json_row(r, a, err) < 0)
             return -1;
         if (m->rows && a->n - before != m->cols)
-            return tf_fail(err, "row %zu has %zu values, the first has %zu", m->rows, a->n - before,
-                           m->cols);
+            return tf_fail(err, "row %zu has %zu values, the first has %zu", m->rows + 1,
+                           a->n - before, m->cols);
         m->cols = a->n - before;
         m->rows++;
     }

@@ -140,15 +140,18 @@ static int draw_products(struct tf_buf *out, const struct tf_position_figure *p,
 static int check(const struct tf_position_figure *p, struct tf_err *err)
 {
     if (p->form == TF_POSITIONS_T2T && p->dims % 2)
-        return tf_fail(err, "%zu dimensions: tensor2tensor's form needs an even number", p->dims);
+        return tf_fail_status(err, TF_USAGE,
+                              "%zu dimensions: tensor2tensor's form needs an even number", p->dims);
     if (p->dims > TF_MATRIX_CELLS / p->length)
-        return tf_fail(err,
-                       "%zu positions of %zu dimensions are too many to draw, maximum %d values",
-                       p->length, p->dims, TF_MATRIX_CELLS);
+        return tf_fail_status(
+            err, TF_USAGE,
+            "%zu positions of %zu dimensions are too many to draw, maximum %d values", p->length,
+            p->dims, TF_MATRIX_CELLS);
     if (p->products && (p->form == TF_POSITIONS_SHIFTED || p->dims % 2))
-        return tf_fail(err,
-                       "dot products depend on the distance alone only for pairs of a sine and "
-                       "a cosine: --variant paper or t2t, --dims even");
+        return tf_fail_status(
+            err, TF_USAGE,
+            "dot products depend on the distance alone only for pairs of a sine and "
+            "a cosine: --variant paper or t2t, --dims even");
     return 0;
 }
 
@@ -187,8 +190,9 @@ int tf_position_figure_draw(struct tf_buf *out, const struct tf_position_figure 
     if (p->products)
         return draw_products(out, p, err);
     if (p->curves && p->dims > MAX_CURVES)
-        return tf_fail(err, "%zu dimensions are too many for one curve each, maximum %d", p->dims,
-                       MAX_CURVES);
+        return tf_fail_status(err, TF_USAGE,
+                              "%zu dimensions are too many for one curve each, maximum %d", p->dims,
+                              MAX_CURVES);
     if (right - left < 100)
         return tf_fail(err, "%g pixels are too few for this picture", p->figure.width);
     snprintf(title, sizeof title, "Positions: L = %zu, d = %zu, N = %s%s", p->length, p->dims,

@@ -325,7 +325,7 @@ PY
     echo 1.7e308,-1.7e308 >m.csv
     t 1 tf-plot heat m.csv
     expect_error "values beyond 1e300"
-    t 1 tf-plot heat --min 2 --max 1 m.csv
+    t 2 tf-plot heat --min 2 --max 1 m.csv
 }
 
 @test "a log that is still being written" {
@@ -376,7 +376,13 @@ PY
     expect_contains "$stderr" "no positive values"
     t 1 tf-plot curve no-such-log
     expect_error "no-such-log"
-    t 1 tf-plot curve --x-min 5 --x-max 1 base/log.jsonl
+    for range in '--x-min 5 --x-max 1' '--x-min 50 --x-max 20' '--y-min 3 --y-max 1'; do
+        # shellcheck disable=SC2086
+        t 2 tf-plot curve $range base/log.jsonl
+        expect_error "empty range: the least value is above the greatest"
+    done
+    t 2 tf-plot curve --log-y --y-min -1 base/log.jsonl
+    expect_error "a logarithmic axis can't begin at or below 0"
 }
 
 @test "heat maps" {
@@ -393,6 +399,9 @@ PY
     printf '1,2\n3\n' >ragged
     t 1 tf-plot heat ragged
     expect_error "ragged: line 2: 1 values, the first row has 2"
+    echo '[[1,2],[3]]' >ragged
+    t 1 tf-plot heat ragged
+    expect_error "row 2 has 1 values, the first has 2"
     t 1 tf-plot heat empty-file-that-is-not-there
     "$TF_PYTHON" -c 'for i in range(300): print(*(i * j % 17 for j in range(300)), sep=",")' \
         >big.csv
@@ -513,9 +522,9 @@ PY
         t 0 tf-plot positions --show products -d 512 -L 100 --variant $variant -o out.svg
         expect_contains "$(svg out.svg)" 'distance k|PE(t) · PE(t + k)'
     done
-    t 1 tf-plot positions --show products --variant shifted
+    t 2 tf-plot positions --show products --variant shifted
     expect_error "--variant paper or t2t"
-    t 1 tf-plot positions --show products -d 7
+    t 2 tf-plot positions --show products -d 7
     expect_error "--dims even"
     run -1 cmp paper.svg t2t.svg
     run -1 cmp paper.svg shifted.svg
@@ -523,11 +532,11 @@ PY
     svg out.svg >/dev/null
     t 0 tf-plot positions -L 1 -d 1 -o out.svg
     svg out.svg >/dev/null
-    t 1 tf-plot positions -d 512
+    t 2 tf-plot positions -d 512
     expect_error "too many for one curve each"
-    t 1 tf-plot positions -d 7 --variant t2t
+    t 2 tf-plot positions -d 7 --variant t2t
     expect_error "even number"
-    t 1 tf-plot positions -L 1M -d 1000 --show heat
+    t 2 tf-plot positions -L 1M -d 1000 --show heat
     expect_error "too many to draw"
 }
 
@@ -565,11 +574,11 @@ PY
     [ "$(wc -l <big.csv)" -eq 21 ]
     t 2 tf-plot heat --csv big.csv
     expect_error "--csv is only for positions"
-    t 1 tf-plot positions --csv -d 7 --variant t2t
+    t 2 tf-plot positions --csv -d 7 --variant t2t
     expect_error "even number"
-    t 1 tf-plot positions --csv -L 1M -d 1000
+    t 2 tf-plot positions --csv -L 1M -d 1000
     expect_error "too many"
-    t 1 tf-plot positions --csv --show products --variant shifted
+    t 2 tf-plot positions --csv --show products --variant shifted
     expect_error "--variant paper or t2t"
 }
 
