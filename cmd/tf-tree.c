@@ -77,7 +77,9 @@ static int run(const struct tf_args *args, struct tf_err *err)
     struct tf_out out = {0}, words_out = {0};
     bool read_words = words != NULL && args->mode == RESTORE;
     bool write_words = words != NULL && args->mode == LINEARIZE;
-    if (!is_label(f.root) || !is_label(f.tag) || f.tag[0] == 0)
+    if (f.tag[0] == 0)
+        return tf_fail_status(err, TF_USAGE, "--tag: a tag cannot be empty");
+    if (!is_label(f.root) || !is_label(f.tag))
         return tf_fail_status(err, TF_USAGE, "--%s: a label cannot contain brackets or white space",
                               is_label(f.root) ? "tag" : "root");
     f.max = (size_t)max_line;

@@ -245,6 +245,9 @@ print("(S " + " ".join("(NN word%d)" % i for i in range(n)) + ")")' >deep
     t 2 tf-tree -l -w x -o x trees
     t 2 tf-tree --root '(' trees
     t 2 tf-tree --tag '' -r trees
+    expect_error "--tag: a tag cannot be empty"
+    t 2 tf-tree --tag '(' -r trees
+    expect_error "--tag: a label cannot contain brackets or white space"
     # What a mode does not use is refused.
     for args in '-r --layout lines' '--brackets paren' '--tag NN' '-l --tag NN' '-l -p' '-r -c'; do
         # shellcheck disable=SC2086
