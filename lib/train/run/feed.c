@@ -95,7 +95,8 @@ static int check_end(const struct tf_feed *f, bool more, struct tf_err *err)
         return tf_fail(err,
                        "%s: %s part %llu, batch %llu, before the checkpoint's position, part %llu, "
                        "batch %llu%s",
-                       f->in.name, more ? "another part follows at" : "ends at", (unsigned long long)f->part, (unsigned long long)f->ordinal,
+                       f->in.name, more ? "another part follows at" : "ends at",
+                       (unsigned long long)f->part, (unsigned long long)f->ordinal,
                        (unsigned long long)f->from.part, (unsigned long long)f->from.ordinal,
                        f->other_corpus ? " (to start over, use --init in a new directory)" : "");
     return 0;
