@@ -153,11 +153,11 @@ static int ranges(struct range *rx, struct range *ry, const struct tf_chart *c, 
 {
     const struct tf_axis x = {.log = c->log_x}, y = {.log = c->log_y};
     bool positive = true;
+    *rx = *ry = (struct range){INFINITY, -INFINITY};
     if (c->x_min > c->x_max || c->y_min > c->y_max)
         return tf_fail_status(err, TF_USAGE, "empty range: the least value is above the greatest");
     if ((c->log_x && c->x_min <= 0) || (c->log_y && c->y_min <= 0))
         return tf_fail_status(err, TF_USAGE, "a logarithmic axis can't begin at or below 0");
-    *rx = *ry = (struct range){INFINITY, -INFINITY};
     for (size_t k = 0; k < c->n; k++)
         for (size_t i = 0; i < c->series[k].n; i++) {
             double vx = c->series[k].x[i], vy = c->series[k].y[i];
