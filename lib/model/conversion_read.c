@@ -189,14 +189,18 @@ static int refuse_positions(const char *name, const struct tf_convert_opts *o, s
                                 name);
 }
 
+static int refuse_config(const char *name, const struct tf_convert_opts *o, struct tf_err *err)
+{
+    return o->config == NULL ? 0
+                             : tf_fail_status(err, TF_USAGE, "--config: %s has its own", name);
+}
+
 static int refuse_options(const char *name, const struct tf_convert_opts *o, struct tf_err *err)
 {
     if (o->pieces != NULL || o->vocab_target != NULL)
         return tf_fail_status(err, TF_USAGE, "--%s: %s has ids of its own",
                               o->pieces != NULL ? "pieces" : "vocab-target", name);
-    if (o->config != NULL)
-        return tf_fail_status(err, TF_USAGE, "--config: %s has its own", name);
-    return refuse_positions(name, o, err);
+    return refuse_config(name, o, err) != 0 ? -1 : refuse_positions(name, o, err);
 }
 
 /* Find the format, through gzip. */
@@ -245,15 +249,18 @@ static int read_file(struct tf_conversion *m, struct tf_in *in, const struct tf_
     } else {
         if (read_bundle(m, in, err) != 0)
             return -1;
-        const bool fairseq = m->from == TF_FORMAT_TORCH && tf_fairseq_is(&m->torch);
-        if ((fairseq || dir->fsmt || (config == NULL && m->from != TF_FORMAT_CT2_BIN)) &&
+        const bool fairseq = m->from == TF_FORMAT_TORCH && tf_fairseq_is(&m->torch),
+                   ct2 = m->from == TF_FORMAT_CT2_BIN;
+        if ((fairseq || dir->fsmt || (config == NULL && !ct2)) &&
             refuse_positions(name, o, err) != 0)
+            return -1;
+        if ((fairseq || ct2 || config != NULL) && refuse_config(name, o, err) != 0)
             return -1;
         if (fairseq)
             return tf_conversion_read_fairseq(m, name, dir->fairseq, o, err);
         if (m->from == TF_FORMAT_TORCH && read_state(m, name, dir->config, err) != 0)
             return -1;
-        if (m->from == TF_FORMAT_CT2_BIN)
+        if (ct2)
             return tf_conversion_read_ct2(m, name, config, o, err);
         if (dir->fsmt)
             return tf_conversion_read_fsmt(m, name, config, o, err);

@@ -449,8 +449,11 @@ PY
             --dropout 0.25 --attention-dropout 0.125 --steps 3 --vocab "$VOCAB" -o run
     tf-avgckpt -n 1 -o m.tfm run
     tf-decode -q --nbest 2 -m m.tfm text.tfs | tf-tokenize -d --nbest -m m.tfm >want
+    echo '{}' >c.json
     for to in hf ctranslate2; do
         tf-convert m.tfm --to $to -o d
+        t 2 tf-convert d --config c.json -o back.tfm
+        expect_error "has its own"
         tf-convert d -o back.tfm
         tf-decode -q --nbest 2 -m back.tfm text.tfs | tf-tokenize -d --nbest -m back.tfm |
             diff <(cut -f 3- want) <(cut -f 3- -)
