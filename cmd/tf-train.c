@@ -186,6 +186,7 @@ int main(int argc, char **argv)
         .summary = "train a Transformer on a batch stream",
         .opts = opts,
         .max_args = 1,
+        .default_mode = "training",
         .stdin_modes = TRAIN | TUNE,
         .widen = widen,
     };

@@ -65,6 +65,16 @@ load train
     [[ $output != *lr_scale* ]]
 }
 
+@test "--plan and --tune refuse what only training uses" {
+    for mode in '--plan --vocab-size 100' '--tune f'; do
+        for o in '--ranks none' '--rank-timeout 3' '--valid-command ls'; do
+            # shellcheck disable=SC2086
+            t 2 tf-train $mode $o
+            expect_error "tf-train: ${o% *} is only for training"
+        done
+    done
+}
+
 @test "--plan: the columns of Table 1 for full and restricted self-attention" {
     table() {
         t 0 tf-train --plan --vocab-size 100 "$@"
