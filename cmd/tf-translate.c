@@ -1,4 +1,5 @@
 /* tf-translate - text in, text out: tf-tokenize | tf-decode | tf-tokenize -d, with one model. */
+#include "base/path.h"
 #include "base/pipeline.h"
 #include "base/sandbox.h"
 #include "decode_options.h"
@@ -61,7 +62,8 @@ static int check_model(const char *path, struct tf_err *err)
 {
     struct tf_model_file m;
     struct stat st;
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+    if (tf_is_std(path) ||
+        (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
         return tf_fail_status(err, TF_USAGE, "%s: not a regular file: three tools read the model",
                               path);
     if (tf_model_read(&m, path, TF_MODEL_HEAD, 0, err) != 0)

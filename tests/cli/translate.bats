@@ -67,6 +67,8 @@ setup_file() {
     expect_error "tf-translate: --beam 0: too small, minimum 1"
     sh_t 2 'tf-translate -m <(cat "$MODEL") "$LINES_TXT"'
     expect_error "not a regular file: three tools read the model"
+    t 2 tf-translate -m - "$LINES_TXT"
+    expect_error "tf-translate: -: not a regular file: three tools read the model"
     t 1 tf-translate -m "$MODEL" none.txt
     expect_error "tf-tokenize: none.txt: No such file or directory"
     t 2 tf-translate -m "$MODEL" --device none "$LINES_TXT"
