@@ -219,6 +219,12 @@ int tf_run_report_update(struct tf_run_report *r, const struct tf_update_metrics
     return u->at.step % (uint64_t)r->o->log_every == 0 ? log_updates(r, err) : 0;
 }
 
+/* A model that has diverged has one of up to 300 digits. */
+static void add_perplexity(struct tf_buf *b, double x)
+{
+    tf_buf_printf(b, x < 1e6 ? "perplexity %.2f" : "perplexity %.4g", x);
+}
+
 /* "perplexity 23.41", "accuracy 45.20 %" or "command 27.31", whichever the best is chosen by. */
 static void add_best(struct tf_buf *b, const struct tf_settings *o, const struct tf_run_state *s)
 {
@@ -227,7 +233,7 @@ static void add_best(struct tf_buf *b, const struct tf_settings *o, const struct
     else if (o->best_by == TF_BEST_COMMAND)
         tf_buf_printf(b, "command %.6g", s->best);
     else
-        tf_buf_printf(b, "perplexity %.2f", s->best);
+        add_perplexity(b, s->best);
 }
 
 static void note_valid(const struct tf_run_report *r, const struct tf_run_state *s,
@@ -236,8 +242,9 @@ static void note_valid(const struct tf_run_report *r, const struct tf_run_state 
     struct tf_buf b = {0};
     if (r->o->quiet)
         return;
-    tf_buf_printf(&b, "step %llu: validation perplexity %.2f, accuracy %.2f %%",
-                  (unsigned long long)s->step, tf_sums_ppl(&v->sums), 100 * tf_sums_acc(&v->sums));
+    tf_buf_printf(&b, "step %llu: validation ", (unsigned long long)s->step);
+    add_perplexity(&b, tf_sums_ppl(&v->sums));
+    tf_buf_printf(&b, ", accuracy %.2f %%", 100 * tf_sums_acc(&v->sums));
     if (!isnan(v->metric))
         tf_buf_printf(&b, ", command %.6g", v->metric);
     if (v->best) {
