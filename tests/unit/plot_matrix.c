@@ -83,8 +83,8 @@ int main(void)
                                 "tabs, not by semicolons");
     reads("1,2\n3\n", "line 2: 1 values, the first row has 2");
     reads("1,2\n3,x4\n5,6\n", "line 2: 'x4' is not a number");
-    reads("[[1,2],[3]]", "row 1 has 1 values, the first has 2");
-    reads("[[1],2]", "row 1 is not an array");
+    reads("[[1,2],[3]]", "row 2 has 1 values, the first has 2");
+    reads("[[1],2]", "row 2 is not an array");
     reads("[[\"a\"]]", "a row holds something other than numbers and null");
     reads("{\"data\":[[1,2]],\"rows\":[\"a\",\"b\"]}", "2 labels for 1 rows");
     reads("[[1]] x", "json: byte 6: text after the value");
