@@ -151,9 +151,10 @@ slow := $(patsubst %,$B/tests/%.t,fuzz/decode unit/infer_decode unit/infer_score
 cases := $(if $(ARCH),TF_TEST_CASES=3)
 # ops/agreement has shown AddressSanitizer the same kernels.
 asan_slow := $(if $(findstring address,$(SAN)),$B/tests/ops/rows.t $B/tests/ops/same_bytes.t)
-# Other tests show AddressSanitizer every line of lib/ and cmd/ that these run (`natively` in
-# tests/cli/helper.bash: the same for a test); cuda: the emulation has walls around its memory and
-# checks of its own in every build.
+# bench, formats, lines, swap and tensorboard: other tests show AddressSanitizer every line of lib/
+# and cmd/ that these run (`natively` in tests/cli/helper.bash: the same for a test). documents and
+# parallel: pipes of tools that have files of their own. cuda: the emulation has walls around its
+# memory and checks of its own in every build.
 repeat := $(if $(findstring address,$(SAN)),$(patsubst %,tests/cli/%.bats,bench documents formats \
 	lines parallel swap tensorboard cuda))
 # Only natively and without sanitizers: lints, which read sources, and whole pipelines, which would
