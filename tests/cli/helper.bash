@@ -16,7 +16,33 @@ case $BATS_RUN_TMPDIR in
     *[[:space:]]*) echo "TMPDIR=$TMPDIR: tests need a directory without blanks in its name" >&2; exit 1 ;;
 esac
 
+# What bats prints of a test that fails is found when it fails. bats itself notes it before each
+# command, which takes 0.2 ms, half of the time of some files.
+find_places_late() {
+    [ "${BATS_TRACE_LEVEL:-0}" -eq 0 ] && declare -F bats_error_trap bats_capture_stack_trace \
+        >/dev/null || return 0
+    # shellcheck disable=SC2154
+    trap '[[ $BASH_SOURCE == "$BATS_ROOT"/* ]] || note_place "$LINENO $FUNCNAME $BASH_SOURCE"' DEBUG
+    trap 'bats_error_trap; failed_here' ERR
+}
+
+# shellcheck disable=SC2034 # of bats: for `exit`, before which the trap runs twice
+note_place() {
+    BATS_DEBUG_LASTLAST_STACK_TRACE=("$last_place")
+    last_place=$1
+}
+
+# shellcheck disable=SC2034
+failed_here() {
+    if [ "${FUNCNAME[1]}" = bats_perform_test ]; then # by `return`, which only the caller sees
+        BATS_DEBUG_LAST_STACK_TRACE=("$last_place")
+    else
+        bats_capture_stack_trace
+    fi
+}
+
 setup() {
+    find_places_late
     T=$BATS_TEST_TMPDIR
     umask 022
     cd "$T" || return 1

@@ -1,0 +1,25 @@
+#!/usr/bin/env bats
+# tests/cli/helper.bash: a test that fails names its line, whichever way it fails.
+bats_require_minimum_version 1.5.0
+load ../cli/helper
+
+@test "the line of a test that fails" {
+    # shellcheck disable=SC2016
+    {
+        echo 'bats_require_minimum_version 1.5.0'
+        echo "load '$TOP/tests/cli/helper'"
+        echo 'deep() { true && [ 1 = 2 ]; }' # line 3
+        n=3
+        for way in false '[[ 1 = 2 ]]' '((0))' 't 0 false' deep 'x=$(deep)' 'true | false' \
+            'for i in 1 2; do [ $i = 1 ]; done' 'true && return 3' 'exit 3' 'set -u; echo $none' \
+            'diff <(echo a) <(echo b)'; do
+            printf '@test "%d" {\n    true\n    %s\n    true\n}\n' $((n + 3)) "$way"
+            n=$((n + 5))
+        done
+    } >ways.bats
+    # Without the directory of bats' own parts, which is first there.
+    env -i PATH="${PATH//"$BATS_LIBEXEC:"/}" TMPDIR="$T" bats --tap ways.bats >out && return 1
+    # Number and line of each: "not ok 1 6", then "# (in test file ways.bats, line 6)".
+    sed -n 's/^not ok [0-9]* //p; s/.*in test file .*ways.bats, line \([0-9]*\))$/\1/p' out |
+        paste - - | awk '$1 == $2 { n++ } END { exit n != 12 }' || { cat out >&2; return 1; }
+}
