@@ -70,8 +70,8 @@ static int find_begin(struct decode *d, struct tf_err *err)
     if (id < 0 || id >= m->ids)
         return tf_fail_status(err, TF_USAGE, "--begin %s: no piece of %s", text, m->name);
     const struct tf_config *c = &m->model[0].config;
-    if (id == c->eos || id == c->pad)
-        return tf_fail_status(err, TF_USAGE, "--begin %s: it ends or pads a text", text);
+    if (id == c->eos || id == c->pad || id == c->bos || id == m->header.special.bos)
+        return tf_fail_status(err, TF_USAGE, "--begin %s: never part of a text", text);
     d->begin = (uint32_t)id;
     return 0;
 }
