@@ -13,7 +13,7 @@ setup_file() {
     text dev 401 20 1
     text test 421 20 1
     text second 1 100 7
-    readme_block 25 >block
+    readme_block 10 >block
     t 0 bash block
     echo "$output" >block.out
     echo "$stderr" >block.err
@@ -39,26 +39,26 @@ block() {
 # The first, with few updates and a vocabulary for so little text.
 readme_block() {
     block 1 |
-        sed "s/--train -o/--train --vocab-size 100 -o/; s/ -o run/ --steps $1 --save-every 5 -o run/"
+        sed "s/--train -o/--train --vocab-size 100 -o/; s/ -o run/ --steps $1 --save-every 2 -o run/"
 }
 
 @test "the block of README.md on text that is not prepared; the same command resumes" {
     cd "$HOUR"
     tr -d '\\\n' <block >flat
     grep -q 'tf-batch --preset tiny --epochs 0' flat
-    grep -q 'tf-train --preset tiny --vocab ende.model .*--steps 25 --save-every 5 -o run' flat
+    grep -q 'tf-train --preset tiny --vocab ende.model .*--steps 10 --save-every 2 -o run' flat
     grep -q '"score"' block.out
     # Without a terminal: a line per validation; at last the best checkpoint and the next command.
     [ "$(grep -c '^tf-train: step .* perplexity' block.err)" -eq 5 ]
-    grep -q '^tf-train: finished at step 25; best: .*; next: tf-avgckpt' block.err
+    grep -q '^tf-train: finished at step 10; best: .*; next: tf-avgckpt' block.err
 
     # Ctrl-C in the middle, then the same command: the bytes of the run above. In the middle because
-    # this tf-batch gives a training run nine of its batches and then nothing.
+    # this tf-batch gives a training run four of its batches and then nothing.
     mkdir slow
     cat >slow/tf-batch <<END
 #!/bin/bash
 [[ " \$* " == *" --epochs 0 "* ]] || exec "$(command -v tf-batch)" "\$@"
-"$(command -v tf-batch)" "\$@" | { head -c \$("$(command -v tf-batch)" -q --batches 9 "\$@" | wc -c)
+"$(command -v tf-batch)" "\$@" | { head -c \$("$(command -v tf-batch)" -q --batches 4 "\$@" | wc -c)
     sleep 600; }
 END
     chmod +x slow/tf-batch
@@ -67,21 +67,21 @@ END
     PATH=$PWD/slow:$PATH env --default-signal=INT bash block >/dev/null 2>&1 3>&- &
     set +m
     group=$!
-    wait_for test -e run/ckpt-00000005.tfm
+    wait_for test -e run/ckpt-00000002.tfm
     kill -INT -- "-$group"
     status=0
     wait "$group" || status=$?
     [ "$status" -eq 130 ]
     [ -e run/resume.tfm ]
-    [ ! -e run/ckpt-00000025.tfm ]
+    [ ! -e run/ckpt-00000010.tfm ]
     sh_t 0 "$(cat block)"
     expect_contains "$stderr" "resuming from run/resume.tfm"
-    cmp run/ckpt-00000025.tfm whole/ckpt-00000025.tfm
+    cmp run/ckpt-00000010.tfm whole/ckpt-00000010.tfm
     cmp model.tfm first.tfm
 
     # Fewer checkpoints than the average takes: all are taken, or the message has the command that
     # works, and overwrites nothing.
-    rm run/ckpt-00000025.tfm
+    rm run/ckpt-00000010.tfm
     t 0 tf-avgckpt run -o less.tfm
     t 1 tf-avgckpt -n 5 run
     next=${stderr##*; try: }
@@ -94,7 +94,7 @@ END
 @test "one's own text by text.mk" {
     cd "$HOUR"
     t 0 make -f "$TOP/pipelines/text.mk" PAIR=en-de TRAIN=train DEV=dev TEST=test WORK=w \
-        VOCAB_SIZE=100 STEPS=20 SAVE_EVERY=5 AVERAGE=3
+        VOCAB_SIZE=100 STEPS=8 SAVE_EVERY=2 AVERAGE=3
     grep -q '"score"' w/score.json
     # The end of the output has the numbers, of the averaged model.
     ppl() { tf-score -m w/model.tfm --summary "w/$1.en.tfs" "w/$1.de.tfs" | jq .perplexity; }
@@ -109,7 +109,7 @@ END
     [ -s w/curve.svg ]
     # Fewer updates than give as many checkpoints as are averaged: those that there are.
     t 0 make -f "$TOP/pipelines/text.mk" PAIR=en-de TRAIN=train DEV=dev TEST=test WORK=w \
-        VOCAB_SIZE=100 STEPS=8 RESULTS=short
+        VOCAB_SIZE=100 STEPS=4 RESULTS=short
     expect_contains "$stderr" "only 1 of 5 checkpoints; averaging this one"
     grep -q '"score"' short/score.json
 }

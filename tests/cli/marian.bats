@@ -31,12 +31,14 @@ same_scores() {
 ids() { tf-cbor json "$1" | sed -n 's/.*"ids":\(\[[^]]*\]\).*/\1/p'; }
 
 @test "log-probabilities are those of Marian's function, in each variant" {
-    for variant in '' tied=decoder tied=none tied=src tied=legacy output-omit-bias=true \
-        'transformer-ffn-activation=relu output-omit-bias=true' \
-        'transformer-preprocess=n transformer-postprocess=da transformer-postprocess-top=n' \
-        'transformer-decoder-autoreg=rnn dec-cell=ssru' \
-        'transformer-decoder-autoreg=rnn dec-cell=ssru transformer-preprocess=n transformer-postprocess=da transformer-postprocess-top=n' \
-        'transformer-postprocess-top=n' 'enc-depth=3 transformer-tied-layers=[1,1,2]'; do
+    variants=('' tied=none 'transformer-decoder-autoreg=rnn dec-cell=ssru'
+        'enc-depth=3 transformer-tied-layers=[1,1,2]' tied=decoder tied=src tied=legacy
+        output-omit-bias=true 'transformer-ffn-activation=relu output-omit-bias=true'
+        'transformer-preprocess=n transformer-postprocess=da transformer-postprocess-top=n'
+        'transformer-decoder-autoreg=rnn dec-cell=ssru transformer-preprocess=n transformer-postprocess=da transformer-postprocess-top=n'
+        'transformer-postprocess-top=n')
+    [[ ${TF_SAN:-} != *address* ]] || variants=("${variants[@]:0:4}") # the same code
+    for variant in "${variants[@]}"; do
         # shellcheck disable=SC2086
         make m.npz $variant
         same_scores m.npz

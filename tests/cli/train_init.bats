@@ -223,7 +223,7 @@ np.savez("both.npz", vocab_target=np.frombuffer(open("fewer", "rb").read(), "u1"
     done
     t 1 tf-train --device cpu --init named/ckpt-00000002.tfm --vocab fewer -o y n.tfs
     expect_error "fewer: vocabulary $(short fewer) differs from that of"
-    seq 3000 7 99999 | tr 0-9 a-j >letters
+    seq 3000 99 99999 | tr 0-9 a-j >letters
     tf-tokenize --train --vocab-size 90 -o more letters 2>/dev/null
     t 1 tf-train --device cpu --init none/ckpt-00000002.tfm --vocab more -o y n.tfs
     expect_error "more: a vocabulary of 90 pieces for a model of 64"

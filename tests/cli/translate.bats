@@ -75,7 +75,7 @@ setup_file() {
     expect_error "tf-decode: "
     t 1 tf-translate -m "$MODEL" -o /dev/full "$LINES_TXT"
     expect_error "tf-tokenize: /dev/full: write: No space left on device"
-    for _ in {1..300}; do cat "$LINES_TXT"; done >long
+    for _ in {1..20}; do cat "$LINES_TXT"; done >long
     sh_t 0 'tf-translate -m "$MODEL" -w 20 long | head -1'
     [ -z "$stderr" ]
 }

@@ -46,6 +46,7 @@ all_refuse() {
 }
 
 @test "compressed text" {
+    natively
     { printf '\x28\xb5\x2f\xfd\x24\x0a\x0a\x51'; cat text; } >a.zst
     all_refuse a.zst "data compressed by zstd, not UTF-8 text (use zstd -dc)"
     { printf '\xfd7zXZ\0\0\x04'; cat text; } >a.xz
@@ -57,6 +58,7 @@ all_refuse() {
 }
 
 @test "text in other encodings, with a mark and without" {
+    natively
     local e
     iconv -f UTF-8 -t UTF-16 text >marked
     all_refuse marked "UTF-16, not UTF-8 text (use iconv -f UTF-16 -t UTF-8)"
@@ -148,6 +150,7 @@ X
 }
 
 @test "a byte-order mark is no part of the first line, except of tf-bleu's and tf-tokenize's" {
+    natively
     echo '{"step":1,"ppl":3}' >log
     printf '1,2\n3,4\n' >table
     printf 'foo\nbar\n' >prefixes

@@ -328,7 +328,9 @@ template <typename A> void mma(float d[4], const uint32_t a[4], const uint32_t b
 {
     emulate::warp([](emulate::lane l[32], unsigned present) {
         auto element = [](uint32_t pair, int i) { return to_float(A{(uint16_t)(pair >> 16 * i)}); };
-        float x[16][16], y[16][8];
+        typedef float row __attribute__((vector_size(8 * sizeof(float))));
+        float x[16][16];
+        row y[16], sums[16] = {};
         if (present != 0xffffffffu)
             __builtin_trap();
         for (int lane = 0; lane < 32; lane++) {
@@ -340,11 +342,9 @@ template <typename A> void mma(float d[4], const uint32_t a[4], const uint32_t b
             for (int i = 0; i < 4; i++)
                 y[2 * t + i / 2 * 8 + i % 2][g] = element(q[i / 2], i % 2);
         }
-        float sums[16][8] = {};
         for (int k = 0; k < 16; k++)
             for (int i = 0; i < 16; i++)
-                for (int j = 0; j < 8; j++)
-                    sums[i][j] += x[i][k] * y[k][j];
+                sums[i] += x[i][k] * y[k];
         for (int lane = 0; lane < 32; lane++) {
             int g = lane / 4, t = lane % 4;
             float *out = (float *)l[lane].out;

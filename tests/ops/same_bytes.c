@@ -4,7 +4,7 @@
 
 #include "base/thread.h"
 
-enum { CASES = 32, THREADS = 3 };
+enum { CASES = 20, THREADS = 3 };
 
 static void report(const struct problem *p, uint64_t seed, const char *what)
 {
