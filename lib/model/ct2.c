@@ -178,6 +178,8 @@ static int read_positions(struct import *m, enum tf_stored_positions positions, 
         m->c.position_offset = 1;
         return 0;
     }
+    if (tf_positions_asked(&positions, &m->json, err) != 0)
+        return tf_context(err, "config.json");
     return tf_positions_recognise(&m->c, encoder, decoder, positions, &m->guessed, err);
 }
 
@@ -455,6 +457,7 @@ static void put_config(struct tf_export *e)
     tf_json_put_bool(&j, "add_source_eos", c->source_eos);
     tf_json_put_real(&j, "layer_norm_epsilon", c->norm_eps);
     tf_json_put_bool(&j, "multi_query_attention", false);
+    tf_positions_put(&j, c);
     tf_json_close(&j, '}');
 }
 

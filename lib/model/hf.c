@@ -184,6 +184,8 @@ static int read_eps_and_positions(struct import *m, enum tf_stored_positions pos
 {
     const struct tf_tensor *encoder = tf_bundle_find(m->b, POSITIONS("encoder")),
                            *decoder = tf_bundle_find(m->b, POSITIONS("decoder"));
+    if (tf_positions_asked(&positions, &m->s.json, err) != 0)
+        return tf_context(err, "config.json");
     if (encoder != NULL || decoder != NULL) {
         if (tf_positions_recognise(&m->c, encoder, decoder, positions, &m->guessed, err) != 0)
             return -1;
@@ -421,6 +423,7 @@ static void put_config(struct tf_export *e, double scale)
     tf_json_put_real(&j, "layer_norm_eps", c->norm_eps);
     if (scale != 1)
         tf_json_put_real(&j, "residual_scale", scale);
+    tf_positions_put(&j, c);
     tf_json_put_bool(&j, "scale_embedding", true);
     tf_json_put_bool(&j, "static_position_embeddings", true);
     tf_json_put_bool(&j, "share_encoder_decoder_embeddings", c->tie == TF_TIE_ALL);

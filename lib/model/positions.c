@@ -35,6 +35,27 @@ static bool recognise(struct tf_config *c, const float *x, size_t rows)
     return false;
 }
 
+#define KEY "position_table"
+
+int tf_positions_asked(enum tf_stored_positions *positions, const struct tf_value *config,
+                       struct tf_err *err)
+{
+    const char *word = "";
+    if (*positions != TF_STORED_AUTO || config->kind != TF_MAP)
+        return 0;
+    if (tf_value_text_of(config, KEY, &word, err) < 0)
+        return -1;
+    if (strcmp(word, tf_position_tables[TF_TABLE_HALVES]) == 0)
+        *positions = TF_STORED_HALVES;
+    return 0;
+}
+
+void tf_positions_put(struct tf_json *config, const struct tf_config *c)
+{
+    if (c->positions == TF_POS_SIN && c->position_table == TF_TABLE_HALVES)
+        tf_json_put_str(config, KEY, tf_position_tables[TF_TABLE_HALVES]);
+}
+
 int tf_positions_recognise(struct tf_config *c, const struct tf_tensor *encoder,
                            const struct tf_tensor *decoder, enum tf_stored_positions positions,
                            bool *guessed, struct tf_err *err)

@@ -2,6 +2,8 @@
 #ifndef TF_MODEL_POSITIONS_PRIVATE_H
 #define TF_MODEL_POSITIONS_PRIVATE_H
 
+#include "base/json.h"
+#include "cbor/value.h"
 #include "model/config.h"
 #include "exchange/bundle.h"
 
@@ -15,6 +17,11 @@ enum tf_stored_positions {
     TF_STORED_HALVES
 }; /* tf_stored_position_words */
 
+/* Read `position_table` of a config.json into *positions if that is AUTO. tf_positions_put writes
+ * it for `halves` only, so that such a model comes back as it was. */
+int tf_positions_asked(enum tf_stored_positions *positions, const struct tf_value *config,
+                       struct tf_err *err) TF_MUST_CHECK;
+void tf_positions_put(struct tf_json *config, const struct tf_config *c);
 /* Set position_table and position_offset of *c, whose dialect is t2t, and norm_eps for a table
  * `halves` that becomes t2t, from the tables [rows, D] of the stacks. One that is none of ours
  * becomes a learned one. *guessed: it was `halves`, and became t2t by AUTO. Errors: not a table for

@@ -298,6 +298,21 @@ fingerprint() { tf-info "$1" | grep '^model'; }
     far() { paste got "$1" | awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > most) most = d } END { print (most > 1e-4) }'; }
     [ "$(far want)" = 0 ]
     [ "$(far other)" = 1 ]
+    # It says so in other programs' formats, and comes back as it was without the option.
+    for to in hf ctranslate2; do
+        tf-convert m.tfm --to $to -o $to
+        [ "$(jq -r .position_table $to/config.json)" = halves ]
+        tf-convert $to -o back.tfm 2>notes
+        run -1 grep positions notes
+        diff got <(tf-score -q -m back.tfm --text src.tfs tgt.tfs)
+        tf-convert --positions t2t $to -o other.tfm
+        tf-score -q -m other.tfm --text src.tfs tgt.tfs >got.other
+        paste got.other other | awk '{ d = $1 - $2; if (d * d > 1e-8) exit 1 }'
+        jq -c '.position_table = 1' $to/config.json >changed
+        cp changed $to/config.json
+        t 1 tf-convert $to -o bad.tfm
+        expect_contains "$stderr" "config.json: position_table: "
+    done
 }
 
 @test "a directory of transformers that is not supported is refused by its settings" {
