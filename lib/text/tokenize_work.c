@@ -27,6 +27,23 @@ void tf_work_bad(struct tf_work_item *it, int code, const char *fmt, ...)
     it->why = b.p;
 }
 
+/* What only one type of vocabulary takes. */
+static int check_sampling(const struct tf_tokenize *t, struct tf_err *err)
+{
+    if (t->vocab->bpe != NULL)
+        return tf_fail(err, "the vocabulary splits words by codes and can't be sampled");
+    if (tf_sp_sampling(t->vocab->sp) != TF_SP_BPE)
+        return 0;
+    if (t->alpha > 1)
+        return tf_fail_status(err, TF_USAGE,
+                              "--alpha %g: with BPE the fraction of merges that is skipped, at "
+                              "most 1",
+                              t->alpha);
+    return t->nbest > 0 ? tf_fail_status(err, TF_USAGE,
+                                         "--nbest-size: needs a unigram vocabulary, not BPE")
+                        : 0;
+}
+
 int tf_work_begin(struct tf_tokenize_work *r, struct tf_tokenize *t, const char *name, bool records,
                   struct tf_err *err)
 {
@@ -36,9 +53,8 @@ int tf_work_begin(struct tf_tokenize_work *r, struct tf_tokenize *t, const char 
                                              .text = !records,
                                              .items = records ? "records" : "lines",
                                              .place = records ? "record" : "line"}};
-    if (t->sample && t->vocab->bpe != NULL)
-        return tf_fail(err, "the vocabulary splits words by codes and can't be sampled");
-    if (t->sample && tf_sampler_new(&r->sampler, t->vocab->sp, err) < 0)
+    if (t->sample &&
+        (check_sampling(t, err) < 0 || tf_sampler_new(&r->sampler, t->vocab->sp, err) < 0))
         return -1;
     r->blocks = tf_xcalloc(ROUND_BLOCKS, sizeof *r->blocks);
     r->pool = tf_pool_new(t->threads > 0 ? (int)t->threads : tf_threads_default());

@@ -308,17 +308,22 @@ END
 @test "samples: from the seed and the line alone, and they read back as the text" {
     natively
     tf-tokenize --train --type bpe --vocab-size 150 -o b.model "$X"
-    for m in "$V" b.model; do
-        for more in '' '--nbest-size 8'; do
-            sh_t 0 "tf-tokenize --sample $more --alpha 0.3 --threads 1 -m '$m' <'$X' >a"
-            sh_t 0 "tf-tokenize --sample $more --alpha 0.3 --threads 3 -m '$m' <'$X' | cmp - a"
-            sh_t 0 "while read -r l; do echo \"\$l\"; done <'$X' | tf-tokenize --sample $more --alpha 0.3 -m '$m' >c && cmp c a"
-            sh_t 0 "tf-tokenize --sample $more --alpha 0.3 --seed 2 -m '$m' <'$X' >b"
-            run -1 cmp -s a b
-            sh_t 0 "tf-tokenize -d -m '$m' <a | cmp - '$X'"
-            sh_t 0 "tf-tokenize -d -m '$m' <b | cmp - '$X'"
-        done
+    for what in "$V" "$V --nbest-size 8" b.model; do
+        m=${what%% *}
+        sh_t 0 "tf-tokenize --sample --alpha 0.3 --threads 1 -m $what <'$X' >a"
+        sh_t 0 "tf-tokenize --sample --alpha 0.3 --threads 3 -m $what <'$X' | cmp - a"
+        sh_t 0 "while read -r l; do echo \"\$l\"; done <'$X' | tf-tokenize --sample --alpha 0.3 -m $what >c && cmp c a"
+        sh_t 0 "tf-tokenize --sample --alpha 0.3 --seed 2 -m $what <'$X' >b"
+        run -1 cmp -s a b
+        sh_t 0 "tf-tokenize -d -m '$m' <a | cmp - '$X'"
+        sh_t 0 "tf-tokenize -d -m '$m' <b | cmp - '$X'"
     done
+    # What only unigram vocabularies take.
+    t 2 tf-tokenize --sample --alpha 1.5 -m b.model -o none "$X"
+    expect_error "--alpha 1.5: with BPE the fraction of merges that is skipped, at most 1"
+    t 2 tf-tokenize --sample --nbest-size 8 -m b.model -o none "$X"
+    expect_error "--nbest-size: needs a unigram vocabulary, not BPE"
+    [ ! -e none ]
 }
 
 @test "samples: a symbol stays whole" {
