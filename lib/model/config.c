@@ -182,7 +182,7 @@ int tf_config_read(struct tf_config *c, const struct tf_value *map, struct tf_er
             return tf_context(err, "config");
     for (size_t i = 0; i < map->n; i++)
         if (tf_config_field(map->keys[i]) == NULL)
-            return tf_fail(err, "config: '%s' is unknown: written by a newer version",
+            return tf_fail(err, "config: '%s' is unknown: misspelt, or of a newer version",
                            map->keys[i]);
     if (tf_config_check(c, err) < 0)
         return tf_context(err, "config");

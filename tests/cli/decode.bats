@@ -521,6 +521,10 @@ hyps() {
     sed 's/.*/c c/' "$LINES_TXT" | tf-tokenize -m "$MODEL" >prefix.tfs
     decode --prefix prefix.tfs "$LINES_TFS" >out
     [ "$(tf-tokenize -d -m "$MODEL" out | grep -vc '^c c')" -eq "$(grep -c '^$' "$LINES_TXT")" ]
+    for piece in '<s>' '</s>' '<pad>'; do
+        t 2 tf-decode -q --begin "$piece" -m "$MODEL" "$LINES_TFS"
+        expect_error "--begin $piece: never part of a text"
+    done
 }
 
 # Write a token stream as JSON Lines with these ids, one argument per line: ids 5,6 7

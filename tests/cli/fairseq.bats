@@ -165,7 +165,7 @@ PY
         diff - <(tf-tokenize -d -m d.tfm o.tfs)
     t 2 tf-decode -q --begin xxx_Xxxx -m d.tfm s.tfs
     expect_error "--begin xxx_Xxxx: no piece of d.tfm"
-    for piece in '<s>' '</s>' '<pad>'; do
+    for piece in '</s>' '<pad>'; do
         t 2 tf-decode -q --begin "$piece" -m d.tfm s.tfs
         expect_error "--begin $piece: never part of a text"
     done
