@@ -483,7 +483,7 @@ def blocks(rig, argv, n, pair, most):
 def check(rig, row, name, what, argv, n, pair, most):
     """One measurement against the limits. Returns the seconds. Beside other work a CPU's seconds
     do less: the short form, which `make check` runs, allows four times as many (at 1 ns for each
-    pair of its 100,000 bytes an input takes 10 seconds), and the full one counts the best of
+    pair of its 200,000 bytes an input takes 40 seconds), and the full one counts the best of
     three."""
     where, argv, size, seconds, bytes_ = prepare(rig, argv, n, pair, most)
     decode = name == "tf-tokenize -d"  # the text that it writes counts, too
@@ -636,7 +636,7 @@ def cost(tool):
         most, r = limits(), row.r
         rig.fresh("cost")
         # Large enough that quadratic cost exceeds the limits in the short form, too.
-        size = 100000 if rig.short else 500000
+        size = 200000 if rig.short else 500000
         mine = [x for x in commands(rig) if x[0].split()[0] == tool]
         if not mine:
             row.fail("no command of it is tried")
