@@ -1,8 +1,8 @@
 /* tf-convert - models to and from other formats and programs. */
 #include "base/sandbox.h"
 #include "common_options.h"
-#include "model/convert.h"
-#include "model/convert_opts.h"
+#include "convert/convert.h"
+#include "convert/convert_opts.h"
 
 static struct tf_convert_opts o;
 static const char *output;

@@ -1,8 +1,8 @@
 /* ct2.c - any bytes as a model.bin of CTranslate2, whose settings and tensors are then looked for
  * with six tokens. */
 #include "../harness/memory.h"
+#include "convert/ct2_private.h"
 #include "exchange/ct2_bin.h"
-#include "model/ct2_private.h"
 
 enum { MAX_INPUT = 1 << 14 };
 

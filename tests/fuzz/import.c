@@ -3,7 +3,7 @@
  * accepted is accepted again in each other format. */
 #include "../harness/memory.h"
 #include "base/opt.h"
-#include "model/convert.h"
+#include "convert/convert.h"
 
 enum { MAX_INPUT = 1 << 15 };
 

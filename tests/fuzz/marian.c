@@ -1,8 +1,8 @@
 /* marian.c - any bytes as the settings of a small model of Marian, whose tensors are those of one
  * layer in each stack, post-norm, with a width of 4 and 6 ids. */
 #include "../harness/memory.h"
+#include "convert/marian_private.h"
 #include "exchange/yaml.h"
-#include "model/marian_private.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* torch.c - any bytes as a file of PyTorch, and as a checkpoint of fairseq if it is one, else as
  * the weights of a small FSMT. */
 #include "../harness/memory.h"
-#include "model/fsmt_private.h"
+#include "convert/fsmt_private.h"
 
 enum { MAX_INPUT = 1 << 16 };
 

@@ -1,9 +1,9 @@
 /* model_dir.c - see model_dir_private.h. */
-#include "model/model_dir_private.h"
 #include "base/buf.h"
 #include "base/input.h"
 #include "base/memory.h"
 #include "base/path.h"
+#include "convert/model_dir_private.h"
 #include "exchange/yaml.h"
 
 #include <dirent.h>

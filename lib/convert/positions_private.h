@@ -4,8 +4,8 @@
 
 #include "base/json.h"
 #include "cbor/value.h"
-#include "model/config.h"
 #include "exchange/bundle.h"
+#include "model/config.h"
 
 /* Which function a model computes that came from Marian by way of transformers or CTranslate2. They
  * add another table of positions than Marian, with which these models were trained, and another

@@ -1,15 +1,15 @@
 /* export.c - see export_private.h. */
-#include "model/export_private.h"
-#include "model/foreign_private.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/output_dir.h"
+#include "convert/ct2_private.h"
+#include "convert/export_private.h"
+#include "convert/foreign_private.h"
+#include "convert/hf_private.h"
+#include "convert/marian_private.h"
 #include "exchange/ct2_bin.h"
 #include "exchange/npz.h"
 #include "exchange/safetensors.h"
-#include "model/ct2_private.h"
-#include "model/hf_private.h"
-#include "model/marian_private.h"
 #include "text/sp_check.h"
 
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #define TF_MODEL_CONVERT_H
 
 #include "base/opt.h"
-#include "model/convert_opts.h"
+#include "convert/convert_opts.h"
 
 /* of those that are written: "auto", "tfm", ..., "ctranslate2"; NULL at the end */
 extern const char *const tf_format_names[];

@@ -1,9 +1,9 @@
 /* fairseq.c - see fairseq_private.h. */
-#include "model/fairseq_private.h"
 #include "base/buf.h"
 #include "base/input.h"
-#include "model/foreign_private.h"
-#include "model/names_private.h"
+#include "convert/fairseq_private.h"
+#include "convert/foreign_private.h"
+#include "convert/names_private.h"
 #include "stream/model.h"
 
 #include <inttypes.h>

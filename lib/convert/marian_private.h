@@ -3,8 +3,8 @@
 #ifndef TF_MODEL_MARIAN_PRIVATE_H
 #define TF_MODEL_MARIAN_PRIVATE_H
 
+#include "convert/foreign_private.h"
 #include "exchange/bundle.h"
-#include "model/foreign_private.h"
 
 /* Is it one? It has the tensor "special:model.yml". */
 bool tf_marian_is(const struct tf_bundle *b);

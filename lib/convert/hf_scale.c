@@ -1,6 +1,6 @@
 /* hf_scale.c - see hf_scale_private.h. */
-#include "model/hf_scale_private.h"
 #include "base/memory.h"
+#include "convert/hf_scale_private.h"
 
 #include <math.h>
 #include <stdlib.h>

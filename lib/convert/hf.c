@@ -1,9 +1,9 @@
 /* hf.c - see hf_private.h. */
-#include "model/hf_private.h"
 #include "base/json.h"
-#include "model/hf_scale_private.h"
-#include "model/hf_settings_private.h"
-#include "model/names_private.h"
+#include "convert/hf_private.h"
+#include "convert/hf_scale_private.h"
+#include "convert/hf_settings_private.h"
+#include "convert/names_private.h"
 
 #include <inttypes.h>
 #include <math.h>

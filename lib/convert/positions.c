@@ -1,6 +1,6 @@
 /* positions.c - see positions_private.h. */
-#include "model/positions_private.h"
 #include "base/memory.h"
+#include "convert/positions_private.h"
 #include "model/weights.h"
 
 #include <math.h>

@@ -3,9 +3,9 @@
 #ifndef TF_MODEL_HF_PRIVATE_H
 #define TF_MODEL_HF_PRIVATE_H
 
+#include "convert/foreign_private.h"
+#include "convert/positions_private.h"
 #include "exchange/bundle.h"
-#include "model/foreign_private.h"
-#include "model/positions_private.h"
 
 /* Replace the tensors of *b by those of the configuration *c, under our names. json [n]: the
  * contents of config.json. The row of the padding id, the last, is left out if it is zero, as it is

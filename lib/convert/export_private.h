@@ -2,7 +2,7 @@
 #ifndef TF_MODEL_EXPORT_PRIVATE_H
 #define TF_MODEL_EXPORT_PRIVATE_H
 
-#include "model/conversion_private.h"
+#include "convert/conversion_private.h"
 
 /* Write a directory that appears complete or not at all: TF_FORMAT_MARIAN, HF or CT2, from m->out;
  * format: its name. Errors: something is there; what the format cannot express, all of it by name.

@@ -1,7 +1,7 @@
 /* hf_vocab.c - see hf_vocab_private.h. */
-#include "model/hf_vocab_private.h"
 #include "base/input.h"
 #include "cbor/json.h"
+#include "convert/hf_vocab_private.h"
 #include "text/sp_check.h"
 
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* fsmt.c - see fsmt_private.h. */
-#include "model/fsmt_private.h"
-#include "model/foreign_private.h"
-#include "model/hf_settings_private.h"
-#include "model/names_private.h"
-#include "model/positions_private.h"
+#include "convert/foreign_private.h"
+#include "convert/fsmt_private.h"
+#include "convert/hf_settings_private.h"
+#include "convert/names_private.h"
+#include "convert/positions_private.h"
 
 #include <inttypes.h>
 #include <stdio.h>

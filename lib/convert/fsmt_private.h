@@ -3,7 +3,7 @@
 #ifndef TF_MODEL_FSMT_PRIVATE_H
 #define TF_MODEL_FSMT_PRIVATE_H
 
-#include "model/fairseq_private.h"
+#include "convert/fairseq_private.h"
 
 /* Replace the tensors of *b by those of the configuration *c, under our names. json [n]: the
  * contents of config.json. langs: as "langs" there has them, or NULL. Errors: settings that the

@@ -3,10 +3,10 @@
 #ifndef TF_MODEL_CT2_PRIVATE_H
 #define TF_MODEL_CT2_PRIVATE_H
 
+#include "convert/foreign_private.h"
+#include "convert/positions_private.h"
 #include "exchange/bundle.h"
 #include "model/config.h"
-#include "model/foreign_private.h"
-#include "model/positions_private.h"
 #include "text/piece_list.h"
 
 /* Replace the tensors of *b by those of the configuration *c, under our names. json [n]: the

@@ -1,9 +1,9 @@
 /* marian.c - see marian_private.h. */
-#include "model/marian_private.h"
 #include "base/buf.h"
 #include "base/parse.h"
+#include "convert/marian_private.h"
+#include "convert/names_private.h"
 #include "exchange/yaml.h"
-#include "model/names_private.h"
 #include "text/sp_check.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* hf_settings.c - see hf_settings_private.h. */
-#include "model/hf_settings_private.h"
 #include "cbor/json.h"
+#include "convert/hf_settings_private.h"
 
 #include <inttypes.h>
 #include <stdio.h>

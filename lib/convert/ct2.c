@@ -1,9 +1,9 @@
 /* ct2.c - see ct2_private.h. */
-#include "model/ct2_private.h"
 #include "base/buf.h"
 #include "base/json.h"
 #include "cbor/json.h"
-#include "model/names_private.h"
+#include "convert/ct2_private.h"
+#include "convert/names_private.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,9 +3,9 @@
 #ifndef TF_MODEL_CONVERSION_PRIVATE_H
 #define TF_MODEL_CONVERSION_PRIVATE_H
 
+#include "convert/convert_opts.h"
 #include "exchange/bundle.h"
 #include "exchange/torch.h"
-#include "model/convert_opts.h"
 #include "model/load.h"
 #include "stream/header.h"
 #include "text/bpe_codes.h"

@@ -1,12 +1,12 @@
 /* convert.c - convert models between formats. */
-#include "model/convert.h"
 #include "base/hash.h"
 #include "base/memory.h"
 #include "cbor/json.h"
+#include "convert/conversion_private.h"
+#include "convert/convert.h"
+#include "convert/export_private.h"
 #include "exchange/npz.h"
 #include "exchange/safetensors.h"
-#include "model/conversion_private.h"
-#include "model/export_private.h"
 #include "model/int8.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* names.c - see names_private.h. */
-#include "model/names_private.h"
 #include "base/err.h"
+#include "convert/names_private.h"
 
 #include <inttypes.h>
 #include <stdio.h>

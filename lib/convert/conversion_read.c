@@ -1,16 +1,16 @@
 /* conversion_read.c - read the model that is to be converted: one of ours, ours in another format,
  * or one of another program. */
 #include "cbor/json.h"
+#include "convert/conversion_private.h"
+#include "convert/convert.h"
+#include "convert/fairseq_private.h"
+#include "convert/marian_private.h"
+#include "convert/model_dir_private.h"
+#include "convert/positions_private.h"
 #include "exchange/ct2_bin.h"
 #include "exchange/marian_bin.h"
 #include "exchange/npz.h"
 #include "exchange/safetensors.h"
-#include "model/conversion_private.h"
-#include "model/convert.h"
-#include "model/fairseq_private.h"
-#include "model/marian_private.h"
-#include "model/model_dir_private.h"
-#include "model/positions_private.h"
 #include "text/gunzip.h"
 #include "text/vocab_file.h"
 
