@@ -53,20 +53,13 @@ static int scale_norm(const struct scaling *x, int gain, int bias, double by)
     return multiply(x, gain, by) != 0 ? -1 : multiply(x, bias, by);
 }
 
-static int scale_stack(const struct scaling *x, const struct tf_layer_params *layers, int64_t n,
-                       bool decoder)
+/* Of a post-norm model: each step is a sublayer and its norm. */
+static int scale_stack(const struct scaling *x, const struct tf_stack *stack, double last)
 {
-    const double last = decoder ? x->last : 1;
-    for (int64_t l = 0; l < n; l++) {
-        const struct tf_attention_params *self = &layers[l].self, *cross = &layers[l].cross;
-        const struct tf_ff_params *ff = &layers[l].ff;
-        if (((l > 0 || x->embeddings) &&
-             scale_sublayer(x, self->in_w, self->out_w, self->out_b) != 0) ||
-            scale_norm(x, self->norm_g, self->norm_b, x->s) != 0 ||
-            (decoder && (scale_sublayer(x, cross->in_w, cross->out_w, cross->out_b) != 0 ||
-                         scale_norm(x, cross->norm_g, cross->norm_b, x->s) != 0)) ||
-            scale_sublayer(x, ff->w1, ff->w2, ff->b2) != 0 ||
-            scale_norm(x, ff->norm_g, ff->norm_b, l < n - 1 ? x->s : last) != 0)
+    for (int i = 0; i < stack->n; i++) {
+        const struct tf_step *s = &stack->step[i];
+        if (((i > 0 || x->embeddings) && scale_sublayer(x, s->in_w, s->out_w, s->out_b) != 0) ||
+            scale_norm(x, s->norm_g, s->norm_b, i < stack->n - 1 ? x->s : last) != 0)
             return -1;
     }
     return 0;
@@ -88,8 +81,7 @@ int tf_hf_scale(struct tf_tensor *v, const struct tf_params *p, const struct tf_
     const struct scaling x = {v, s, learned, learned && tied ? 1 / s : 1, a, err};
     if (s == 1)
         return 0;
-    return (learned && scale_embeddings(&x, p) != 0) ||
-                   scale_stack(&x, p->enc, c->encoder_layers, false) != 0
+    return (learned && scale_embeddings(&x, p) != 0) || scale_stack(&x, &p->enc, 1) != 0
                ? -1
-               : scale_stack(&x, p->dec, c->decoder_layers, true);
+               : scale_stack(&x, &p->dec, x.last);
 }

@@ -42,20 +42,23 @@ static int parse_list(bool *on, int64_t most, const char *list, const char *opti
 
 static int choose_layers(struct attention *a, struct tf_err *err)
 {
-    const struct tf_config *c = &a->s.models.model[0].config;
+    const struct tf_weights *model = &a->s.models.model[0];
+    const struct tf_config *c = &model->config;
     bool encoder_only = a->s.in.sources_only;
     int only = a->o->kind - 1; /* -1: all kinds */
     if (encoder_only && only > TF_ATTENTION_ENCODER)
         return tf_fail_status(err, TF_USAGE,
                               "%s: sources without targets have encoder attention only",
                               a->s.in.name);
-    if (only == TF_ATTENTION_DECODER && tf_attention_layers(c, TF_ATTENTION_DECODER) == 0)
+    if (only == TF_ATTENTION_DECODER && !model->params.attends[TF_ATTENTION_DECODER])
         return tf_fail_status(err, TF_USAGE,
                               "--kind decoder: the decoder has recurrent units (decoder_self "
-                              "ssru), which attend to nothing");
+                              "%s), which attend to nothing",
+                              tf_decoder_selves[c->decoder_self]);
     int64_t most = c->encoder_layers > c->decoder_layers ? c->encoder_layers : c->decoder_layers;
     for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++) {
-        if ((only >= 0 && only != kind) || (encoder_only && kind != TF_ATTENTION_ENCODER))
+        if ((only >= 0 && only != kind) || (encoder_only && kind != TF_ATTENTION_ENCODER) ||
+            !model->params.attends[kind])
             continue;
         a->layers[kind] = tf_xcalloc((size_t)most, sizeof(bool));
         /* With several kinds, a number that only one stack has is no mistake. */

@@ -41,7 +41,7 @@ struct tf_search_memory tf_search_memory(const struct tf_ensemble *m,
 {
     struct tf_search_memory memory = {.source_end = m->model[0].config.source_eos};
     for (size_t i = 0; i < m->n; i++) {
-        memory.slot += tf_cache_width(&m->model[i].config) * m->be->elem_size[TF_ELEM_ACT];
+        memory.slot += m->model[i].params.dec.most.cache * m->be->elem_size[TF_ELEM_ACT];
         memory.token += m->be->host ? 0 : tf_encoder_token_bytes(&m->model[i]);
     }
     memory.hypothesis = opts->V * m->be->elem_size[TF_ELEM_STAT] * (m->n > 1 ? 2 : 1);

@@ -1,11 +1,6 @@
 /* acts_private.h - struct tf_work: the activations of one lane. For the files of the model only.
- *
- * Both norm placements are one scheme. A stack of n sublayers f_i has n norms, each after an
- * addition:
- *   post-norm: x_0 = embedding; s_i = x_i + dropout(f_i(x_i)); x_{i+1} = norm_i(s_i); output x_n
- *   pre-norm:  s_0 = embedding; y_0 = norm_0(s_0); s_{i+1} = s_i + dropout(f_i(y_i));
- *              y_{i+1} = norm_{i+1}(s_{i+1}); output y_n
- * For the backward pass each norm keeps its sum s, its output y, and the row's mean and 1/sd.
+ * For the backward pass each step of a stack (params_plan.c) keeps its sum s, its output y, the
+ * mean and 1/sd of a row of s, and what its sublayer requires.
  *
  * R rows, D = d_model, F = d_ff, H heads of dk and dv columns, L decoder layers. Elements are ACT
  * where nothing else is stated. */
@@ -15,29 +10,20 @@
 #include "model/watch.h"
 #include "model/weights.h"
 
-struct tf_norm_acts {
-    tf_mem *s, *y;       /* [R, D] */
-    tf_mem *mean, *rstd; /* STAT [R] */
-};
-
-struct tf_attention_acts {
-    tf_mem *in;  /* self: [R, 2*H*dk + H*dv]: q, k, v; cross: [R, H*dk]: q; ssru: [R, 2D] */
-    tf_mem *o;   /* [R, H*dv]; ssru: the cells [R, D] */
-    tf_mem *lse; /* STAT [R, H]; ssru: NULL */
-};
-
-struct tf_layer_acts {
-    struct tf_attention_acts self, cross;
-    tf_mem *hidden; /* [R, F] after ReLU and dropout */
+struct tf_step_acts {
+    const struct tf_step *step;
+    tf_mem *in, *o, *stats; /* of the sublayer, see struct tf_widths */
+    tf_mem *s, *y;          /* [R, D] */
+    tf_mem *mean, *rstd;    /* STAT [R] */
 };
 
 /* One side: the encoder on source rows, or the decoder on target rows. */
 struct tf_stack_acts {
+    const struct tf_stack *stack;
     struct tf_rows *rows;
-    size_t n;                   /* rows in use */
-    tf_mem *embed;              /* [R, D] */
-    struct tf_norm_acts *norms; /* one per sublayer, and one more with pre-norm */
-    struct tf_layer_acts *layers;
+    size_t n;                  /* rows in use */
+    tf_mem *embed;             /* [R, D] */
+    struct tf_step_acts *step; /* [stack->n] */
     tf_mem *u;                     /* [R, D]: a sublayer's output */
     tf_mem *du, *ds, *dy;          /* [R, D]: gradients of u, of sums and of outputs of norms */
     tf_mem *d_o, *d_in, *d_hidden; /* gradients of a sublayer's own activations */
@@ -75,10 +61,17 @@ struct tf_work {
     } watch;
     tf_mem **owned; /* all buffers above, for freeing */
     size_t n_owned;
-    struct { /* decoding: [live rows, ...], see incremental.c */
-        tf_mem *x, *sum, *y, *in, *o, *q, *hidden;
+    struct { /* decoding, [hypotheses, ...]: two outputs of norms, and as above */
+        tf_mem *x, *y, *u, *in, *o;
         size_t cap;
     } step;
+};
+
+/* A step of decoding, and what the decoder attends to (incremental.h). */
+struct tf_decoding {
+    const struct tf_memory *memory;
+    const struct tf_cache *cache;
+    const struct tf_decode_step *now;
 };
 
 /* Columns of a layer's keys, and of its keys and values together. */
@@ -89,15 +82,6 @@ static inline size_t tf_k_width(const struct tf_config *c)
 static inline size_t tf_kv_width(const struct tf_config *c)
 {
     return (size_t)(c->heads * (c->d_k + c->d_v));
-}
-/* Has the decoder of this model a recurrent unit in place of self-attention? */
-static inline bool tf_is_recurrent(const struct tf_config *c)
-{
-    return c->decoder_self == TF_DECODER_SSRU;
-}
-static inline bool tf_is_decoder(const struct tf_work *k, const struct tf_stack_acts *side)
-{
-    return side == &k->dec;
 }
 /* Parameter i of the table, or NULL for -1; its gradient. */
 static inline tf_mem *tf_weight(const struct tf_work *k, int i)
@@ -114,6 +98,12 @@ static inline struct tf_dropout tf_dropout_at(const struct tf_work *k, double p,
 {
     return (struct tf_dropout){.p = k->dropout ? (float)p : 0,
                                .site = (uint32_t)(TF_DROPOUT_PER_LAYER * layer + (int)site)};
+}
+/* Within a sublayer. */
+static inline struct tf_dropout tf_inner_dropout(const struct tf_work *k, double p,
+                                                 const struct tf_step *s)
+{
+    return tf_dropout_at(k, p, s->layer, s->site);
 }
 
 #endif

@@ -193,20 +193,3 @@ int64_t tf_config_source_ids(const struct tf_config *c)
 {
     return c->source_vocab_size > 0 ? c->source_vocab_size : c->vocab_size;
 }
-
-double tf_config_flop(const struct tf_config *c, double src_tokens, double tgt_tokens,
-                      double src_len, double tgt_len)
-{
-    double D = (double)c->d_model, F = (double)c->d_ff, V = (double)c->vocab_size;
-    double k = (double)(c->heads * c->d_k), v = (double)(c->heads * c->d_v);
-    double project = D * (2 * k + v) + v * D; /* q, k, v and output of one attention */
-    double window = (double)c->attention_window;
-    double src_keys = window > 0 && 2 * window + 1 < src_len ? 2 * window + 1 : src_len;
-    double tgt_keys = window > 0 && window + 1 < tgt_len / 2 ? window + 1 : tgt_len / 2;
-    double encoder = (double)c->encoder_layers * (project + 2 * D * F + src_keys * (k + v));
-    double cross_kv = (double)c->decoder_layers * D * (k + v);
-    double self = c->decoder_self == TF_DECODER_SSRU ? 2 * D * D : project + tgt_keys * (k + v);
-    double decoder = (double)c->decoder_layers *
-                     (self + D * k + v * D + 2 * D * F + src_len * (k + v));
-    return 6 * (src_tokens * (encoder + cross_kv) + tgt_tokens * (decoder + D * V));
-}

@@ -85,9 +85,4 @@ int tf_config_read(struct tf_config *c, const struct tf_value *map,
 /* Ids that a source may have. */
 int64_t tf_config_source_ids(const struct tf_config *c);
 
-/* FLOP of forward and backward for a batch of so many source and target tokens in sentences of
- * these mean lengths: 2 FLOP per multiply-add, backward counts as twice forward. */
-double tf_config_flop(const struct tf_config *c, double src_tokens, double tgt_tokens,
-                      double src_len, double tgt_len);
-
 #endif

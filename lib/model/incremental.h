@@ -21,15 +21,14 @@ int tf_encode(struct tf_work *k, struct tf_memory *m, size_t n, const uint32_t *
               const uint32_t *off, struct tf_err *err) TF_MUST_CHECK;
 void tf_memory_release(const struct tf_weights *w, struct tf_ctx *ctx, struct tf_memory *m);
 
-/* What the decoder keeps of its past: key and value rows of self-attention by slot, or the cells of
- * its recurrent units. A slot is one (hypothesis, position); slots are
- * never moved: the table of a row lists the slots of its past. */
+/* What the decoder's steps keep of its past, such as the keys and values of self-attention. A slot
+ * is one (hypothesis, position); slots are never moved: the table of a row lists the slots of its
+ * past. */
 struct tf_cache {
-    tf_mem *kv; /* ACT [layers][slots, H*dk + H*dv]; ssru: [layers][slots, D] */
+    /* ACT [params.dec.most.cache * slots]: for each step in turn [slots, its columns] */
+    tf_mem *kv;
     size_t slots;
 };
-/* Elements of a slot in all layers. */
-size_t tf_cache_width(const struct tf_config *c);
 /* Make room for `slots`. Growing loses the contents. */
 int tf_cache_init(struct tf_cache *c, const struct tf_weights *w, struct tf_ctx *ctx, size_t slots,
                   struct tf_err *err) TF_MUST_CHECK;

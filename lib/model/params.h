@@ -24,20 +24,55 @@ struct tf_param {
     double scale2;
 };
 
-/* Indices into the table; -1 for a parameter that the configuration does not have. */
-struct tf_attention_params {
-    int norm_g, norm_b; /* [D]: of this sublayer */
-    int in_w, in_b;     /* self: [D, 2*H*dk + H*dv] for q, k, v; cross: [D, H*dk] for q;
-                         * ssru: [D, 2D] for x and z, and the bias of z [D] */
-    int out_w, out_b;   /* [H*dv, D]; ssru: none */
+/* Where the model applies dropout. The values are part of the random stream (struct tf_dropout) and
+ * never change: a site of layer l (from 0) is TF_DROPOUT_PER_LAYER * l + the value here. A sublayer
+ * has two: within it (attention weights, the hidden units of a feed-forward layer), and + 1 its
+ * output. */
+enum tf_dropout_site {
+    TF_DROPOUT_SRC_EMBED = 0,
+    TF_DROPOUT_TGT_EMBED = 1,
+    TF_DROPOUT_ENC_SELF = 16,
+    TF_DROPOUT_ENC_FF = 18,
+    TF_DROPOUT_DEC_SELF = 48,
+    TF_DROPOUT_DEC_CROSS = 50,
+    TF_DROPOUT_DEC_FF = 52,
+    TF_DROPOUT_PER_LAYER = 64,
 };
-struct tf_ff_params {
-    int norm_g, norm_b;
-    int w1, b1, w2, b2; /* [D, F] [F] [F, D] [D] */
+
+enum tf_attention_kind {
+    TF_ATTENTION_ENCODER,
+    TF_ATTENTION_DECODER,
+    TF_ATTENTION_CROSS,
+    TF_ATTENTION_KINDS
 };
-struct tf_layer_params {
-    struct tf_attention_params self, cross; /* cross: decoder only */
-    struct tf_ff_params ff;
+
+/* Elements of a row in the buffers of one sublayer. */
+struct tf_widths {
+    size_t in, o; /* what its first map gives, and what its last map takes if that is elsewhere */
+    size_t kept;  /* in place of o, if it is for the backward pass alone */
+    size_t stats; /* STAT, for the backward pass alone */
+    size_t cache; /* what decoding keeps of a position */
+};
+
+/* One step of a stack: a sublayer f, an addition and a norm (params_plan.c). Parameters are indices
+ * into the table, -1 for one that the configuration does not have. */
+struct tf_step {
+    const struct tf_sublayer *f; /* sublayer_private.h; NULL: a norm alone */
+    int layer;
+    bool decoder;
+    enum tf_attention_kind attention; /* of an f that attends */
+    enum tf_dropout_site site;
+    int in_w, in_b, out_w, out_b; /* f's first and last map */
+    int norm_g, norm_b;           /* [D] */
+    bool x_is_sum;                /* the next step adds to this one's sum, not to its output */
+    struct tf_widths width;
+    size_t cache_at; /* its columns in the cache begin here */
+};
+
+struct tf_stack {
+    struct tf_step *step;
+    int n;
+    struct tf_widths most; /* in and o: of the widest sublayer; cache: of all */
 };
 
 /* All parameters of a model in order. The flat block has `size` elements, of which `count` are
@@ -48,12 +83,12 @@ struct tf_params {
     uint64_t count;
     /* [V, D], the first [source ids, D]; the same index where tied */
     int src_embed, tgt_embed, project;
-    int project_b;                     /* [V], or -1 */
-    int src_pos, tgt_pos;              /* [max_positions, D], learned positions only */
-    struct tf_layer_params *enc, *dec;
-    int enc_norm_g, enc_norm_b, dec_norm_g, dec_norm_b; /* final norms, or -1 */
+    int project_b;        /* [V], or -1 */
+    int src_pos, tgt_pos; /* [max_positions, D], learned positions only */
     /* [D, L * (H*dk + H*dv)]: keys and values of all decoder layers from the encoder's output */
     int cross_w, cross_b;
+    struct tf_stack enc, dec;
+    bool attends[TF_ATTENTION_KINDS]; /* Is there such attention? */
 };
 
 /* May a file have this parameter in 8 bits (int8.h)? */
@@ -84,22 +119,12 @@ const struct tf_param *tf_params_find(const struct tf_params *p, const char *nam
  * tf_rng_new(seed, i), so none depends on another. */
 void tf_params_fill(float *flat, const struct tf_params *p, uint64_t seed);
 
-/* Where the model applies dropout. The values are part of the random stream (struct tf_dropout) and
- * never change: a site of layer l (from 0) is TF_DROPOUT_PER_LAYER * l + the value here. */
-enum tf_dropout_site {
-    TF_DROPOUT_SRC_EMBED = 0,
-    TF_DROPOUT_TGT_EMBED = 1,
-    TF_DROPOUT_ENC_SELF_WEIGHTS = 16,
-    TF_DROPOUT_ENC_SELF = 17,
-    TF_DROPOUT_ENC_RELU = 18,
-    TF_DROPOUT_ENC_FF = 19,
-    TF_DROPOUT_DEC_SELF_WEIGHTS = 48,
-    TF_DROPOUT_DEC_SELF = 49,
-    TF_DROPOUT_DEC_CROSS_WEIGHTS = 50,
-    TF_DROPOUT_DEC_CROSS = 51,
-    TF_DROPOUT_DEC_RELU = 52,
-    TF_DROPOUT_DEC_FF = 53,
-    TF_DROPOUT_PER_LAYER = 64,
+/* FLOP of forward and backward for a batch of so many source and target tokens in sentences of
+ * these mean lengths: 2 FLOP per multiply-add, backward counts as twice forward. */
+struct tf_batch_size {
+    double src_tokens, tgt_tokens, src_len, tgt_len;
 };
+double tf_params_flop(const struct tf_params *p, const struct tf_config *c,
+                      const struct tf_batch_size *n);
 
 #endif

@@ -1,5 +1,4 @@
-/* stack_private.h - embedding, encoder and decoder as stacks of sublayers and norms (scheme:
- * acts_private.h). For the files of the model only. */
+/* stack_private.h - embedding, encoder and decoder. */
 #ifndef TF_MODEL_STACK_PRIVATE_H
 #define TF_MODEL_STACK_PRIVATE_H
 
@@ -12,10 +11,13 @@ void tf_cross_kv_fwd(struct tf_work *k, tf_mem *kv, const tf_mem *memory);
 /* With them in k->kv: the decoder's output [target rows, D]. */
 const tf_mem *tf_decoder_fwd(struct tf_work *k);
 
-/* The backward passes, in this order. dout: the gradient of the output, overwritten. */
-void tf_decoder_bwd(struct tf_work *k, tf_mem *dout);
-/* From k->dkv: overwrites dmemory, the gradient of the encoder's output. */
-void tf_cross_kv_bwd(struct tf_work *k, tf_mem *dmemory, const tf_mem *memory);
-void tf_encoder_bwd(struct tf_work *k, tf_mem *dout);
+/* For the newest position of so many hypotheses, from its embedding in k->step.x. */
+tf_mem *tf_decoder_step(struct tf_work *k, const struct tf_decoding *d, size_t rows);
+
+/* The backward passes, in this order, from the gradient of the decoder's output in k->dec.dy, which
+ * is overwritten. */
+void tf_decoder_bwd(struct tf_work *k);
+void tf_cross_kv_bwd(struct tf_work *k, const tf_mem *memory); /* of k->kv */
+void tf_encoder_bwd(struct tf_work *k);
 
 #endif

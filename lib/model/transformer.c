@@ -80,9 +80,9 @@ static void forward_and_backward(struct tf_work *k, tf_mem *acc)
     x.db = tf_grad(k, k->w->params.project_b);
     k->be->xent(k->ctx, &x);
     clear_added(k);
-    tf_decoder_bwd(k, k->dec.dy);
-    tf_cross_kv_bwd(k, k->enc.dy, memory);
-    tf_encoder_bwd(k, k->enc.dy);
+    tf_decoder_bwd(k);
+    tf_cross_kv_bwd(k, memory);
+    tf_encoder_bwd(k);
 }
 
 /* The identity of a pass among those that a device has recorded as graphs. Compared as bytes: no

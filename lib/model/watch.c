@@ -3,8 +3,6 @@
 
 int tf_attention_layers(const struct tf_config *c, enum tf_attention_kind kind)
 {
-    if (kind == TF_ATTENTION_DECODER && c->decoder_self != TF_DECODER_ATTENTION)
-        return 0;
     return (int)(kind == TF_ATTENTION_ENCODER ? c->encoder_layers : c->decoder_layers);
 }
 

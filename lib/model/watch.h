@@ -4,20 +4,14 @@
 #define TF_MODEL_WATCH_H
 
 #include "model/pairs_private.h"
-
-enum tf_attention_kind {
-    TF_ATTENTION_ENCODER,
-    TF_ATTENTION_DECODER,
-    TF_ATTENTION_CROSS,
-    TF_ATTENTION_KINDS
-};
+#include "model/params.h"
 
 /* The layers whose weights are returned. */
 struct tf_watch {
     /* [encoder_layers or decoder_layers] of each kind; NULL: none */
     const bool *layers[TF_ATTENTION_KINDS];
 };
-/* The number of layers with that kind of attention, and of those that are watched. */
+/* The layers of that stack, and those of them that are watched. */
 int tf_attention_layers(const struct tf_config *c, enum tf_attention_kind kind);
 size_t tf_watched_layers(const struct tf_watch *w, const struct tf_config *c,
                          enum tf_attention_kind kind);

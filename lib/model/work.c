@@ -21,8 +21,7 @@ static void free_stack(struct tf_work *k, struct tf_stack_acts *s)
 {
     if (s->rows)
         k->be->rows_free(k->ctx, s->rows);
-    free(s->norms);
-    free(s->layers);
+    free(s->step);
     *s = (struct tf_stack_acts){0};
 }
 
@@ -40,8 +39,7 @@ static void free_buffers(struct tf_work *k)
 
 static void free_step(struct tf_work *k)
 {
-    tf_mem *all[] = {k->step.x, k->step.sum, k->step.y,     k->step.in,
-                     k->step.o, k->step.q,   k->step.hidden};
+    tf_mem *all[] = {k->step.x, k->step.y, k->step.u, k->step.in, k->step.o};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i])
             k->be->free(k->ctx, all[i]);
@@ -83,104 +81,87 @@ static tf_mem *own(struct tf_work *k, enum tf_elem e, size_t n, struct tf_err *e
     return p;
 }
 
-static tf_mem *own_acts(struct tf_work *k, size_t rows, int64_t columns, struct tf_err *err)
+static tf_mem *own_acts(struct tf_work *k, size_t rows, size_t columns, struct tf_err *err)
 {
-    return own(k, TF_ELEM_ACT, rows * (size_t)columns, err);
+    return own(k, TF_ELEM_ACT, rows * columns, err);
 }
 
-static void make_norm(struct tf_work *k, struct tf_norm_acts *a, size_t rows, bool sum,
+/* Without a backward pass outputs of norms alternate between two buffers, and all sums share one.
+ */
+static void make_norm(struct tf_work *k, struct tf_stack_acts *side, int i, size_t rows,
                       struct tf_err *err)
 {
-    a->y = own_acts(k, rows, k->w->config.d_model, err);
-    if (sum)
-        a->s = own_acts(k, rows, k->w->config.d_model, err);
+    const size_t D = (size_t)k->w->config.d_model;
+    struct tf_step_acts *a = &side->step[i];
+    const bool first_sum = a->step->x_is_sum && (i == 0 || !a[-1].step->x_is_sum);
+    a->y = !k->backward && i >= 2 ? a[-2].y : own_acts(k, rows, D, err);
+    if (k->backward || first_sum)
+        a->s = own_acts(k, rows, D, err);
+    else if (i > 0)
+        a->s = a[-1].s;
     if (k->backward) {
         a->mean = own(k, TF_ELEM_STAT, rows, err);
         a->rstd = own(k, TF_ELEM_STAT, rows, err);
     }
 }
 
-/* in_columns: of the input projections. */
-static void make_attention(struct tf_work *k, struct tf_attention_acts *a, size_t rows,
-                           int64_t in_columns, struct tf_err *err)
+/* Without a backward pass all sublayers of a kind share one set of buffers. */
+static void make_sublayer(struct tf_work *k, struct tf_stack_acts *side, int i, size_t rows,
+                          struct tf_err *err)
 {
-    const struct tf_config *c = &k->w->config;
-    a->in = own_acts(k, rows, in_columns, err);
-    a->o = own_acts(k, rows, c->heads * c->d_v, err);
-    if (k->backward)
-        a->lse = own(k, TF_ELEM_STAT, rows * (size_t)c->heads, err);
+    struct tf_step_acts *a = &side->step[i];
+    const struct tf_widths *w = &a->step->width;
+    for (int j = 0; !k->backward && j < i; j++)
+        if (side->step[j].step->f == a->step->f) {
+            a->in = side->step[j].in;
+            a->o = side->step[j].o;
+            return;
+        }
+    const size_t o = w->o + (k->backward ? w->kept : 0);
+    a->in = w->in > 0 ? own_acts(k, rows, w->in, err) : NULL;
+    a->o = o > 0 ? own_acts(k, rows, o, err) : NULL;
+    a->stats = k->backward && w->stats > 0 ? own(k, TF_ELEM_STAT, rows * w->stats, err) : NULL;
 }
 
-static void make_ssru(struct tf_work *k, struct tf_attention_acts *a, size_t rows,
-                      struct tf_err *err)
-{
-    a->in = own_acts(k, rows, 2 * k->w->config.d_model, err);
-    if (k->backward)
-        a->o = own_acts(k, rows, k->w->config.d_model, err);
-}
-
-static void make_gradients(struct tf_work *k, struct tf_stack_acts *s, size_t rows,
+static void make_gradients(struct tf_work *k, struct tf_stack_acts *side, size_t rows,
                            struct tf_err *err)
 {
     const struct tf_config *c = &k->w->config;
-    s->du = own_acts(k, rows, c->d_model, err);
-    s->ds = own_acts(k, rows, c->d_model, err);
-    s->dy = own_acts(k, rows, c->d_model, err);
-    s->d_o = own_acts(k, rows, c->heads * c->d_v, err);
-    int64_t in = c->heads * (2 * c->d_k + c->d_v);
-    if (tf_is_decoder(k, s) && tf_is_recurrent(c) && in < 2 * c->d_model)
-        in = 2 * c->d_model;
-    s->d_in = own_acts(k, rows, in, err);
-    s->d_hidden = own_acts(k, rows, c->d_ff, err);
+    const size_t D = (size_t)c->d_model;
+    side->du = own_acts(k, rows, D, err);
+    side->ds = own_acts(k, rows, D, err);
+    side->dy = own_acts(k, rows, D, err);
+    side->d_o = own_acts(k, rows, (size_t)(c->heads * c->d_v), err);
+    size_t in = tf_k_width(c) + tf_kv_width(c);
+    if (side == &k->dec && c->decoder_self == TF_DECODER_SSRU && in < 2 * D)
+        in = 2 * D;
+    side->d_in = own_acts(k, rows, in, err);
+    side->d_hidden = own_acts(k, rows, (size_t)c->d_ff, err);
     if (c->activation == TF_ACTIVATION_SWISH)
-        s->swished = own_acts(k, rows, c->d_ff, err);
+        side->swished = own_acts(k, rows, (size_t)c->d_ff, err);
 }
 
-/* Buffers of one stack. Without a backward pass all layers share one set, outputs of norms
- * alternate between two, and all norms of a pre-norm stack share one sum. */
-static void make_stack(struct tf_work *k, struct tf_stack_acts *s, bool decoder, size_t rows,
-                       size_t n, struct tf_err *err)
+static void make_stack(struct tf_work *k, struct tf_stack_acts *side, const struct tf_stack *stack,
+                       size_t rows, size_t n, struct tf_err *err)
 {
-    const struct tf_config *c = &k->w->config;
-    size_t layers = (size_t)(decoder ? c->decoder_layers : c->encoder_layers);
-    size_t norms = layers * (decoder ? 3 : 2) + (c->final_norm ? 1 : 0);
-    bool train = k->backward;
-    s->rows = err->status || k->counting ? NULL : k->be->rows_new(k->ctx, rows, n, err);
-    s->norms = tf_xcalloc(norms, sizeof *s->norms);
-    s->layers = tf_xcalloc(layers, sizeof *s->layers);
-    s->embed = own_acts(k, rows, c->d_model, err);
-    s->u = own_acts(k, rows, c->d_model, err);
-    for (size_t i = 0; i < norms; i++) {
-        struct tf_norm_acts *a = &s->norms[i];
-        if (!train && i >= 2) {
-            *a = s->norms[i % 2];
-            continue;
-        }
-        make_norm(k, a, rows, train || (c->pre_norm && i == 0), err);
-        if (!train && c->pre_norm && i == 1)
-            a->s = s->norms[0].s;
+    side->stack = stack;
+    side->rows = err->status || k->counting ? NULL : k->be->rows_new(k->ctx, rows, n, err);
+    side->step = tf_xcalloc((size_t)stack->n, sizeof *side->step);
+    side->embed = own_acts(k, rows, (size_t)k->w->config.d_model, err);
+    side->u = own_acts(k, rows, (size_t)k->w->config.d_model, err);
+    for (int i = 0; i < stack->n; i++) {
+        side->step[i].step = &stack->step[i];
+        make_norm(k, side, i, rows, err);
     }
-    for (size_t l = 0; l < layers; l++) {
-        struct tf_layer_acts *a = &s->layers[l];
-        if (!train && l >= 1) {
-            *a = s->layers[0];
-            continue;
-        }
-        if (decoder && tf_is_recurrent(c))
-            make_ssru(k, &a->self, rows, err);
-        else
-            make_attention(k, &a->self, rows, c->heads * (2 * c->d_k + c->d_v), err);
-        if (decoder)
-            make_attention(k, &a->cross, rows, c->heads * c->d_k, err);
-        a->hidden = own_acts(k, rows, c->d_ff, err);
-    }
-    if (train)
-        make_gradients(k, s, rows, err);
+    for (int i = 0; i < stack->n; i++)
+        make_sublayer(k, side, i, rows, err);
+    if (k->backward)
+        make_gradients(k, side, rows, err);
 }
 
 static void make_encoder(struct tf_work *k, size_t rows, size_t n, struct tf_err *err)
 {
-    make_stack(k, &k->enc, false, rows, n, err);
+    make_stack(k, &k->enc, &k->w->params.enc, rows, n, err);
     k->src = own(k, TF_ELEM_U32, rows, err);
     k->src_at = k->w->tables_packed ? own(k, TF_ELEM_U32, rows, err) : NULL;
 }
@@ -197,14 +178,13 @@ size_t tf_encoder_token_bytes(const struct tf_weights *w)
 static void make_buffers(struct tf_work *k, size_t n, size_t src_rows, size_t tgt_rows,
                          struct tf_err *err)
 {
-    const struct tf_config *c = &k->w->config;
-    size_t kv = (size_t)c->decoder_layers * (size_t)(c->heads * (c->d_k + c->d_v));
+    const size_t kv = (size_t)k->w->config.decoder_layers * tf_kv_width(&k->w->config);
     make_encoder(k, src_rows, n, err);
     if (tgt_rows == 0)
         return;
-    make_stack(k, &k->dec, true, tgt_rows, n, err);
-    k->kv = own(k, TF_ELEM_ACT, src_rows * kv, err);
-    k->dkv = k->backward ? own(k, TF_ELEM_ACT, src_rows * kv, err) : NULL;
+    make_stack(k, &k->dec, &k->w->params.dec, tgt_rows, n, err);
+    k->kv = own_acts(k, src_rows, kv, err);
+    k->dkv = k->backward ? own_acts(k, src_rows, kv, err) : NULL;
     k->tgt_in = own(k, TF_ELEM_U32, tgt_rows, err);
     k->tgt_out = own(k, TF_ELEM_U32, tgt_rows, err);
     k->acc = own(k, TF_ELEM_F64, 4, err);
@@ -215,11 +195,13 @@ size_t tf_work_training_bytes(const struct tf_backend *be, const struct tf_confi
                               size_t src_rows, size_t tgt_rows)
 {
     struct tf_weights w = {.be = be, .config = *c};
+    tf_params_init(&w.params, c);
     struct tf_work k = {.w = &w, .be = be, .counting = true, .backward = true};
     struct tf_err none = {0};
     make_buffers(&k, 1, src_rows, tgt_rows, &none);
     free_stack(&k, &k.enc);
     free_stack(&k, &k.dec);
+    tf_params_release(&w.params);
     return k.bytes;
 }
 
@@ -278,15 +260,4 @@ int tf_work_load(struct tf_work *k, const struct tf_pairs *p, size_t from, size_
     k->be->upload(k->ctx, k->tgt_in, TF_ELEM_U32, p->tgt_in + p->tgt_off[from], t);
     k->be->upload(k->ctx, k->tgt_out, TF_ELEM_U32, p->tgt_out + p->tgt_off[from], t);
     return 0;
-}
-
-tf_mem *tf_watched(const struct tf_work *k, enum tf_attention_kind kind, int layer)
-{
-    const struct tf_watch *w = k->watch.what;
-    size_t before = 0; /* watched layers */
-    if (w == NULL || w->layers[kind] == NULL || !w->layers[kind][layer])
-        return NULL;
-    for (int l = 0; l < layer; l++)
-        before += w->layers[kind][l];
-    return tf_at(k->be, TF_ELEM_STAT, k->watch.mem[kind], before * k->watch.each[kind]);
 }

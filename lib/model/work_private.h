@@ -1,4 +1,4 @@
-/* work_private.h - the buffers of a pass: their room, their inputs, and what is watched. */
+/* work_private.h - the buffers of a pass: their room and their inputs. */
 #ifndef TF_MODEL_WORK_PRIVATE_H
 #define TF_MODEL_WORK_PRIVATE_H
 
@@ -12,8 +12,5 @@ int tf_work_reserve(struct tf_work *k, size_t n, size_t src_rows, size_t tgt_row
 /* Then upload rows and ids of sentences [from, to). */
 int tf_work_load(struct tf_work *k, const struct tf_pairs *p, size_t from, size_t to, bool training,
                  struct tf_err *err) TF_MUST_CHECK;
-
-/* Where the attention weights of this layer go; NULL when it is not watched. */
-tf_mem *tf_watched(const struct tf_work *k, enum tf_attention_kind kind, int layer);
 
 #endif

@@ -1,0 +1,87 @@
+/* feed_forward.c - u = f(x W1 + b1) W2 + b2, f = max(0, .) or swish. Paper, section 3.3. `in` of
+ * the activations is ReLU's result, from which its gradient follows. With swish it is what goes
+ * into that: the result is computed again in the backward pass, into a buffer that all layers
+ * share. */
+#include "model/incremental.h"
+#include "model/linear_private.h"
+#include "model/sublayer_private.h"
+
+static const struct tf_dropout no_dropout;
+
+/* [D, F] [F] [F, D] [D] */
+static void add_ff(struct tf_params *p, const struct tf_config *c, struct tf_step *s,
+                   const char *name)
+{
+    const int64_t D = c->d_model, F = c->d_ff;
+    s->width = (struct tf_widths){.in = (size_t)F};
+    s->in_w = tf_add_param(p, D, F, TF_INIT_GLOROT, tf_glorot(D, F), name, "1.w");
+    s->in_b = tf_add_param(p, F, 0, TF_INIT_ZERO, 0, name, "1.b");
+    s->out_w = tf_add_output(p, c, F, s->decoder, name, "2.w");
+    s->out_b = tf_add_param(p, D, 0, TF_INIT_ZERO, 0, name, "2.b");
+}
+
+static bool swishes(const struct tf_work *k)
+{
+    return k->w->config.activation == TF_ACTIVATION_SWISH;
+}
+
+static struct tf_dropout hidden_dropout(const struct tf_work *k, const struct tf_step *s)
+{
+    return tf_inner_dropout(k, k->w->config.relu_dropout, s);
+}
+
+static void ff_fwd(struct tf_work *k, struct tf_stack_acts *side, const struct tf_step_acts *a,
+                   const tf_mem *in)
+{
+    const struct tf_step *s = a->step;
+    const struct tf_dropout dropout = hidden_dropout(k, s);
+    tf_mem *result = a->in;
+    if (swishes(k)) {
+        result = k->training ? side->swished : a->in;
+        tf_linear_fwd(k, a->in, in, s->in_w, s->in_b, side, 0, no_dropout);
+        k->be->swish_fwd(k->ctx, result, a->in, side->rows, (int)k->w->config.d_ff, dropout);
+    } else {
+        tf_linear_fwd(k, a->in, in, s->in_w, s->in_b, side,
+                      TF_LIN_RELU | (k->training ? TF_LIN_SAVE : 0), dropout);
+    }
+    tf_linear_fwd(k, side->u, result, s->out_w, s->out_b, side, 0, no_dropout);
+}
+
+static void ff_bwd(struct tf_work *k, struct tf_stack_acts *side, const struct tf_step_acts *a,
+                   const tf_mem *in, tf_mem *din, bool add)
+{
+    const struct tf_step *s = a->step;
+    const struct tf_dropout dropout = hidden_dropout(k, s);
+    if (swishes(k)) {
+        const int F = (int)k->w->config.d_ff;
+        k->be->swish_fwd(k->ctx, side->swished, a->in, side->rows, F, dropout);
+        tf_linear_bwd(k, side->d_hidden, side->du, side->swished, s->out_w, s->out_b, side, 0,
+                      no_dropout);
+        k->be->swish_bwd(k->ctx, side->d_hidden, side->d_hidden, a->in, side->rows, F, dropout);
+    } else {
+        tf_linear_bwd(k, side->d_hidden, side->du, a->in, s->out_w, s->out_b, side,
+                      TF_LIN_FROM_RELU, dropout);
+    }
+    tf_linear_bwd(k, din, side->d_hidden, in, s->in_w, s->in_b, side, add ? TF_LIN_ADD_DX : 0,
+                  no_dropout);
+}
+
+static void ff_decode(struct tf_work *k, const struct tf_decoding *d, const struct tf_step *s,
+                      const tf_mem *in, tf_mem *u)
+{
+    const size_t rows = d->now->rows;
+    tf_mem *hidden = k->step.in;
+    tf_linear_rows(k, hidden, in, s->in_w, s->in_b, rows, swishes(k) ? 0 : TF_LIN_RELU);
+    if (swishes(k))
+        k->be->swish_rows(k->ctx, hidden, hidden, rows, (int)k->w->config.d_ff);
+    tf_linear_rows(k, u, hidden, s->out_w, s->out_b, rows, 0);
+}
+
+static double ff_work(const struct tf_config *c, const struct tf_batch_size *n, bool decoder)
+{
+    (void)n;
+    (void)decoder;
+    return 2 * (double)c->d_model * (double)c->d_ff;
+}
+
+const struct tf_sublayer tf_feed_forward = {add_ff, ff_fwd, ff_bwd, ff_decode, ff_work};
