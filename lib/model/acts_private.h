@@ -24,10 +24,9 @@ struct tf_stack_acts {
     size_t n;                  /* rows in use */
     tf_mem *embed;             /* [R, D] */
     struct tf_step_acts *step; /* [stack->n] */
-    tf_mem *u;                     /* [R, D]: a sublayer's output */
-    tf_mem *du, *ds, *dy;          /* [R, D]: gradients of u, of sums and of outputs of norms */
-    tf_mem *d_o, *d_in, *d_hidden; /* gradients of a sublayer's own activations */
-    tf_mem *swished;               /* the result of swish; NULL with ReLU */
+    tf_mem *u;                 /* [R, D]: a sublayer's output */
+    tf_mem *du, *ds, *dy;      /* [R, D]: gradients of u, of sums and of outputs of norms */
+    tf_mem *d_in, *d_o;        /* gradients of in and o; d_o: or what is computed again */
 };
 
 struct tf_work {

@@ -13,7 +13,8 @@ static void add_ff(struct tf_params *p, const struct tf_config *c, struct tf_ste
                    const char *name)
 {
     const int64_t D = c->d_model, F = c->d_ff;
-    s->width = (struct tf_widths){.in = (size_t)F};
+    s->width.in = (size_t)F;
+    s->width.shared = c->activation == TF_ACTIVATION_SWISH ? (size_t)F : 0;
     s->in_w = tf_add_param(p, D, F, TF_INIT_GLOROT, tf_glorot(D, F), name, "1.w");
     s->in_b = tf_add_param(p, F, 0, TF_INIT_ZERO, 0, name, "1.b");
     s->out_w = tf_add_output(p, c, F, s->decoder, name, "2.w");
@@ -37,7 +38,7 @@ static void ff_fwd(struct tf_work *k, struct tf_stack_acts *side, const struct t
     const struct tf_dropout dropout = hidden_dropout(k, s);
     tf_mem *result = a->in;
     if (swishes(k)) {
-        result = k->training ? side->swished : a->in;
+        result = k->training ? side->d_o : a->in;
         tf_linear_fwd(k, a->in, in, s->in_w, s->in_b, side, 0, no_dropout);
         k->be->swish_fwd(k->ctx, result, a->in, side->rows, (int)k->w->config.d_ff, dropout);
     } else {
@@ -54,15 +55,15 @@ static void ff_bwd(struct tf_work *k, struct tf_stack_acts *side, const struct t
     const struct tf_dropout dropout = hidden_dropout(k, s);
     if (swishes(k)) {
         const int F = (int)k->w->config.d_ff;
-        k->be->swish_fwd(k->ctx, side->swished, a->in, side->rows, F, dropout);
-        tf_linear_bwd(k, side->d_hidden, side->du, side->swished, s->out_w, s->out_b, side, 0,
+        k->be->swish_fwd(k->ctx, side->d_o, a->in, side->rows, F, dropout);
+        tf_linear_bwd(k, side->d_in, side->du, side->d_o, s->out_w, s->out_b, side, 0,
                       no_dropout);
-        k->be->swish_bwd(k->ctx, side->d_hidden, side->d_hidden, a->in, side->rows, F, dropout);
+        k->be->swish_bwd(k->ctx, side->d_in, side->d_in, a->in, side->rows, F, dropout);
     } else {
-        tf_linear_bwd(k, side->d_hidden, side->du, a->in, s->out_w, s->out_b, side,
+        tf_linear_bwd(k, side->d_in, side->du, a->in, s->out_w, s->out_b, side,
                       TF_LIN_FROM_RELU, dropout);
     }
-    tf_linear_bwd(k, din, side->d_hidden, in, s->in_w, s->in_b, side, add ? TF_LIN_ADD_DX : 0,
+    tf_linear_bwd(k, din, side->d_in, in, s->in_w, s->in_b, side, add ? TF_LIN_ADD_DX : 0,
                   no_dropout);
 }
 

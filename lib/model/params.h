@@ -48,10 +48,11 @@ enum tf_attention_kind {
 
 /* Elements of a row in the buffers of one sublayer. */
 struct tf_widths {
-    size_t in, o; /* what its first map gives, and what its last map takes if that is elsewhere */
-    size_t kept;  /* in place of o, if it is for the backward pass alone */
-    size_t stats; /* STAT, for the backward pass alone */
-    size_t cache; /* what decoding keeps of a position */
+    size_t in, o;  /* what its first map gives, and what its last map takes if that is elsewhere */
+    size_t kept;   /* in place of o, if it is for the backward pass alone */
+    size_t shared; /* or if that computes it again, into a buffer that all layers share */
+    size_t stats;  /* STAT, for the backward pass alone */
+    size_t cache;  /* what decoding keeps of a position */
 };
 
 /* One step of a stack: a sublayer f, an addition and a norm (params_plan.c). Parameters are indices
@@ -72,7 +73,7 @@ struct tf_step {
 struct tf_stack {
     struct tf_step *step;
     int n;
-    struct tf_widths most; /* in and o: of the widest sublayer; cache: of all */
+    struct tf_widths most; /* in, o or shared: of the widest sublayer; cache: of all */
 };
 
 /* All parameters of a model in order. The flat block has `size` elements, of which `count` are

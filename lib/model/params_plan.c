@@ -8,8 +8,8 @@
  * The next step has in = y. What it adds to decides where the norms are:
  *
  *     post-norm, the paper's   x = y:  x becomes LayerNorm(x + Sublayer(x)) in each step
- *     pre-norm                 x = s:  x becomes x + Sublayer(LayerNorm(x)), and no norm is in the
- *                              way from the last sum to the embeddings
+ *     pre-norm                 x = s:  x becomes x + Sublayer(LayerNorm(x)), and the sums are not
+ *                              normalised on their way to the end
  *
  * Both begin with the embeddings as x and in, and end with the last y. As a step ends with its
  * norm, the first norm of pre-norm is a step without f, and so is an additional norm at the end of
@@ -19,6 +19,8 @@
 
 #include <math.h>
 #include <stdio.h>
+
+static const struct tf_step norm_alone = {.in_w = -1, .in_b = -1, .out_w = -1, .out_b = -1};
 
 /* A stack, and the step that its next norm ends. */
 struct plan {
@@ -44,7 +46,12 @@ static void end_step(struct plan *to, int gain)
     to->next.norm_b = gain + 1;
     to->next.x_is_sum = to->c->pre_norm;
     stack->step[stack->n++] = to->next;
-    to->next = (struct tf_step){.f = NULL};
+    to->next = norm_alone;
+}
+
+static size_t max(size_t a, size_t b)
+{
+    return a > b ? a : b;
 }
 
 static void add_sublayer(struct plan *to, const struct tf_sublayer *f, const char *stack, int layer,
@@ -59,8 +66,8 @@ static void add_sublayer(struct plan *to, const struct tf_sublayer *f, const cha
     char name[32];
     snprintf(name, sizeof name, "%s.%d.%s", stack, layer, part);
     f->add(to->p, to->c, &s, name);
-    most->in = s.width.in > most->in ? s.width.in : most->in;
-    most->o = s.width.o > most->o ? s.width.o : most->o;
+    most->in = max(most->in, s.width.in);
+    most->o = max(most->o, max(s.width.o, s.width.shared));
     most->cache += s.width.cache;
     const int norm = add_norm(to, name);
     if (to->c->pre_norm)
@@ -73,7 +80,7 @@ static void add_sublayer(struct plan *to, const struct tf_sublayer *f, const cha
 /* "N identical layers" of two sublayers each. */
 static void add_encoder(struct tf_params *p, const struct tf_config *c)
 {
-    struct plan to = {.p = p, .c = c, .stack = &p->enc};
+    struct plan to = {.p = p, .c = c, .stack = &p->enc, .next = norm_alone};
     for (int l = 0; l < c->encoder_layers; l++) {
         add_sublayer(&to, &tf_self_attention, "enc", l, "self", TF_DROPOUT_ENC_SELF);
         add_sublayer(&to, &tf_feed_forward, "enc", l, "ff", TF_DROPOUT_ENC_FF);
@@ -87,7 +94,7 @@ static void add_decoder(struct tf_params *p, const struct tf_config *c)
 {
     static const struct tf_sublayer *const first[] = {
         [TF_DECODER_ATTENTION] = &tf_self_attention, [TF_DECODER_SSRU] = &tf_ssru};
-    struct plan to = {.p = p, .c = c, .stack = &p->dec};
+    struct plan to = {.p = p, .c = c, .stack = &p->dec, .next = norm_alone};
     for (int l = 0; l < c->decoder_layers; l++) {
         add_sublayer(&to, first[c->decoder_self], "dec", l, "self", TF_DROPOUT_DEC_SELF);
         add_sublayer(&to, &tf_cross_attention, "dec", l, "cross", TF_DROPOUT_DEC_CROSS);
@@ -97,7 +104,8 @@ static void add_decoder(struct tf_params *p, const struct tf_config *c)
         end_step(&to, add_norm(&to, "dec"));
 }
 
-/* Keys and values of cross-attention in all layers: one product with the encoder's output. */
+/* Cross-attention has its queries from the decoder, and keys and values from the encoder's output:
+ * for all layers in one product (tf_cross_kv_fwd in stack.c). */
 static void add_cross(struct tf_params *p, const struct tf_config *c)
 {
     const char *name = "dec.cross";

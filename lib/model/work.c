@@ -126,19 +126,13 @@ static void make_sublayer(struct tf_work *k, struct tf_stack_acts *side, int i, 
 static void make_gradients(struct tf_work *k, struct tf_stack_acts *side, size_t rows,
                            struct tf_err *err)
 {
-    const struct tf_config *c = &k->w->config;
-    const size_t D = (size_t)c->d_model;
+    const struct tf_widths *w = &side->stack->most;
+    const size_t D = (size_t)k->w->config.d_model;
     side->du = own_acts(k, rows, D, err);
     side->ds = own_acts(k, rows, D, err);
     side->dy = own_acts(k, rows, D, err);
-    side->d_o = own_acts(k, rows, (size_t)(c->heads * c->d_v), err);
-    size_t in = tf_k_width(c) + tf_kv_width(c);
-    if (side == &k->dec && c->decoder_self == TF_DECODER_SSRU && in < 2 * D)
-        in = 2 * D;
-    side->d_in = own_acts(k, rows, in, err);
-    side->d_hidden = own_acts(k, rows, (size_t)c->d_ff, err);
-    if (c->activation == TF_ACTIVATION_SWISH)
-        side->swished = own_acts(k, rows, (size_t)c->d_ff, err);
+    side->d_in = own_acts(k, rows, w->in, err);
+    side->d_o = own_acts(k, rows, w->o, err);
 }
 
 static void make_stack(struct tf_work *k, struct tf_stack_acts *side, const struct tf_stack *stack,
