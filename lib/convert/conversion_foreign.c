@@ -57,7 +57,7 @@ static bool has_ids(struct tf_conversion *m, const struct tf_buf *segmenter,
 {
     struct tf_piece_list own;
     struct tf_err none;
-    if (tf_sp_texts(&m->arena, segmenter->p, segmenter->len, &own.v, &own.n, &none) != 0 ||
+    if (tf_sp_foreign_texts(&m->arena, segmenter->p, segmenter->len, &own.v, &own.n, &none) != 0 ||
         own.n != list->n)
         return false;
     for (size_t i = 0; i < own.n; i++)
@@ -69,13 +69,14 @@ static bool has_ids(struct tf_conversion *m, const struct tf_buf *segmenter,
 /* *to = the segmenter at a path, with the ids of the list if there is one. No path: one of words,
  * which codes may split. */
 static int read_segmenter(struct tf_conversion *m, struct tf_buf *to, const char *path,
-                          const struct tf_piece_list *list, const char *pieces, struct tf_err *err)
+                          const struct tf_piece_list *list, const char *pieces, bool target,
+                          struct tf_err *err)
 {
     char *bytes;
     size_t n;
+    const struct tf_bpe_codes *codes = m->codes.lines != NULL ? &m->codes : NULL;
     if (path == NULL)
-        return tf_sp_words(to, list->v, list->n, m->codes.lines != NULL ? &m->codes : NULL, err) !=
-                       0
+        return tf_sp_words(to, list->v, list->n, codes, target, err) != 0
                    ? tf_context(err, "%s", pieces)
                    : 0;
     if (tf_vocab_file_read(&bytes, &n, NULL, path, err) != 0)
@@ -85,7 +86,7 @@ static int read_segmenter(struct tf_conversion *m, struct tf_buf *to, const char
     if (list->n == 0 || has_ids(m, to, list))
         return 0;
     struct tf_buf with_ids = {0};
-    const int rc = tf_sp_renumber(&with_ids, to->p, to->len, list->v, list->n, true, err);
+    const int rc = tf_sp_renumber(&with_ids, to->p, to->len, list->v, list->n, target, err);
     tf_buf_release(to);
     *to = with_ids;
     return rc == 0          ? 0
@@ -97,16 +98,14 @@ static int read_segmenter(struct tf_conversion *m, struct tf_buf *to, const char
 static int use_segmenters(struct tf_conversion *m, const struct tf_convert_opts *o,
                           const struct tf_piece_list list[2], struct tf_err *err)
 {
-    if (read_segmenter(m, &m->vocab_buf, o->vocab, &list[0], o->pieces, err) != 0)
+    if (read_segmenter(m, &m->vocab_buf, o->vocab, &list[0], o->pieces, false, err) != 0)
         return -1;
     m->vocab = (const uint8_t *)m->vocab_buf.p;
     m->vocab_n = m->vocab_buf.len;
     const bool same_ids = list[0].v == list[1].v;
-    if (o->vocab_target == NULL && same_ids)
-        return 0;
     if (read_segmenter(m, &m->vocab_target_buf,
                        o->vocab_target != NULL ? o->vocab_target : o->vocab, &list[1],
-                       same_ids ? o->pieces : o->pieces_target, err) != 0)
+                       same_ids ? o->pieces : o->pieces_target, true, err) != 0)
         return -1;
     if (m->vocab_target_buf.len == m->vocab_n &&
         memcmp(m->vocab_target_buf.p, m->vocab, m->vocab_n) == 0)
@@ -179,7 +178,6 @@ int tf_conversion_read_marian(struct tf_conversion *m, const char *name,
     return tf_conversion_check_vocab(m, o->vocab, name, err);
 }
 
-/* M2M100 and NLLB: the tags of languages are text in sources, and none in targets. */
 static int use_m2m(struct tf_conversion *m, const struct tf_convert_opts *o, struct tf_err *err)
 {
     struct tf_piece_list lists[2];
@@ -195,15 +193,9 @@ static int use_m2m(struct tf_conversion *m, const struct tf_convert_opts *o, str
         return -1;
     int rc = tf_hf_m2m_pieces(&lists[0], &m->arena, spm, n, o->pieces, o->tokens,
                               m->config.vocab_size, err);
-    lists[1] = lists[0];
-    if (rc == 0)
-        rc = use_segmenters(m, o, lists, err);
-    if (rc == 0)
-        rc = tf_sp_renumber(&m->vocab_target_buf, spm, n, lists->v, lists->n, false, err);
-    m->vocab_target = (const uint8_t *)m->vocab_target_buf.p;
-    m->vocab_target_n = m->vocab_target_buf.len;
     free(spm);
-    return rc;
+    lists[1] = lists[0];
+    return rc == 0 ? use_segmenters(m, o, lists, err) : -1;
 }
 
 int tf_conversion_read_hf(struct tf_conversion *m, const char *name, const char *hf_config,

@@ -10,7 +10,7 @@
 #include "exchange/ct2_bin.h"
 #include "exchange/npz.h"
 #include "exchange/safetensors.h"
-#include "text/sp_check.h"
+#include "text/sp_renumber.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static int list_pieces(struct export *x, int side, const uint8_t *vocab, size_t 
     struct tf_arena *a = &x->m->arena;
     const char *const *own;
     size_t n_own;
-    if (tf_sp_texts(a, vocab, n, &own, &n_own, err) != 0)
+    if (tf_sp_foreign_texts(a, vocab, n, &own, &n_own, err) != 0)
         return tf_context(err, "vocabulary");
     const char **v = tf_arena_alloc(a, ((size_t)size + 1) * sizeof *v);
     for (size_t i = 0; i < (size_t)size; i++) {

@@ -120,8 +120,14 @@ static bool put_special(struct tf_buf *out, struct tf_buf *work, const char *tex
     return true;
 }
 
+/* A tag with which another program begins targets, so that it is not of their text. */
+static bool begins_targets(const char *text)
+{
+    return *text != '>' && is_tag(text);
+}
+
 static void put_known(struct tf_buf *out, struct tf_buf *work, const struct list *l,
-                      const char *text, bool tags)
+                      const char *text, bool target)
 {
     const struct known *own = find(l, text);
     if (own != NULL && own->type == TF_PIECE_BYTE && !l->bytes)
@@ -130,7 +136,7 @@ static void put_known(struct tf_buf *out, struct tf_buf *work, const struct list
         return;
     if ((own == NULL || *text == '>') && is_tag(text))
         put_piece(out, work, SPACE, text, 0,
-                  tags ? TF_PIECE_USER_DEFINED : TF_PIECE_CONTROL);
+                  target && begins_targets(text) ? TF_PIECE_CONTROL : TF_PIECE_USER_DEFINED);
     else if (own != NULL)
         put_piece(out, work, "", text, own->score, own->type);
     else if (is_character(text))
@@ -186,7 +192,7 @@ static int check_texts(const char *const *texts, size_t n, struct tf_err *err)
 }
 
 int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n, const char *const *texts,
-                   size_t n_texts, bool tags, struct tf_err *err)
+                   size_t n_texts, bool target, struct tf_err *err)
 {
     const struct tf_span model = {bytes, n};
     struct list l = {0};
@@ -197,7 +203,7 @@ int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n, const char *
     list_pieces(&l, model);
     l.bytes = has_bytes(&l, texts, n_texts);
     for (size_t i = 0; i < n_texts; i++)
-        put_known(out, &work, &l, texts[i], tags);
+        put_known(out, &work, &l, texts[i], target);
     for (struct tf_span left = model; left.n > 0;) {
         const uint8_t *begin = left.p;
         if (!tf_proto_field(&left, &f))
@@ -222,7 +228,7 @@ static void put_codes(struct tf_buf *out, struct tf_buf *work, const struct tf_b
 }
 
 int tf_sp_words(struct tf_buf *out, const char *const *texts, size_t n_texts,
-                const struct tf_bpe_codes *codes, struct tf_err *err)
+                const struct tf_bpe_codes *codes, bool target, struct tf_err *err)
 {
     struct tf_buf work = {0};
     if (check_texts(texts, n_texts, err) != 0)
@@ -234,10 +240,31 @@ int tf_sp_words(struct tf_buf *out, const char *const *texts, size_t n_texts,
                            texts[i]);
     for (size_t i = 0; i < n_texts; i++)
         if (!put_special(out, &work, texts[i]))
-            put_piece(out, &work, SPACE, texts[i], 0, TF_PIECE_NORMAL);
+            put_piece(out, &work, SPACE, texts[i], 0,
+                      target && begins_targets(texts[i]) ? TF_PIECE_CONTROL : TF_PIECE_NORMAL);
     put_trainer(out, &work, (struct tf_span){0}, false, texts, n_texts);
     if (codes != NULL)
         put_codes(out, &work, codes);
     tf_buf_release(&work);
+    return 0;
+}
+
+int tf_sp_foreign_texts(struct tf_arena *a, const void *bytes, size_t n, const char *const **texts,
+                        size_t *n_texts, struct tf_err *err)
+{
+    const struct tf_span model = {bytes, n};
+    struct tf_proto_piece piece;
+    if (tf_sp_texts(a, bytes, n, texts, n_texts, err) != 0)
+        return -1;
+    const char **v = tf_arena_alloc(a, (*n_texts + 1) * sizeof *v);
+    size_t i = 0;
+    for (struct tf_span left = model; tf_proto_piece(&left, &piece); i++) {
+        const bool symbol = piece.type == TF_PIECE_USER_DEFINED || piece.type == TF_PIECE_CONTROL;
+        v[i] = (*texts)[i];
+        if (v[i] != NULL && symbol && strncmp(v[i], SPACE, sizeof SPACE - 1) == 0 &&
+            is_tag(v[i] + sizeof SPACE - 1))
+            v[i] += sizeof SPACE - 1;
+    }
+    *texts = v;
     return 0;
 }

@@ -4,6 +4,7 @@
 #ifndef TF_TEXT_SP_RENUMBER_H
 #define TF_TEXT_SP_RENUMBER_H
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "text/bpe_codes.h"
 
@@ -13,17 +14,24 @@
  * SentencePiece prices a character that it does not know; anything else is UNUSED, which no text
  * becomes but which has a text. <unk> is the unknown piece, </s>, <s> and <pad> are control pieces,
  * and a tag of a language (>>xxx<<, and in NLLB xxx_Xxxx, in M2M100 __xx__) is a symbol that text
- * may contain, followed by a space; with tags false a control piece, which leaves no text. Errors:
- * a model that tf_sp_check refuses; no <unk>; a piece twice. */
+ * may contain, followed by a space. target: the pieces are those of targets, which NLLB and M2M100
+ * begin with a tag: there it is a control piece, which leaves no text. Errors: a model that
+ * tf_sp_check refuses; no <unk>; a piece twice. */
 int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n, const char *const *texts,
-                   size_t n_texts, bool tags, struct tf_err *err) TF_MUST_CHECK;
+                   size_t n_texts, bool target, struct tf_err *err) TF_MUST_CHECK;
 
 /* Append to *out a SentencePiece model, of the kind that splits text at spaces only, with these
  * words by id: for text that another program has segmented, or that these codes split
- * (bpe_private.h), which are checked already; NULL: none. The special pieces are as above. Errors:
+ * (bpe_private.h), which are checked already; NULL: none. The special pieces are as above, and so is
+ * `target`. Errors:
  * no <unk>; a word twice; a word with a space in it, or without codes with SentencePiece's sign for
  * one, which only a segmenter can handle. */
 int tf_sp_words(struct tf_buf *out, const char *const *texts, size_t n_texts,
-                const struct tf_bpe_codes *codes, struct tf_err *err) TF_MUST_CHECK;
+                const struct tf_bpe_codes *codes, bool target, struct tf_err *err) TF_MUST_CHECK;
+
+/* The texts of the pieces as in tf_sp_texts, but tags by the names that other programs have for
+ * them, which are those of tf_sp_renumber's list. */
+int tf_sp_foreign_texts(struct tf_arena *a, const void *bytes, size_t n, const char *const **texts,
+                        size_t *n_texts, struct tf_err *err) TF_MUST_CHECK;
 
 #endif
