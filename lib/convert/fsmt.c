@@ -20,13 +20,10 @@ struct import {
 
 static int read_flags(struct import *m, struct tf_err *err)
 {
-    const char *type = "missing";
-    if (tf_value_text_of(&m->s.json, "model_type", &type, err) < 0)
-        return -1;
-    if (strcmp(type, "fsmt") != 0)
-        return tf_fail(err, "model_type: %s: with vocab-src.json it has to be fsmt", type);
+    if (strcmp(m->s.type, "fsmt") != 0)
+        return tf_fail(err, "model_type: %s: with vocab-src.json it has to be fsmt", m->s.type);
     return tf_hf_require_flag(&m->s, "scale_embedding", true, err) != 0 ||
-                   tf_hf_activation(&m->s, "relu", &m->c, err) != 0 ||
+                   tf_hf_activation(&m->s, &m->c, err) != 0 ||
                    tf_value_bool_of(&m->s.json, "tie_word_embeddings", &m->shared, err) < 0
                ? -1
                : 0;
@@ -138,7 +135,7 @@ int tf_fsmt_check_tokenizer(const char *json, size_t n, struct tf_err *err)
 {
     struct tf_arena a = {0};
     struct tf_hf_settings s;
-    int rc = tf_hf_settings_read(&s, &a, json, n, err);
+    int rc = tf_hf_tokenizer_read(&s, &a, json, n, err);
     if (rc == 0)
         rc = tf_hf_require_flag(&s, "do_lower_case", false, err);
     if (rc == 0)

@@ -25,21 +25,18 @@ struct import {
 
 static int read_type(struct import *m, struct tf_err *err)
 {
-    const char *type = "missing";
-    if (tf_value_text_of(&m->s.json, "model_type", &type, err) < 0)
-        return -1;
-    m->m2m = strcmp(type, "m2m_100") == 0;
-    return m->m2m || strcmp(type, "marian") == 0
+    m->m2m = strcmp(m->s.type, "m2m_100") == 0;
+    return strcmp(m->s.type, "fsmt") != 0
                ? 0
-               : tf_fail(err, "model_type: %s: only marian and m2m_100 are supported", type);
+               : tf_fail(err, "model_type: fsmt: without vocab-src.json and vocab-tgt.json");
 }
 
 static int read_flags(struct import *m, struct tf_err *err)
 {
-    bool share = true;
-    m->tied = true;
+    bool share = false;
     if (tf_hf_require_flag(&m->s, "scale_embedding", true, err) != 0)
         return -1;
+    m->tied = m->m2m;
     if (m->m2m)
         return tf_hf_require_flag(&m->s, "tie_word_embeddings", true, err);
     if (tf_hf_require_flag(&m->s, "normalize_before", false, err) != 0 ||
@@ -70,7 +67,8 @@ static int read_sizes(struct import *m, struct tf_err *err)
         tf_hf_number(&m->s, "decoder_start_token_id", 1 << 24, &start, err) != 0)
         return -1;
     other = c->vocab_size;
-    if (tf_value_int_of(&m->s.json, "decoder_vocab_size", 0, 1 << 24, &other, err) < 0)
+    if (!tf_hf_is_null(&m->s, "decoder_vocab_size") &&
+        tf_hf_number(&m->s, "decoder_vocab_size", 1 << 24, &other, err) != 0)
         return -1;
     if (other != c->vocab_size)
         tf_hf_refuse(&m->s, "decoder_vocab_size", "another than vocab_size");
@@ -109,7 +107,7 @@ static int read_scale(struct import *m, struct tf_err *err)
 static int read_settings(struct import *m, struct tf_err *err)
 {
     if (read_type(m, err) != 0 || read_flags(m, err) != 0 ||
-        tf_hf_activation(&m->s, "swish", &m->c, err) != 0 || read_sizes(m, err) != 0 ||
+        tf_hf_activation(&m->s, &m->c, err) != 0 || read_sizes(m, err) != 0 ||
         read_dropout(m, err) != 0 || read_scale(m, err) != 0)
         return -1;
     return tf_refused(&m->s.refused, err);
@@ -195,7 +193,7 @@ static int read_eps_and_positions(struct import *m, enum tf_stored_positions pos
         m->c.norm_eps = 1e-6;
         m->guessed = positions == TF_STORED_AUTO;
     }
-    return tf_value_real_of(&m->s.json, "layer_norm_eps", 0, 1, &m->c.norm_eps, err) < 0 ? -1 : 0;
+    return tf_value_real_of(&m->s.json, "norm_eps", 0, 1, &m->c.norm_eps, err) < 0 ? -1 : 0;
 }
 
 static bool has_output_bias(const struct import *m)
@@ -420,7 +418,7 @@ static void put_config(struct tf_export *e, double scale)
     tf_json_put_int(&j, "vocab_size", V + adds_pad(e));
     tf_json_put_int(&j, "max_position_embeddings", learned ? c->max_positions
                                                            : TF_EXPORT_POSITIONS);
-    tf_json_put_real(&j, "layer_norm_eps", c->norm_eps);
+    tf_json_put_real(&j, "norm_eps", c->norm_eps);
     if (scale != 1)
         tf_json_put_real(&j, "residual_scale", scale);
     tf_positions_put(&j, c);

@@ -21,7 +21,7 @@ int tf_hf_import(struct tf_bundle *b, struct tf_config *c, const char *json, siz
 
 /* The tensors of model.safetensors, and as settings config.json. transformers takes a stored table
  * of positions for its own, and so computes what the model does. Its epsilon is always 1e-5, so the
- * weights multiply the residual stream (hf_scale_private.h); layer_norm_eps and residual_scale are
+ * weights multiply the residual stream (hf_scale_private.h); norm_eps and residual_scale are
  * keys that only we read. Where the decoder starts with a zero vector, the last id is a padding id
  * with that embedding, and with a bias that takes it out of the softmax. */
 void tf_hf_export(struct tf_export *e);

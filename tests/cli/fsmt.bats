@@ -108,7 +108,8 @@ refused() {
     refused 'pad_token_id: 5' '.pad_token_id = 5'
     refused 'decoder_ffn_dim: 1' '.decoder_ffn_dim = 1'
     refused 'model_type: marian' '.model_type = "marian"'
-    refused 'd_model is missing' 'del(.d_model)'
+    refused "tensor 'encoder.embed_positions.weight': not a table of positions" 'del(.d_model)' # 1024
+    refused 'd_model: ' '.d_model = "wide"'
     refused 'd_model 15: not a multiple of 4 heads' '.d_model = 15'
     refused "tensor 'encoder.embed_positions.weight': not a table of positions" '.d_model = 20'
     refused 'src_vocab_size 41, tgt_vocab_size 56, and 44 and 56 embeddings' '.src_vocab_size = 41'

@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""Write directories as transformers 5 and CTranslate2 save them, of small random models:
+
+    marian     MarianMT with tags of languages, >>fra<<
+    nllb       M2M100 with the tokenizer of NLLB: weights in several files, tokenizer.json alone (BPE)
+    unigram    a tokenizer.json of a Unigram model, for the same weights
+    ct2        nllb by CTranslate2's own converter, with the SentencePiece model that it came from
+
+and `expected`, lines of JSON: a directory; keys that config.json lacks; a text; the ids that its
+tokenizer has for it, with the tag in front; ids of a target, which begins with a tag for nllb; its
+log-probability in fp32, the end included.
+
+    make.py bin    with transformers 4: pytorch_model.bin in several files, in bin/, which
+                   transformers 5 does not write
+
+Needs transformers (5.24.0 and 4.57.3 wrote what is here), ctranslate2 (4.8.5), sentencepiece (0.2.3)
+and torch (2.13.0); takes the text of ../bpe. Run it in this directory."""
+import json
+import os
+import random
+import shutil
+import sys
+
+import sentencepiece
+import torch
+import transformers
+from transformers import (M2M100Config, M2M100ForConditionalGeneration, MarianConfig,
+                          MarianMTModel, MarianTokenizer)
+
+SIZES = {"d_model": 8, "encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 12,
+         "decoder_ffn_dim": 12, "encoder_attention_heads": 2, "decoder_attention_heads": 2}
+SHARD = "6KB"
+TAGS = ["eng_Latn", "fra_Latn", "zho_Hans"]
+torch.set_num_threads(1)
+
+
+def fill(model, seed):
+    torch.manual_seed(seed)
+    done = set()
+    with torch.no_grad():
+        for name, p in model.named_parameters():
+            if "embed_positions" not in name and id(p) not in done:
+                p.copy_(torch.randn_like(p) * 0.4 + (name.endswith("norm.weight")))
+                done.add(id(p))
+    return model.eval()
+
+
+if sys.argv[1:] == ["bin"]:
+    model = M2M100ForConditionalGeneration.from_pretrained("nllb")
+    shutil.rmtree("bin", ignore_errors=True)
+    model.save_pretrained("bin", safe_serialization=False, max_shard_size=SHARD)
+    os.remove("bin/generation_config.json"), os.remove("bin/config.json")
+    sys.exit()
+
+with open("../bpe/text", encoding="utf-8", newline="\n") as f:
+    text = [line.rstrip("\n") for line in f]
+text = [line for line in text if line.split(" ") == line.split()][:100:5]
+
+
+def segmenter(path, kind, **more):
+    """Normalisation is small: full-width letters A to C, and one ligature."""
+    with open("rules", "w", encoding="utf-8") as f:
+        f.write("FF21\t41\nFF22\t42\nFF23\t43\nFB01\t66 69\n")
+    sentencepiece.SentencePieceTrainer.train(
+        input="../bpe/text", model_prefix="x", vocab_size=90, model_type=kind, character_coverage=1,
+        normalization_rule_tsv="rules", hard_vocab_limit=False, minloglevel=2, **more)
+    os.replace("x.model", path)
+    os.remove("x.vocab"), os.remove("rules")
+
+
+def fresh(*names):
+    for name in names:
+        shutil.rmtree(name, ignore_errors=True)
+        os.mkdir(name)
+
+
+out = open("expected", "w", encoding="utf-8")
+rng = random.Random(1)
+
+
+def expect(name, line, ids, target, less=()):
+    """What the model computes that transformers makes of the directory without these keys."""
+    with open(name + "/config.json", encoding="utf-8") as f:
+        keys = {k: v for k, v in json.load(f).items() if k not in less}
+    config = transformers.AutoConfig.for_model(**keys)
+    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(name, config=config,
+                                                               dtype=torch.float32).eval()
+    start, eos = config.decoder_start_token_id, config.eos_token_id
+    with torch.no_grad():
+        p = model(input_ids=torch.tensor([ids + [eos]]),
+                  decoder_input_ids=torch.tensor([[start] + target])).logits
+    p = p[0].double().log_softmax(-1)
+    json.dump({"model": name, "less": list(less), "text": line, "ids": ids, "target": target,
+               "logp": round(sum(p[i, w].item() for i, w in enumerate(target + [eos])), 5)},
+              out, ensure_ascii=False)
+    out.write("\n")
+
+
+# ---- marian ----
+
+fresh("marian")
+segmenter("marian/source.spm", "unigram", bos_id=-1, eos_id=0, unk_id=1)
+shutil.copy("marian/source.spm", "marian/target.spm")
+pieces = sentencepiece.SentencePieceProcessor("marian/source.spm")
+pieces = [pieces.id_to_piece(i) for i in range(len(pieces))]
+vocab = pieces[:2] + [">>fra<<", ">>zlm_Latn<<"] + pieces[2:] + ["<pad>"]
+with open("marian/vocab.json", "w", encoding="utf-8") as f:
+    json.dump({p: i for i, p in enumerate(vocab)}, f)
+pad = len(vocab) - 1
+fill(MarianMTModel(MarianConfig(vocab_size=len(vocab), pad_token_id=pad, decoder_start_token_id=pad,
+                                activation_function="swish", scale_embedding=True, **SIZES)),
+     7).save_pretrained("marian")
+tokenizer = MarianTokenizer.from_pretrained("marian")
+tokenizer.save_pretrained("marian")
+os.remove("marian/generation_config.json")
+for line in text[:4]:
+    line = ">>zlm_Latn<< " + line
+    ids = tokenizer(line)["input_ids"]
+    assert ids.pop() == 0
+    target = [rng.randrange(4, pad) for _ in range(6)]
+    # Without the epsilon and the positions of Marian, which the tools take otherwise.
+    expect("marian", line, ids, target)
+    expect("marian", line, ids, target, ["eos_token_id", "forced_eos_token_id", "dropout",
+                                         "share_encoder_decoder_embeddings", "tie_word_embeddings",
+                                         "decoder_vocab_size"])
+
+# ---- nllb and ct2 ----
+
+fresh("nllb", "unigram", "spm")
+segmenter("spm/sentencepiece.bpe.model", "bpe", unk_id=0, bos_id=1, eos_id=2)
+tokenizer = transformers.NllbTokenizer.from_pretrained("spm", extra_special_tokens=TAGS,
+                                                       src_lang="eng_Latn")
+shutil.copy("spm/sentencepiece.bpe.model", ".")
+segmenter("spm/sentencepiece.bpe.model", "unigram", unk_id=0, bos_id=1, eos_id=2)
+unigram = transformers.XLMRobertaTokenizer.from_pretrained("spm", extra_special_tokens=TAGS)
+shutil.rmtree("spm")
+size = max(len(tokenizer), len(unigram)) + 2
+fill(M2M100ForConditionalGeneration(M2M100Config(vocab_size=size, max_position_embeddings=16,
+                                                 **SIZES)), 8).save_pretrained("nllb", max_shard_size=SHARD)
+tokenizer.save_pretrained("nllb")
+unigram.save_pretrained("unigram")
+os.remove("nllb/generation_config.json")
+odd = ["Ａ ﬁne  day", "x☃y☃☃ z", ""]  # by its normalisation, and unknown
+for i, line in enumerate(text + odd):
+    ids = tokenizer(line)["input_ids"]
+    assert ids.pop() == 2
+    target = [tokenizer.convert_tokens_to_ids("fra_Latn")] + [rng.randrange(4, 90) for _ in range(6)]
+    less = [] if i % 2 else ["activation_function", "scale_embedding", "decoder_start_token_id",
+                             "pad_token_id", "eos_token_id", "tie_word_embeddings"]
+    expect("nllb", line, ids, target, less)
+    ids = unigram(line)["input_ids"]
+    json.dump({"model": "unigram", "text": line,
+               "ids": [unigram.convert_tokens_to_ids("eng_Latn")] + ids[1:-1]},
+              out, ensure_ascii=False)
+    out.write("\n")
+out.close()
+
+import ctranslate2.converters  # noqa: E402, which loads other parts of transformers
+shutil.rmtree("ct2", ignore_errors=True)
+ctranslate2.converters.TransformersConverter("nllb").convert("ct2", quantization="float16")
+os.replace("sentencepiece.bpe.model", "ct2/sentencepiece.bpe.model")
