@@ -6,6 +6,7 @@
 #include "convert/fairseq_private.h"
 #include "convert/fsmt_private.h"
 #include "convert/hf_private.h"
+#include "convert/hf_tokenizer_private.h"
 #include "convert/hf_vocab_private.h"
 #include "convert/marian_private.h"
 #include "text/bpe_file.h"
@@ -94,24 +95,30 @@ static int read_segmenter(struct tf_conversion *m, struct tf_buf *to, const char
                             : tf_context(err, "%s", path);
 }
 
+/* From the buffers; one where both are the same. */
+static void set_vocabularies(struct tf_conversion *m)
+{
+    m->vocab = (const uint8_t *)m->vocab_buf.p;
+    m->vocab_n = m->vocab_buf.len;
+    if (m->vocab_target_buf.len == m->vocab_n &&
+        memcmp(m->vocab_target_buf.p, m->vocab, m->vocab_n) == 0)
+        return;
+    m->vocab_target = (const uint8_t *)m->vocab_target_buf.p;
+    m->vocab_target_n = m->vocab_target_buf.len;
+}
+
 /* The segmenters with the ids of lists, for sources and targets. */
 static int use_segmenters(struct tf_conversion *m, const struct tf_convert_opts *o,
                           const struct tf_piece_list list[2], struct tf_err *err)
 {
     if (read_segmenter(m, &m->vocab_buf, o->vocab, &list[0], o->pieces, false, err) != 0)
         return -1;
-    m->vocab = (const uint8_t *)m->vocab_buf.p;
-    m->vocab_n = m->vocab_buf.len;
     const bool same_ids = list[0].v == list[1].v;
     if (read_segmenter(m, &m->vocab_target_buf,
                        o->vocab_target != NULL ? o->vocab_target : o->vocab, &list[1],
                        same_ids ? o->pieces : o->pieces_target, true, err) != 0)
         return -1;
-    if (m->vocab_target_buf.len == m->vocab_n &&
-        memcmp(m->vocab_target_buf.p, m->vocab, m->vocab_n) == 0)
-        return 0;
-    m->vocab_target = (const uint8_t *)m->vocab_target_buf.p;
-    m->vocab_target_n = m->vocab_target_buf.len;
+    set_vocabularies(m);
     return 0;
 }
 
@@ -178,6 +185,28 @@ int tf_conversion_read_marian(struct tf_conversion *m, const char *name,
     return tf_conversion_check_vocab(m, o->vocab, name, err);
 }
 
+/* tokenizer.json in place of SentencePiece models. */
+static int use_tokenizer(struct tf_conversion *m, const char *path, struct tf_err *err)
+{
+    struct tf_piece_list list;
+    struct tf_buf spm = {0};
+    int rc = tf_hf_tokenizer(&spm, &list, &m->arena, path, err);
+    if (rc == 0 && m->config.start == TF_START_ZERO && list.n == (size_t)m->config.vocab_size + 1)
+        list.n--; /* that of the padding id */
+    if (rc == 0)
+        rc = tf_hf_pad_pieces(&list, &m->arena, m->config.vocab_size, err) != 0 ||
+                     tf_sp_renumber(&m->vocab_buf, spm.p, spm.len, list.v, list.n, false, err) !=
+                         0 ||
+                     tf_sp_renumber(&m->vocab_target_buf, spm.p, spm.len, list.v, list.n, true,
+                                    err) != 0
+                 ? tf_context(err, "%s", path)
+                 : 0;
+    if (rc == 0)
+        set_vocabularies(m);
+    tf_buf_release(&spm);
+    return rc;
+}
+
 static int use_m2m(struct tf_conversion *m, const struct tf_convert_opts *o, struct tf_err *err)
 {
     struct tf_piece_list lists[2];
@@ -187,8 +216,11 @@ static int use_m2m(struct tf_conversion *m, const struct tf_convert_opts *o, str
         return tf_fail_status(err, TF_USAGE, "--vocab-target: M2M100 has one list of pieces");
     if (o->positions != TF_STORED_AUTO)
         return tf_fail_status(err, TF_USAGE, "--positions: M2M100 has one table of them");
+    if (o->tokenizer != NULL)
+        return use_tokenizer(m, o->tokenizer, err);
     if (o->tokens == NULL)
-        return tf_fail(err, "no special_tokens_map.json or tokenizer_config.json");
+        return tf_fail(err, "no special_tokens_map.json or tokenizer_config.json, which has the "
+                            "tags of languages: copy it from the model that this one comes from");
     if (tf_vocab_file_read(&spm, &n, NULL, o->vocab, err) != 0)
         return -1;
     int rc = tf_hf_m2m_pieces(&lists[0], &m->arena, spm, n, o->pieces, o->tokens,
@@ -210,7 +242,9 @@ int tf_conversion_read_hf(struct tf_conversion *m, const char *name, const char 
     free(json);
     if (rc != 0)
         return tf_context(err, "%s", name);
-    if (m2m ? use_m2m(m, o, err) != 0 : read_segmenters(m, o, m->config.vocab_size, err) != 0)
+    if ((m2m                    ? use_m2m(m, o, err)
+         : o->tokenizer != NULL ? use_tokenizer(m, o->tokenizer, err)
+                                : read_segmenters(m, o, m->config.vocab_size, err)) != 0)
         return tf_context(err, "%s", name);
     m->header.special.unk = tf_sp_id(m->vocab, m->vocab_n, "<unk>");
     if (m->config.start == TF_START_ZERO) /* pieces of these names may be there, as in Marian */
@@ -220,7 +254,8 @@ int tf_conversion_read_hf(struct tf_conversion *m, const char *name, const char 
     say_what(name, m2m ? "M2M100" : "MarianMT", &m->config, "");
     if (guessed)
         say_positions(name);
-    return tf_conversion_check_vocab(m, o->vocab, name, err);
+    return tf_conversion_check_vocab(m, o->tokenizer != NULL ? o->tokenizer : o->vocab, name,
+                                     err);
 }
 
 static int import_ct2(struct tf_conversion *m, const char *name, const char *config,

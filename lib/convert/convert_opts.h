@@ -30,6 +30,8 @@ struct tf_convert_opts {
     const char *pieces_target;
     /* or NULL: a file of transformers with the tags of languages; of FSMT tokenizer_config.json */
     const char *tokens;
+    /* or NULL: tokenizer.json of transformers, in place of vocab */
+    const char *tokenizer;
     /* or NULL: codes that split words (text/bpe_codes.h) */
     const char *codes;
     /* of a model that began as Marian's: enum tf_stored_positions */

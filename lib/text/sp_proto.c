@@ -91,3 +91,17 @@ void tf_proto_put_bytes(struct tf_buf *b, uint64_t field, const void *p, size_t 
     tf_proto_put_varint(b, n);
     tf_buf_add(b, p, n);
 }
+
+void tf_proto_put_piece(struct tf_buf *out, struct tf_buf *work, const char *prefix,
+                        const char *text, float score, int type)
+{
+    tf_buf_clear(work);
+    tf_proto_put_varint(work, (uint64_t)TF_PROTO_TEXT << 3 | 2);
+    tf_proto_put_varint(work, strlen(prefix) + strlen(text));
+    tf_buf_str(work, prefix);
+    tf_buf_str(work, text);
+    tf_proto_put_varint(work, (uint64_t)TF_PROTO_SCORE << 3 | 5);
+    tf_buf_add(work, &score, sizeof score); /* little-endian, as the machines that this runs on */
+    tf_proto_put_number(work, TF_PROTO_TYPE, (uint64_t)type);
+    tf_proto_put_bytes(out, TF_PROTO_PIECE, work->p, work->len);
+}

@@ -5,6 +5,7 @@
 #define TF_TEXT_SP_PROTO_PRIVATE_H
 
 #include "base/buf.h"
+#include "text/sp_build.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +13,7 @@
 
 /* Messages, and the fields that we read:
  * ModelProto {repeated pieces = 1 {piece = 1, score = 2, type = 3};
- * trainer_spec = 2 {treat_whitespace_as_suffix = 24, byte_fallback = 35, unk_surface = 44};
+ * trainer_spec = 2 {model_type = 3, treat_whitespace_as_suffix = 24, byte_fallback = 35, unk_surface = 44};
  * normalizer_spec = 3, denormalizer_spec = 5 {precompiled_charsmap = 2, add_dummy_prefix = 3,
  * remove_extra_whitespaces = 4, escape_whitespaces = 5};
  * self_test_data = 4; and ours, an extension: codes = 1000 {lines = 1, end_alone = 2,
@@ -26,6 +27,7 @@ enum {
     TF_PROTO_TEXT = 1, /* of a piece */
     TF_PROTO_SCORE = 2,
     TF_PROTO_TYPE = 3,
+    TF_PROTO_MODEL_TYPE = 3,
     TF_PROTO_SPACE_ENDS = 24,
     TF_PROTO_BYTE_FALLBACK = 35,
     TF_PROTO_UNK_SURFACE = 44,
@@ -37,16 +39,6 @@ enum {
     TF_PROTO_CODES_LINES = 1,
     TF_PROTO_CODES_END_ALONE = 2,
     TF_PROTO_CODES_END_IN_PIECES = 3
-};
-
-/* types of pieces */
-enum {
-    TF_PIECE_NORMAL = 1,
-    TF_PIECE_UNKNOWN,
-    TF_PIECE_CONTROL,
-    TF_PIECE_USER_DEFINED,
-    TF_PIECE_UNUSED,
-    TF_PIECE_BYTE
 };
 
 struct tf_span {
@@ -79,5 +71,8 @@ bool tf_proto_piece(struct tf_span *m, struct tf_proto_piece *piece);
 void tf_proto_put_varint(struct tf_buf *b, uint64_t x);
 void tf_proto_put_number(struct tf_buf *b, uint64_t field, uint64_t x);
 void tf_proto_put_bytes(struct tf_buf *b, uint64_t field, const void *p, size_t n);
+/* Append a piece, whose text is that after a prefix. */
+void tf_proto_put_piece(struct tf_buf *out, struct tf_buf *work, const char *prefix,
+                        const char *text, float score, int type);
 
 #endif

@@ -10,9 +10,8 @@
 #include <string.h>
 
 /* Fields of trainer_spec that we write, and a kind of model. */
-enum { MODEL_TYPE = 3, VOCAB_SIZE = 4, UNK_ID = 40, BOS_ID = 41, EOS_ID = 42, PAD_ID = 43 };
+enum { VOCAB_SIZE = 4, UNK_ID = 40, BOS_ID = 41, EOS_ID = 42, PAD_ID = 43 };
 enum { WORD = 3 };
-#define SPACE "\xe2\x96\x81" /* U+2581, what a space becomes */
 
 struct known {
     struct tf_span text;
@@ -72,20 +71,6 @@ static bool has_bytes(const struct list *l, const char *const *texts, size_t n)
 
 /* ---- writing ---- */
 
-static void put_piece(struct tf_buf *out, struct tf_buf *work, const char *prefix, const char *text,
-                      float score, int type)
-{
-    tf_buf_clear(work);
-    tf_proto_put_varint(work, (uint64_t)TF_PROTO_TEXT << 3 | 2);
-    tf_proto_put_varint(work, strlen(prefix) + strlen(text));
-    tf_buf_str(work, prefix);
-    tf_buf_str(work, text);
-    tf_proto_put_varint(work, (uint64_t)TF_PROTO_SCORE << 3 | 5);
-    tf_buf_add(work, &score, sizeof score); /* little-endian, as the machines that this runs on */
-    tf_proto_put_number(work, TF_PROTO_TYPE, (uint64_t)type);
-    tf_proto_put_bytes(out, TF_PROTO_PIECE, work->p, work->len);
-}
-
 /* A piece that stands for a language, as published models have them. */
 static bool is_tag(const char *text)
 {
@@ -106,7 +91,7 @@ static bool is_character(const char *text)
     size_t starts = 0;
     for (size_t i = 0; i < n; i++)
         starts += ((unsigned char)text[i] & 0xc0) != 0x80;
-    return starts == 1 && tf_utf8_span(text, n) == n && strcmp(text, SPACE) != 0;
+    return starts == 1 && tf_utf8_span(text, n) == n && strcmp(text, TF_SPACE) != 0;
 }
 
 /* A piece that has a meaning of its own. */
@@ -116,7 +101,7 @@ static bool put_special(struct tf_buf *out, struct tf_buf *work, const char *tex
     if (!unknown && strcmp(text, "</s>") != 0 && strcmp(text, "<s>") != 0 &&
         strcmp(text, "<pad>") != 0)
         return false;
-    put_piece(out, work, "", text, 0, unknown ? TF_PIECE_UNKNOWN : TF_PIECE_CONTROL);
+    tf_proto_put_piece(out, work, "", text, 0, unknown ? TF_PIECE_UNKNOWN : TF_PIECE_CONTROL);
     return true;
 }
 
@@ -135,14 +120,14 @@ static void put_known(struct tf_buf *out, struct tf_buf *work, const struct list
     if (put_special(out, work, text))
         return;
     if ((own == NULL || *text == '>') && is_tag(text))
-        put_piece(out, work, SPACE, text, 0,
+        tf_proto_put_piece(out, work, TF_SPACE, text, 0,
                   target && begins_targets(text) ? TF_PIECE_CONTROL : TF_PIECE_USER_DEFINED);
     else if (own != NULL)
-        put_piece(out, work, "", text, own->score, own->type);
+        tf_proto_put_piece(out, work, "", text, own->score, own->type);
     else if (is_character(text))
-        put_piece(out, work, "", text, l->least - 10, TF_PIECE_NORMAL);
+        tf_proto_put_piece(out, work, "", text, l->least - 10, TF_PIECE_NORMAL);
     else /* which BPE merges, and splits again: after all others */
-        put_piece(out, work, "", text, l->least - 10, TF_PIECE_UNUSED);
+        tf_proto_put_piece(out, work, "", text, l->least - 10, TF_PIECE_UNUSED);
 }
 
 static int64_t id_of(const char *const *texts, size_t n, const char *text)
@@ -166,7 +151,7 @@ static void put_trainer(struct tf_buf *out, struct tf_buf *work, struct tf_span 
             tf_buf_add(work, begin, (size_t)(left.p - begin));
     }
     if (spec.n == 0)
-        tf_proto_put_number(work, MODEL_TYPE, WORD);
+        tf_proto_put_number(work, TF_PROTO_MODEL_TYPE, WORD);
     tf_proto_put_number(work, VOCAB_SIZE, n);
     tf_proto_put_number(work, UNK_ID, (uint64_t)id_of(texts, n, "<unk>"));
     tf_proto_put_number(work, BOS_ID, (uint64_t)id_of(texts, n, "<s>"));
@@ -235,12 +220,12 @@ int tf_sp_words(struct tf_buf *out, const char *const *texts, size_t n_texts,
         return -1;
     for (size_t i = 0; i < n_texts; i++)
         if (strchr(texts[i], ' ') != NULL || *texts[i] == 0 ||
-            (codes == NULL && strstr(texts[i], SPACE) != NULL))
+            (codes == NULL && strstr(texts[i], TF_SPACE) != NULL))
             return tf_fail(err, "'%s': a piece of a SentencePiece model, which is needed",
                            texts[i]);
     for (size_t i = 0; i < n_texts; i++)
         if (!put_special(out, &work, texts[i]))
-            put_piece(out, &work, SPACE, texts[i], 0,
+            tf_proto_put_piece(out, &work, TF_SPACE, texts[i], 0,
                       target && begins_targets(texts[i]) ? TF_PIECE_CONTROL : TF_PIECE_NORMAL);
     put_trainer(out, &work, (struct tf_span){0}, false, texts, n_texts);
     if (codes != NULL)
@@ -261,9 +246,9 @@ int tf_sp_foreign_texts(struct tf_arena *a, const void *bytes, size_t n, const c
     for (struct tf_span left = model; tf_proto_piece(&left, &piece); i++) {
         const bool symbol = piece.type == TF_PIECE_USER_DEFINED || piece.type == TF_PIECE_CONTROL;
         v[i] = (*texts)[i];
-        if (v[i] != NULL && symbol && strncmp(v[i], SPACE, sizeof SPACE - 1) == 0 &&
-            is_tag(v[i] + sizeof SPACE - 1))
-            v[i] += sizeof SPACE - 1;
+        if (v[i] != NULL && symbol && strncmp(v[i], TF_SPACE, sizeof TF_SPACE - 1) == 0 &&
+            is_tag(v[i] + sizeof TF_SPACE - 1))
+            v[i] += sizeof TF_SPACE - 1;
     }
     *texts = v;
     return 0;

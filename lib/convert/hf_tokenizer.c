@@ -1,0 +1,489 @@
+/* hf_tokenizer.c - see hf_tokenizer_private.h. */
+#include "convert/hf_tokenizer_private.h"
+#include "base/input.h"
+#include "base/memory.h"
+#include "cbor/json.h"
+#include "stream/model.h"
+#include "text/sp_build.h"
+#include "text/sp_check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct piece {
+    const char *text;
+    double score;
+    int type;
+    size_t merges; /* that make it */
+};
+
+struct tokenizer {
+    struct tf_arena *a;
+    struct tf_json_reader r;
+    struct piece *v; /* by id; text NULL: none */
+    size_t n, cap;
+    const struct piece **sorted; /* the n_sorted of the vocabulary, by text */
+    size_t n_sorted;
+    const char *(*merges)[2];
+    size_t n_merges, cap_merges;
+    bool has_merges;
+    struct tf_value model; /* other settings of the model */
+    struct tf_value rest;  /* added_tokens, normalizer, pre_tokenizer */
+    struct tf_buf charsmap;
+    struct tf_sp_build build;
+};
+
+/* ---- the file: it may have millions of values ---- */
+
+static int add(struct tokenizer *t, const char *text, uint64_t id, double score, int type,
+               struct tf_err *err)
+{
+    if (id >= TF_MAX_PIECES)
+        return tf_fail(err, "'%.80s': the id %llu", text, (unsigned long long)id);
+    if (id >= t->cap) {
+        const size_t cap = 2 * (size_t)id + 1024;
+        t->v = tf_xarray(t->v, cap, sizeof *t->v);
+        memset(t->v + t->cap, 0, (cap - t->cap) * sizeof *t->v);
+        t->cap = cap;
+    }
+    struct piece *p = &t->v[id];
+    if (p->text != NULL && strcmp(p->text, text) != 0)
+        return tf_fail(err, "'%.80s' and '%.80s' have the id %llu", p->text, text,
+                       (unsigned long long)id);
+    *p = (struct piece){.text = text, .score = score, .type = type};
+    t->n = t->n > id ? t->n : (size_t)id + 1;
+    return 0;
+}
+
+/* The text of the last token, a key or string. */
+static int text_of(struct tokenizer *t, char **to, struct tf_err *err)
+{
+    return tf_json_text(&(struct tf_json_values){.r = &t->r, .a = t->a}, to, err);
+}
+
+static int expect(struct tokenizer *t, enum tf_json_kind want, const char *what,
+                  struct tf_err *err)
+{
+    enum tf_json_kind kind;
+    if (tf_json_next(&t->r, &kind, err) != 0)
+        return -1;
+    return kind == want ? 0 : tf_fail(err, "model: %s", what);
+}
+
+/* {"piece": id, ...} */
+static int read_ids(struct tokenizer *t, struct tf_err *err)
+{
+    static const char what[] = "vocab: not of pieces and ids";
+    for (;;) {
+        enum tf_json_kind kind;
+        char *text;
+        if (tf_json_next(&t->r, &kind, err) != 0)
+            return -1;
+        if (kind == TF_JSON_OBJECT_END)
+            return 0;
+        if (text_of(t, &text, err) != 0 || expect(t, TF_JSON_NUMBER, what, err) != 0)
+            return -1;
+        if (!t->r.is_int || t->r.negative)
+            return tf_fail(err, "model: %s", what);
+        if (add(t, text, t->r.uint, 0, TF_PIECE_NORMAL, err) != 0)
+            return -1;
+    }
+}
+
+/* [["piece", score], ...] */
+static int read_scores(struct tokenizer *t, struct tf_err *err)
+{
+    static const char what[] = "vocab: not of pieces and scores";
+    for (size_t id = 0;; id++) {
+        enum tf_json_kind kind;
+        char *text;
+        if (tf_json_next(&t->r, &kind, err) != 0)
+            return -1;
+        if (kind == TF_JSON_ARRAY_END)
+            return 0;
+        if (kind != TF_JSON_ARRAY)
+            return tf_fail(err, "model: %s", what);
+        if (expect(t, TF_JSON_STRING, what, err) != 0 || text_of(t, &text, err) != 0 ||
+            expect(t, TF_JSON_NUMBER, what, err) != 0 ||
+            add(t, text, id, t->r.real, TF_PIECE_NORMAL, err) != 0 ||
+            expect(t, TF_JSON_ARRAY_END, what, err) != 0)
+            return -1;
+    }
+}
+
+/* [["a", "b"], ...] or ["a b", ...] */
+static int read_merges(struct tokenizer *t, struct tf_err *err)
+{
+    static const char what[] = "merges: not pairs of texts";
+    t->has_merges = true;
+    for (;;) {
+        enum tf_json_kind kind;
+        char *left, *right;
+        if (tf_json_next(&t->r, &kind, err) != 0)
+            return -1;
+        if (kind == TF_JSON_ARRAY_END)
+            return 0;
+        if (kind == TF_JSON_ARRAY) {
+            if (expect(t, TF_JSON_STRING, what, err) != 0 || text_of(t, &left, err) != 0 ||
+                expect(t, TF_JSON_STRING, what, err) != 0 || text_of(t, &right, err) != 0 ||
+                expect(t, TF_JSON_ARRAY_END, what, err) != 0)
+                return -1;
+        } else if (kind != TF_JSON_STRING || text_of(t, &left, err) != 0 ||
+                   (right = strchr(left, ' ')) == NULL) {
+            return err->status != 0 ? -1 : tf_fail(err, "model: %s", what);
+        } else {
+            *right++ = 0;
+        }
+        if (t->n_merges == t->cap_merges) {
+            t->cap_merges = 2 * t->cap_merges + 1024;
+            t->merges = tf_xarray(t->merges, t->cap_merges, sizeof *t->merges);
+        }
+        t->merges[t->n_merges][0] = left;
+        t->merges[t->n_merges++][1] = right;
+    }
+}
+
+/* One value, into a map. */
+static int read_value(struct tokenizer *t, struct tf_value *to, enum tf_json_kind first,
+                      const char *key, struct tf_err *err)
+{
+    struct tf_json_values values = {
+        .r = &t->r, .a = t->a, .max = TF_MAX_VALUES, .style = TF_JSON_PLAIN};
+    struct tf_value v;
+    if (tf_value_from_json(&values, first, key, &v, err) < 0)
+        return -1;
+    tf_value_put(t->a, to, key, v);
+    return 0;
+}
+
+static int read_model(struct tokenizer *t, enum tf_json_kind kind, struct tf_err *err)
+{
+    if (kind != TF_JSON_OBJECT)
+        return tf_fail(err, "model: not an object");
+    for (;;) {
+        char *key;
+        if (tf_json_next(&t->r, &kind, err) != 0)
+            return -1;
+        if (kind == TF_JSON_OBJECT_END)
+            return 0;
+        if (text_of(t, &key, err) != 0 || tf_json_next(&t->r, &kind, err) != 0)
+            return -1;
+        const bool vocab = strcmp(key, "vocab") == 0, merges = strcmp(key, "merges") == 0;
+        if ((vocab && t->n > 0) || (merges && t->has_merges))
+            return tf_fail(err, "model: %s: twice", key);
+        if ((vocab    ? kind == TF_JSON_OBJECT  ? read_ids(t, err)
+                        : kind == TF_JSON_ARRAY ? read_scores(t, err)
+                                                : tf_fail(err, "model: vocab: no pieces")
+             : merges ? kind == TF_JSON_ARRAY ? read_merges(t, err)
+                                              : tf_fail(err, "model: merges: not an array")
+                      : read_value(t, &t->model, kind, key, err)) != 0)
+            return -1;
+    }
+}
+
+static int read_json(struct tokenizer *t, struct tf_err *err)
+{
+    enum tf_json_kind kind;
+    if (tf_json_next(&t->r, &kind, err) != 0)
+        return -1;
+    if (kind != TF_JSON_OBJECT)
+        return tf_fail(err, "not a JSON object");
+    for (;;) {
+        char *key;
+        if (tf_json_next(&t->r, &kind, err) != 0)
+            return -1;
+        if (kind == TF_JSON_OBJECT_END)
+            return tf_json_next(&t->r, &kind, err); /* nothing may follow */
+        if (text_of(t, &key, err) != 0)
+            return -1;
+        const bool kept = strcmp(key, "added_tokens") == 0 || strcmp(key, "normalizer") == 0 ||
+                          strcmp(key, "pre_tokenizer") == 0;
+        if (strcmp(key, "model") != 0 && !kept) {
+            if (tf_json_skip(&t->r, err) != 0)
+                return -1;
+            continue;
+        }
+        if (tf_json_next(&t->r, &kind, err) != 0 ||
+            (kept ? read_value(t, &t->rest, kind, key, err) : read_model(t, kind, err)) != 0)
+            return -1;
+    }
+}
+
+/* ---- settings ---- */
+
+static const char *type_of(const struct tf_value *v)
+{
+    const struct tf_value *type = v->kind == TF_MAP ? tf_value_get(v, "type") : NULL;
+    return type != NULL && type->kind == TF_TEXT ? type->text : "of no type";
+}
+
+static bool is_text(const struct tf_value *v, const char *key, const char *text)
+{
+    const struct tf_value *x = v != NULL && v->kind == TF_MAP ? tf_value_get(v, key) : NULL;
+    return x != NULL && x->kind == TF_TEXT && strcmp(x->text, text) == 0;
+}
+
+/* A setting that has to be absent, null, false, 0 or empty. */
+static int refuse(const struct tf_value *model, const char *key, struct tf_err *err)
+{
+    const struct tf_value *v = tf_value_get(model, key);
+    if (v == NULL || v->kind == TF_NULL || (v->kind == TF_BOOL && !v->boolean) ||
+        (v->kind == TF_INT && v->integer == 0) || (v->kind == TF_REAL && v->real == 0) ||
+        (v->kind == TF_TEXT && v->n == 0))
+        return 0;
+    return tf_fail(err, "model: %s is not supported", key);
+}
+
+static int check_model(const struct tokenizer *t, struct tf_err *err)
+{
+    static const char *const other[] = {"dropout", "continuing_subword_prefix",
+                                        "end_of_word_suffix", "byte_fallback", "ignore_merges"};
+    const char *type = type_of(&t->model);
+    if (strcmp(type, t->has_merges ? "BPE" : "Unigram") != 0)
+        return tf_fail(err, "model: %s: neither Unigram nor BPE with merges", type);
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+        if (refuse(&t->model, other[i], err) != 0)
+            return -1;
+    return t->n > 0 ? 0 : tf_fail(err, "model: no vocab");
+}
+
+static int decode_base64(struct tf_buf *to, const char *s, struct tf_err *err)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    unsigned bits = 0, n = 0;
+    for (; *s != 0 && *s != '='; s++) {
+        const char *at = strchr(digits, *s);
+        if (at == NULL)
+            return tf_fail(err, "precompiled_charsmap: not base64");
+        bits = bits << 6 | (unsigned)(at - digits);
+        n += 6;
+        if (n >= 8)
+            tf_buf_byte(to, (unsigned char)(bits >> (n -= 8)));
+    }
+    return 0;
+}
+
+static int read_normalizer(struct tokenizer *t, const struct tf_value *v, int depth,
+                           struct tf_err *err)
+{
+    const char *type = type_of(v);
+    if (v->kind == TF_NULL || strcmp(type, "Strip") == 0)
+        return 0;
+    const struct tf_value *list = v->kind == TF_MAP ? tf_value_get(v, "normalizers") : NULL,
+                          *map =
+                              v->kind == TF_MAP ? tf_value_get(v, "precompiled_charsmap") : NULL,
+                          *pattern = v->kind == TF_MAP ? tf_value_get(v, "pattern") : NULL;
+    if (strcmp(type, "Precompiled") == 0 && map != NULL && map->kind == TF_TEXT &&
+        t->charsmap.len == 0)
+        return decode_base64(&t->charsmap, map->text, err);
+    if (strcmp(type, "Replace") == 0 && is_text(pattern, "Regex", " {2,}") &&
+        (is_text(v, "content", " ") || is_text(v, "content", TF_SPACE))) {
+        t->build.single_spaces = true;
+        return 0;
+    }
+    if (strcmp(type, "Sequence") != 0 || list == NULL || list->kind != TF_ARRAY || depth > 0)
+        return tf_fail(err, "normalizer: %.40s is not supported", type);
+    for (size_t i = 0; i < list->n; i++)
+        if (read_normalizer(t, &list->items[i], depth + 1, err) != 0)
+            return -1;
+    return 0;
+}
+
+/* Metaspace, perhaps after words have been split. */
+static int read_pre_tokenizer(struct tokenizer *t, const struct tf_value *v, struct tf_err *err)
+{
+    const struct tf_value *list = v->kind == TF_MAP ? tf_value_get(v, "pretokenizers") : NULL;
+    if (list != NULL && list->kind == TF_ARRAY && list->n == 2 &&
+        strcmp(type_of(&list->items[0]), "WhitespaceSplit") == 0) {
+        t->build.single_spaces = true;
+        v = &list->items[1];
+    }
+    bool add = true; /* of older files */
+    if (strcmp(type_of(v), "Metaspace") != 0 || !is_text(v, "replacement", TF_SPACE))
+        return tf_fail(err, "pre_tokenizer: %.40s is not supported", type_of(v));
+    if (tf_value_bool_of(v, "add_prefix_space", &add, err) < 0)
+        return -1;
+    t->build.add_space = add && !is_text(v, "prepend_scheme", "never");
+    return 0;
+}
+
+static int read_added(struct tokenizer *t, const struct tf_value *list, struct tf_err *err)
+{
+    for (size_t i = 0; list->kind == TF_ARRAY && i < list->n; i++) {
+        const struct tf_value *v = &list->items[i];
+        const char *text = "";
+        int64_t id = -1;
+        bool special = false;
+        if (v->kind != TF_MAP)
+            return tf_fail(err, "added_tokens: not an object");
+        if (tf_value_text_of(v, "content", &text, err) != 0 ||
+            tf_value_int_of(v, "id", 0, TF_MAX_PIECES - 1, &id, err) != 0 ||
+            tf_value_bool_of(v, "special", &special, err) < 0)
+            return err->status != 0 ? tf_context(err, "added_tokens")
+                                    : tf_fail(err, "added_tokens: one without content or id");
+        if (add(t, text, (uint64_t)id, 0, special ? TF_PIECE_CONTROL : TF_PIECE_USER_DEFINED,
+                err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int read_settings(struct tokenizer *t, struct tf_err *err)
+{
+    const struct tf_value none = tf_value_null(),
+                          *added = tf_value_get(&t->rest, "added_tokens"),
+                          *normalizer = tf_value_get(&t->rest, "normalizer"),
+                          *split = tf_value_get(&t->rest, "pre_tokenizer");
+    return check_model(t, err) != 0 ||
+                   read_normalizer(t, normalizer != NULL ? normalizer : &none, 0, err) != 0 ||
+                   read_pre_tokenizer(t, split != NULL ? split : &none, err) != 0 ||
+                   read_added(t, added != NULL ? added : &none, err) != 0
+               ? -1
+               : 0;
+}
+
+/* ---- BPE: the order of the merges prices the pieces ---- */
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp((*(const struct piece *const *)a)->text,
+                  (*(const struct piece *const *)b)->text);
+}
+
+static struct piece *find(const struct tokenizer *t, const char *text)
+{
+    const struct piece want = {.text = text}, *key = &want;
+    const struct piece **found =
+        bsearch(&key, t->sorted, t->n_sorted, sizeof *t->sorted, by_text);
+    return found != NULL ? &t->v[*found - t->v] : NULL;
+}
+
+static void sort(struct tokenizer *t)
+{
+    t->sorted = tf_xarray(NULL, t->n + 1, sizeof *t->sorted);
+    for (size_t i = 0; i < t->n; i++)
+        if (t->v[i].text != NULL && t->v[i].type == TF_PIECE_NORMAL)
+            t->sorted[t->n_sorted++] = &t->v[i];
+    if (t->n_sorted > 0)
+        qsort(t->sorted, t->n_sorted, sizeof *t->sorted, by_text);
+}
+
+/* In how many ways two pieces are that text. */
+static size_t count_splits(const struct tokenizer *t, const char *text)
+{
+    char left[TF_MAX_PIECE + 1];
+    size_t n = 0;
+    for (size_t i = 1; text[i] != 0 && i < sizeof left; i++) {
+        if (((unsigned char)text[i] & 0xc0) == 0x80)
+            continue;
+        memcpy(left, text, i);
+        left[i] = 0;
+        n += find(t, text + i) != NULL && find(t, left) != NULL;
+    }
+    return n;
+}
+
+static int price_merges(struct tokenizer *t, struct tf_err *err)
+{
+    const struct piece *last = NULL;
+    struct tf_buf both = {0};
+    size_t rank = 0;
+    int rc = 0;
+    for (size_t i = 0; i < t->n_merges && rc == 0; i++) {
+        const char *left = t->merges[i][0], *right = t->merges[i][1];
+        tf_buf_clear(&both);
+        tf_buf_str(&both, left);
+        tf_buf_str(&both, right);
+        tf_buf_byte(&both, 0);
+        struct piece *p = find(t, both.p);
+        if (p == NULL || find(t, left) == NULL || find(t, right) == NULL)
+            rc = tf_fail(err, "model: the merge of '%.80s' and '%.80s': not of pieces", left,
+                         right);
+        else if (p != last && p->merges > 0)
+            rc = tf_fail(err, "model: merges of '%.80s' apart: not from a SentencePiece model",
+                         p->text);
+        else if (p->merges++ == 0)
+            p->score = -(double)rank++;
+        last = p;
+    }
+    tf_buf_release(&both);
+    return rc;
+}
+
+static int price_pieces(struct tokenizer *t, struct tf_err *err)
+{
+    sort(t);
+    if (price_merges(t, err) != 0)
+        return -1;
+    for (size_t i = 0; i < t->n_sorted; i++) {
+        struct piece *p = &t->v[t->sorted[i] - t->v];
+        if (p->merges != count_splits(t, p->text))
+            return tf_fail(err,
+                           "model: not all merges of '%.80s': not from a SentencePiece model",
+                           p->text);
+        if (p->merges == 0)
+            p->score = -(double)t->n_sorted;
+    }
+    return 0;
+}
+
+/* ---- the SentencePiece model ---- */
+
+static int check_unknown(struct tokenizer *t, struct tf_err *err)
+{
+    const struct tf_value *text = tf_value_get(&t->model, "unk_token"),
+                          *id = tf_value_get(&t->model, "unk_id");
+    for (size_t i = 0; i < t->n; i++)
+        if (t->v[i].text != NULL && strcmp(t->v[i].text, "<unk>") == 0 &&
+            (t->has_merges ? text != NULL && text->kind == TF_TEXT &&
+                                 strcmp(text->text, "<unk>") == 0
+                           : id != NULL && id->kind == TF_INT && id->integer == (int64_t)i))
+            return 0;
+    return tf_fail(err, "model: its unknown token is not <unk>");
+}
+
+static void put(struct tokenizer *t, struct tf_buf *spm, struct tf_piece_list *list)
+{
+    const char **texts = tf_arena_alloc(t->a, (t->n + 1) * sizeof *texts);
+    for (size_t i = 0; i < t->n; i++) {
+        struct piece *p = &t->v[i];
+        char unused[32];
+        const int k = snprintf(unused, sizeof unused, "<unused-%zu>", i);
+        if (p->text == NULL)
+            *p = (struct piece){.text = tf_arena_strndup(t->a, unused, (size_t)k),
+                                .type = TF_PIECE_UNUSED};
+        else if (strcmp(p->text, "<unk>") == 0)
+            p->type = TF_PIECE_UNKNOWN;
+        texts[i] = p->text;
+        tf_sp_build_piece(spm, p->text, (float)p->score, p->type);
+    }
+    *list = (struct tf_piece_list){texts, t->n};
+    t->build.bpe = t->has_merges;
+    t->build.charsmap = &t->charsmap;
+    tf_sp_build_settings(spm, &t->build);
+}
+
+int tf_hf_tokenizer(struct tf_buf *spm, struct tf_piece_list *list, struct tf_arena *a,
+                    const char *path, struct tf_err *err)
+{
+    struct tokenizer t = {.a = a, .model = tf_value_map(), .rest = tf_value_map()};
+    char *json;
+    size_t n;
+    if (tf_read_file(&json, &n, path, TF_MAX_VOCAB, err) != 0)
+        return -1;
+    tf_json_read(&t.r, json, n);
+    int rc = read_json(&t, err) != 0 || read_settings(&t, err) != 0 ||
+                     check_unknown(&t, err) != 0 || (t.has_merges && price_pieces(&t, err) != 0)
+                 ? -1
+                 : 0;
+    if (rc == 0)
+        put(&t, spm, list);
+    tf_json_read_release(&t.r);
+    tf_buf_release(&t.charsmap);
+    free(t.v);
+    free(t.sorted);
+    free(t.merges);
+    free(json);
+    return rc == 0 ? 0 : tf_context(err, "%s", path);
+}

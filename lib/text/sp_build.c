@@ -1,0 +1,26 @@
+/* sp_build.c - see sp_build.h. */
+#include "text/sp_build.h"
+#include "text/sp_proto_private.h"
+
+enum { UNIGRAM = 1, BPE = 2 /* of model_type */ };
+
+void tf_sp_build_piece(struct tf_buf *out, const char *text, float score, int type)
+{
+    struct tf_buf work = {0};
+    tf_proto_put_piece(out, &work, "", text, score, type);
+    tf_buf_release(&work);
+}
+
+void tf_sp_build_settings(struct tf_buf *out, const struct tf_sp_build *b)
+{
+    struct tf_buf work = {0};
+    tf_proto_put_number(&work, TF_PROTO_MODEL_TYPE, b->bpe ? BPE : UNIGRAM);
+    tf_proto_put_bytes(out, TF_PROTO_TRAINER, work.p, work.len);
+    tf_buf_clear(&work);
+    if (b->charsmap->len > 0)
+        tf_proto_put_bytes(&work, TF_PROTO_CHARSMAP, b->charsmap->p, b->charsmap->len);
+    tf_proto_put_number(&work, TF_PROTO_ADD_SPACE, b->add_space);
+    tf_proto_put_number(&work, TF_PROTO_SINGLE_SPACES, b->single_spaces);
+    tf_proto_put_bytes(out, TF_PROTO_NORMALIZER, work.p, work.len);
+    tf_buf_release(&work);
+}

@@ -1,0 +1,33 @@
+/* sp_build.h - a SentencePiece model from its pieces, as another format has them. */
+#ifndef TF_TEXT_SP_BUILD_H
+#define TF_TEXT_SP_BUILD_H
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+
+#define TF_SPACE "\xe2\x96\x81" /* U+2581, what a space becomes */
+
+/* types of pieces */
+enum {
+    TF_PIECE_NORMAL = 1,
+    TF_PIECE_UNKNOWN,
+    TF_PIECE_CONTROL,
+    TF_PIECE_USER_DEFINED,
+    TF_PIECE_UNUSED,
+    TF_PIECE_BYTE
+};
+
+struct tf_sp_build {
+    bool bpe;                       /* or a unigram model */
+    bool add_space;                 /* before a text */
+    bool single_spaces;             /* several become one, none at its ends */
+    const struct tf_buf *charsmap;  /* precompiled, or empty */
+};
+
+/* Append a piece, the next by id. */
+void tf_sp_build_piece(struct tf_buf *out, const char *text, float score, int type);
+/* Append the rest of a model. */
+void tf_sp_build_settings(struct tf_buf *out, const struct tf_sp_build *b);
+
+#endif
