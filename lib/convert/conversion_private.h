@@ -12,12 +12,22 @@
 
 enum { TF_MAX_CONFIG = 1 << 20 /* bytes of a configuration in JSON */ };
 
+/* A file of weights besides the input, of the same format. */
+struct tf_part {
+    char *bytes;
+    size_t n;
+    struct tf_bundle bundle;
+    struct tf_torch torch;
+};
+
 struct tf_conversion {
     struct tf_arena arena;
     char *bytes; /* of the input, unless it is a .tfm */
     size_t n;
+    struct tf_part *more;
+    size_t n_more;
     struct tf_model_file own; /* of a .tfm */
-    struct tf_bundle bundle;  /* of another format */
+    struct tf_bundle bundle;  /* of another format; with the tensors of all parts */
     struct tf_torch torch;    /* of a file of PyTorch */
     struct tf_header header;
     struct tf_config config;

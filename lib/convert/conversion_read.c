@@ -234,6 +234,45 @@ static int read_state(struct tf_conversion *m, const char *name, const char *con
     return tf_torch_tensors(&m->bundle, m->torch.root, err) != 0 ? tf_context(err, "%s", name) : 0;
 }
 
+static int read_part(struct tf_part *part, const char *path, enum tf_format format,
+                     struct tf_err *err)
+{
+    if (tf_read_file(&part->bytes, &part->n, path, SIZE_MAX / 2, err) != 0)
+        return -1;
+    const int rc =
+        format == TF_FORMAT_SAFETENSORS
+            ? tf_safetensors_read(&part->bundle, part->bytes, part->n, err)
+        : tf_torch_read(&part->torch, part->bytes, part->n, err) != 0
+            ? -1
+            : tf_torch_tensors(&part->bundle, part->torch.root, err);
+    return rc != 0 ? tf_context(err, "%s", path) : 0;
+}
+
+/* The rest of weights in several files: one bundle. */
+static int read_parts(struct tf_conversion *m, const struct tf_model_dir *dir, struct tf_err *err)
+{
+    struct tf_bundle *b = &m->bundle;
+    size_t n = b->n;
+    if (dir->n_more == 0)
+        return 0;
+    m->more = tf_arena_zalloc(&m->arena, dir->n_more * sizeof *m->more);
+    while (m->n_more < dir->n_more) {
+        struct tf_part *part = &m->more[m->n_more];
+        if (read_part(part, dir->more[m->n_more++], m->from, err) != 0)
+            return -1;
+        n += part->bundle.n;
+    }
+    struct tf_tensor *all = tf_arena_alloc(&b->arena, (n + 1) * sizeof *all);
+    memcpy(all, b->tensors, b->n * sizeof *all);
+    for (size_t i = 0; i < m->n_more; b->n += m->more[i++].bundle.n)
+        memcpy(all + b->n, m->more[i].bundle.tensors,
+               m->more[i].bundle.n * sizeof *all);
+    b->tensors = all;
+    return tf_tensors_unique(b->tensors, b->n, err) != 0
+               ? tf_context(err, "%s and the files beside it", dir->weights)
+               : 0;
+}
+
 /* dir: that of the file; all of it NULL where there is none. */
 static int read_file(struct tf_conversion *m, struct tf_in *in, const struct tf_model_dir *dir,
                      const struct tf_convert_opts *o, struct tf_err *err)
@@ -258,7 +297,8 @@ static int read_file(struct tf_conversion *m, struct tf_in *in, const struct tf_
             return -1;
         if (fairseq)
             return tf_conversion_read_fairseq(m, name, dir->fairseq, o, err);
-        if (m->from == TF_FORMAT_TORCH && read_state(m, name, dir->config, err) != 0)
+        if ((m->from == TF_FORMAT_TORCH && read_state(m, name, dir->config, err) != 0) ||
+            read_parts(m, dir, err) != 0)
             return -1;
         if (ct2)
             return tf_conversion_read_ct2(m, name, config, o, err);
@@ -304,6 +344,7 @@ static int read_dir(struct tf_conversion *m, const char **input, struct tf_model
         return 0;
     o->vocab = d->vocab;
     o->vocab_target = d->vocab_target;
+    o->tokenizer = d->tokenizer;
     return 0;
 }
 

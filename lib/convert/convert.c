@@ -188,6 +188,17 @@ static void add_own(struct tf_conversion *m, struct tf_tensor *to, const struct 
     to->name = tf_arena_strndup(&m->arena, name, (size_t)n);
 }
 
+/* One SHA-256 of all files of weights, in the order of their names. */
+static void hash_files(const struct tf_conversion *m, uint8_t hash[32])
+{
+    struct tf_sha256 sha;
+    tf_sha256_init(&sha);
+    tf_sha256_add(&sha, m->bytes, m->n);
+    for (size_t i = 0; i < m->n_more; i++)
+        tf_sha256_add(&sha, m->more[i].bytes, m->more[i].n);
+    tf_sha256_end(&sha, hash);
+}
+
 static int write_own(struct tf_conversion *m, struct tf_out *out, const char *prog,
                      const struct tf_opt *opts, struct tf_err *err)
 {
@@ -195,7 +206,7 @@ static int write_own(struct tf_conversion *m, struct tf_out *out, const char *pr
     struct tf_value inputs = tf_value_map();
     uint8_t hash[32];
     if (m->from != TF_FORMAT_TFM)
-        tf_sha256_of(hash, m->bytes, m->n);
+        hash_files(m, hash);
     else if (h->has_model)
         memcpy(hash, h->model, sizeof hash);
     else
@@ -252,6 +263,11 @@ static void release(struct tf_conversion *m)
     free(m->v_amax);
     tf_bundle_release(&m->bundle);
     tf_torch_release(&m->torch);
+    for (size_t i = 0; i < m->n_more; i++) {
+        tf_bundle_release(&m->more[i].bundle);
+        tf_torch_release(&m->more[i].torch);
+        free(m->more[i].bytes);
+    }
     tf_model_release(&m->own);
     tf_buf_release(&m->vocab_buf);
     tf_buf_release(&m->vocab_target_buf);

@@ -23,14 +23,6 @@ struct import {
 
 /* ---- config.json ---- */
 
-static int read_type(struct import *m, struct tf_err *err)
-{
-    m->m2m = strcmp(m->s.type, "m2m_100") == 0;
-    return strcmp(m->s.type, "fsmt") != 0
-               ? 0
-               : tf_fail(err, "model_type: fsmt: without vocab-src.json and vocab-tgt.json");
-}
-
 static int read_flags(struct import *m, struct tf_err *err)
 {
     bool share = false;
@@ -106,8 +98,8 @@ static int read_scale(struct import *m, struct tf_err *err)
 
 static int read_settings(struct import *m, struct tf_err *err)
 {
-    if (read_type(m, err) != 0 || read_flags(m, err) != 0 ||
-        tf_hf_activation(&m->s, &m->c, err) != 0 || read_sizes(m, err) != 0 ||
+    m->m2m = strcmp(m->s.type, "m2m_100") == 0;
+    if (read_flags(m, err) != 0 || tf_hf_activation(&m->s, &m->c, err) != 0 || read_sizes(m, err) != 0 ||
         read_dropout(m, err) != 0 || read_scale(m, err) != 0)
         return -1;
     return tf_refused(&m->s.refused, err);

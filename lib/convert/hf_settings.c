@@ -1,6 +1,7 @@
 /* hf_settings.c - see hf_settings_private.h. */
 #include "cbor/json.h"
 #include "convert/hf_settings_private.h"
+#include "convert/hf_type_private.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -41,22 +42,19 @@ static const struct {
                {"d_model", "hidden_size"},
                {"tgt_vocab_size", "vocab_size"}}; /* of FSMT */
 
-static int find_defaults(const char **json, const char *type, struct tf_err *err)
+static const char *defaults_of(const char *type)
 {
-    for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)
-        if (strcmp(type, defaults[i].type) == 0) {
-            *json = defaults[i].json;
-            return 0;
-        }
-    return tf_fail(err, "model_type: %s: only marian, m2m_100 and fsmt are supported", type);
+    size_t i = 0;
+    while (strcmp(type, defaults[i].type) != 0) /* tf_hf_type_of knows the same types */
+        i++;
+    return defaults[i].json;
 }
 
 static int add_defaults(struct tf_hf_settings *s, struct tf_arena *a, struct tf_err *err)
 {
     struct tf_value add;
-    const char *json;
-    if (find_defaults(&json, s->type, err) != 0 ||
-        tf_value_from_json_text(&add, a, json, strlen(json), TF_JSON_PLAIN, "value", err) < 0)
+    const char *json = defaults_of(s->type);
+    if (tf_value_from_json_text(&add, a, json, strlen(json), TF_JSON_PLAIN, "value", err) < 0)
         return -1;
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
         const struct tf_value *other = tf_value_get(&s->own, aliases[i].other);
@@ -89,9 +87,8 @@ int tf_hf_tokenizer_read(struct tf_hf_settings *s, struct tf_arena *a, const cha
 int tf_hf_settings_read(struct tf_hf_settings *s, struct tf_arena *a, const char *json, size_t n,
                         struct tf_err *err)
 {
-    *s = (struct tf_hf_settings){.type = "missing"};
-    if (read_object(&s->own, a, json, n, err) != 0 ||
-        tf_value_text_of(&s->own, "model_type", &s->type, err) < 0)
+    *s = (struct tf_hf_settings){.type = ""};
+    if (read_object(&s->own, a, json, n, err) != 0 || tf_hf_type_of(&s->type, &s->own, err) != 0)
         return -1;
     s->json = tf_value_clone(a, &s->own);
     return add_defaults(s, a, err);

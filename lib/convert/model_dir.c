@@ -3,6 +3,8 @@
 #include "base/input.h"
 #include "base/memory.h"
 #include "base/path.h"
+#include "cbor/json.h"
+#include "convert/hf_type_private.h"
 #include "convert/model_dir_private.h"
 #include "exchange/yaml.h"
 
@@ -169,60 +171,144 @@ static int read_fairseq(const struct dir *d, struct tf_model_dir *m, struct tf_e
 
 /* ---- transformers ---- */
 
+/* The files that the weight_map of an index names, each once, in the order of their names. */
+static int use_index(const struct dir *d, struct tf_model_dir *m, const char *index,
+                     const struct tf_value *map, struct tf_err *err)
+{
+    if (map == NULL || map->kind != TF_MAP || map->n == 0)
+        return tf_fail(err, "%s: no weight_map", index);
+    const char **v = tf_arena_alloc(d->a, map->n * sizeof *v);
+    size_t n = 0;
+    for (size_t i = 0; i < map->n; i++) {
+        const struct tf_value *file = &map->items[i];
+        if (file->kind != TF_TEXT || strchr(file->text, '/') != NULL)
+            return tf_fail(err, "%s: %.80s: not the name of a file", index, map->keys[i]);
+        v[i] = file->text;
+    }
+    qsort(v, map->n, sizeof *v, by_name);
+    for (size_t i = 0; i < map->n; i++) {
+        if (i > 0 && strcmp(v[i], v[i - 1]) == 0)
+            continue;
+        if (has(d, v[i]) == NULL)
+            return tf_fail(err, "%s: no %.200s, which %s names", d->path, v[i],
+                           tf_path_name(index));
+        v[n++] = v[i];
+    }
+    for (size_t i = 0; i < n; i++)
+        v[i] = at(d, v[i]);
+    m->weights = v[0];
+    m->more = v + 1;
+    m->n_more = n - 1;
+    return 0;
+}
+
+static int read_index(const struct dir *d, struct tf_model_dir *m, const char *index,
+                      struct tf_err *err)
+{
+    char *json;
+    size_t n;
+    struct tf_value v;
+    if (tf_read_file(&json, &n, index, MAX_SETTINGS, err) != 0)
+        return -1;
+    const int rc = tf_value_from_json_text(&v, d->a, json, n, TF_JSON_PLAIN, "value", err);
+    free(json);
+    if (rc != 0)
+        return tf_context(err, "%s", index);
+    return use_index(d, m, index, v.kind == TF_MAP ? tf_value_get(&v, "weight_map") : NULL, err);
+}
+
 static int read_weights(const struct dir *d, struct tf_model_dir *m, struct tf_err *err)
 {
+    static const char *const names[] = {"model.safetensors", "pytorch_model.bin"};
     m->config = has(d, "config.json");
-    m->weights = has(d, "model.safetensors");
-    if (m->weights == NULL)
-        m->weights = has(d, "pytorch_model.bin");
-    return m->weights != NULL
-               ? 0
-               : tf_fail(err, "%s: no model.safetensors or pytorch_model.bin", d->path);
+    for (size_t i = 0; i < 2; i++) {
+        char name[64];
+        m->weights = has(d, names[i]);
+        if (m->weights != NULL)
+            return 0;
+        snprintf(name, sizeof name, "%s.index.json", names[i]);
+        const char *index = has(d, name);
+        if (index != NULL)
+            return read_index(d, m, index, err);
+    }
+    return tf_fail(err,
+                   "%s: no model.safetensors or pytorch_model.bin, the weights: they come with "
+                   "config.json",
+                   d->path);
+}
+
+/* A file that belongs to a tokenizer, by the name of its class. */
+static int require(const struct dir *d, const char **to, const char *name, const char *of,
+                   struct tf_err *err)
+{
+    *to = has(d, name);
+    return *to != NULL ? 0
+                       : tf_fail(err,
+                                 "%s: no %s, a file of %s: copy it from the model that this one "
+                                 "comes from",
+                                 d->path, name, of);
 }
 
 static bool is_fsmt(const struct dir *d)
 {
-    return has(d, "config.json") != NULL &&
-           (has(d, "vocab-src.json") != NULL || has(d, "vocab-tgt.json") != NULL);
+    return has(d, "vocab-src.json") != NULL || has(d, "vocab-tgt.json") != NULL;
 }
 
 static int read_fsmt(const struct dir *d, struct tf_model_dir *m, struct tf_err *err)
 {
+    static const char of[] = "FSMTTokenizer";
     m->fsmt = m->needs_pieces = true;
-    m->pieces = has(d, "vocab-src.json");
-    m->pieces_target = has(d, "vocab-tgt.json");
-    m->codes = has(d, "merges.txt");
     m->tokens = has(d, "tokenizer_config.json");
-    if (m->pieces == NULL || m->pieces_target == NULL || m->codes == NULL)
-        return tf_fail(err, "%s: no %s", d->path,
-                       m->pieces == NULL          ? "vocab-src.json"
-                       : m->pieces_target == NULL ? "vocab-tgt.json"
-                                                  : "merges.txt");
-    return read_weights(d, m, err);
+    return read_weights(d, m, err) != 0 ||
+                   require(d, &m->pieces, "vocab-src.json", of, err) != 0 ||
+                   require(d, &m->pieces_target, "vocab-tgt.json", of, err) != 0 ||
+                   require(d, &m->codes, "merges.txt", of, err) != 0
+               ? -1
+               : 0;
+}
+
+/* transformers 5 writes no SentencePiece model of NLLB's, and no special_tokens_map.json. */
+static int read_m2m(const struct dir *d, struct tf_model_dir *m, struct tf_err *err)
+{
+    const char *map = has(d, "special_tokens_map.json");
+    m->needs_pieces = true;
+    m->pieces = has(d, "vocab.json");
+    m->tokens = map != NULL ? map : has(d, "tokenizer_config.json");
+    m->vocab = has(d, "sentencepiece.bpe.model");
+    if ((map == NULL && m->pieces == NULL) || m->vocab == NULL)
+        m->tokenizer = has(d, "tokenizer.json");
+    return m->tokenizer != NULL ? 0
+                                : require(d, &m->vocab, "sentencepiece.bpe.model",
+                                          "NllbTokenizer or M2M100Tokenizer", err);
+}
+
+static int read_marian_mt(const struct dir *d, struct tf_model_dir *m, struct tf_err *err)
+{
+    static const char of[] = "MarianTokenizer";
+    if (has(d, "source.spm") == NULL && has(d, "tokenizer.json") != NULL) {
+        m->tokenizer = has(d, "tokenizer.json");
+        return 0;
+    }
+    if (require(d, &m->vocab, "source.spm", of, err) != 0 ||
+        require(d, &m->pieces, "vocab.json", of, err) != 0)
+        return -1;
+    m->vocab_target = has(d, "target.spm");
+    return has(d, "target_vocab.json") == NULL
+               ? 0
+               : tf_fail(err, "%s: target_vocab.json: separate vocabularies are not supported",
+                         d->path);
 }
 
 static int read_hf(const struct dir *d, struct tf_model_dir *m, struct tf_err *err)
 {
+    const char *type;
+    if (tf_hf_type(&type, d->a, has(d, "config.json"), err) != 0)
+        return -1;
+    if (strcmp(type, "fsmt") == 0 || is_fsmt(d))
+        return read_fsmt(d, m, err);
     if (read_weights(d, m, err) != 0)
         return -1;
-    m->vocab = has(d, "source.spm");
-    m->vocab_target = has(d, "target.spm");
-    m->pieces = has(d, "vocab.json");
-    m->tokens = has(d, "special_tokens_map.json");
-    if (m->tokens == NULL)
-        m->tokens = has(d, "tokenizer_config.json");
-    const bool m2m = m->vocab == NULL && has(d, "sentencepiece.bpe.model") != NULL;
-    if (m2m) {
-        m->vocab = has(d, "sentencepiece.bpe.model");
-        m->vocab_target = NULL;
-        m->needs_pieces = true;
-    }
-    if (m->vocab == NULL || (m->pieces == NULL && !m2m))
-        return tf_fail(err, "%s: no %s", d->path, m->vocab == NULL ? "source.spm" : "vocab.json");
-    if (has(d, "target_vocab.json") != NULL)
-        return tf_fail(err, "%s: target_vocab.json: separate vocabularies are not supported",
-                       d->path);
-    return 0;
+    return strcmp(type, "m2m_100") == 0 ? read_m2m(d, m, err) : read_marian_mt(d, m, err);
 }
 
 /* ---- Marian ---- */
@@ -315,7 +401,6 @@ int tf_model_dir_read(struct tf_model_dir *m, struct tf_arena *a, const char *pa
     const int rc = is_ct2(&d)                         ? read_ct2(&d, m, err)
                    : has(&d, "metadata.json") != NULL ? read_package(&d, m, err)
                    : is_fairseq(&d)                   ? read_fairseq(&d, m, err)
-                   : is_fsmt(&d)                      ? read_fsmt(&d, m, err)
                    : has(&d, "config.json") != NULL   ? read_hf(&d, m, err)
                                                       : read_marian(&d, m, err);
     if (m->vocab_target != NULL && m->vocab != NULL && strcmp(m->vocab, m->vocab_target) == 0)

@@ -7,15 +7,19 @@
 #include "base/err.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Paths, or NULL. */
 struct tf_model_dir {
     const char *weights;
+    const char *const *more; /* the files of the same weights besides that one */
+    size_t n_more;
     const char *config;               /* config.json of transformers or CTranslate2 */
     const char *vocab, *vocab_target; /* SentencePiece models; NULL: the source's */
     const char *pieces;               /* the ids of both, if they are not those of vocab */
     const char *pieces_target;        /* those of targets, if they differ */
     const char *tokens; /* of M2M100: where the tags of languages are; of FSMT: tokenizer_config */
+    const char *tokenizer;            /* tokenizer.json, where it is in place of vocab */
     const char *fairseq;              /* the directory, if it has dictionaries of fairseq */
     const char *codes;                /* of subword-nmt or fastBPE */
     bool fsmt;                        /* transformers' form of fairseq's models */
@@ -26,13 +30,14 @@ struct tf_model_dir {
  * target_vocabulary (.json or .txt), and SentencePiece models beside them or, as in the packages of
  * Argos, in the directory that has the model in its folder "model".
  * M2M100, NLLB: the same with sentencepiece.bpe.model, with vocab.json (M2M100 only), and with
- * special_tokens_map.json or tokenizer_config.json.
+ * special_tokens_map.json or tokenizer_config.json; or, of transformers 5, with tokenizer.json.
  * fairseq: model.pt, checkpoint_best.pt or the only .pt, dict.LANG.txt, and a SentencePiece model
  * or codes (bpecodes, code) if text is split by them.
  * FSMT: config.json, model.safetensors or pytorch_model.bin, vocab-src.json, vocab-tgt.json,
  * merges.txt, and tokenizer_config.json if there is one.
  * transformers: config.json, model.safetensors or pytorch_model.bin, source.spm, target.spm,
- * vocab.json.
+ * vocab.json. Weights may be in several files, which model.safetensors.index.json or
+ * pytorch_model.bin.index.json names, here and in the two above.
  * Marian (OPUS-MT, Firefox, Bergamot): the model and the vocabularies that decoder.yml or
  * config*.yml names, or the only .npz or .bin and the .spm files; where the vocabularies are lists
  * (.yml), source.spm and target.spm beside them. Texts are in the arena. Errors say what is

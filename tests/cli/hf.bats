@@ -127,3 +127,149 @@ for line in sys.stdin: print(str(t(line.rstrip("\n"))["input_ids"][:-1]).replace
     done
     [ $n -ge 15 ]
 }
+
+# NAME: m.tfm has the ids of those cases, from their text
+same_ids() {
+    cases "$1" >want
+    jq -r '"eng_Latn " + .text' want | tf-tokenize -m m.tfm | tf-cbor json |
+        jq -c 'select(.ids).ids' >ids
+    jq -c .ids want | cmp - ids
+    [ "$(wc -l <ids)" -ge 20 ]
+}
+
+@test "NLLB as transformers 5 saves it: tokenizer.json, weights in several files, .bin too" {
+    t 0 tf-convert "$G/nllb" -o m.tfm
+    expect_contains "$stderr" "nllb/model-00001-of-00002.safetensors: M2M100, 1 + 1 layers of width 8, relu"
+    same_ids nllb
+    agrees want 20
+    tf-translate -q -k 1 --max-extra 8 -m m.tfm --begin fra_Latn <<<'eng_Latn walhaus 7' >text
+    grep -q . text
+    run -1 grep fra_Latn text
+    cp -r "$G/nllb" d
+    rm d/*.safetensors*
+    cp "$G"/bin/* d/
+    tf-convert d -o b.tfm
+    [ "$(fingerprint b.tfm)" = "$(fingerprint m.tfm)" ]
+    # Keys that this file lacks: as above
+    changed 'del(.activation_function, .scale_embedding, .decoder_start_token_id, .pad_token_id,
+        .eos_token_id, .tie_word_embeddings)'
+    tf-convert d -o b.tfm
+    [ "$(fingerprint b.tfm)" = "$(fingerprint m.tfm)" ]
+    # The same segmenter, by the SentencePiece model that it was made from
+    jq -r .text want | tf-tokenize -m "$G/ct2/sentencepiece.bpe.model" --pieces >pieces
+    jq -r .text want | tf-tokenize -m m.tfm --pieces | cmp - pieces
+    rm -r d
+    cp -r "$G/nllb" d
+    cp "$G"/unigram/* d/
+    tf-convert d -o m.tfm
+    same_ids unigram
+}
+
+@test "M2M100 of transformers 5 lists no tags: those that its tokenizer adds" {
+    cp -r "$G/nllb" d
+    cp "$G/ct2/sentencepiece.bpe.model" d/
+    jq '.model.vocab' "$G/nllb/tokenizer.json" >d/vocab.json
+    echo '{"extra_special_tokens": [], "language_codes": "m2m100"}' >d/tokenizer_config.json
+    t 1 tf-convert d -o m.tfm
+    expect_error "d/tokenizer_config.json: more than 97 pieces"
+    rm d/vocab.json
+    echo '{"additional_special_tokens": ["__en__"]}' >d/special_tokens_map.json
+    t 1 tf-convert d -o m.tfm
+    expect_error "no vocab.json, a file of M2M100Tokenizer: copy it from the model that this one comes from"
+    echo '{"extra_special_tokens": []}' >d/special_tokens_map.json
+    t 1 tf-convert d -o m.tfm
+    expect_error "no additional_special_tokens, which are the tags of languages, or extra_special_tokens"
+}
+
+# MESSAGE: of tf-convert about d
+d_is_refused() {
+    t 1 tf-convert d -o x.tfm
+    expect_error "$1"
+    [[ $stderr != *'(null)'* ]]
+    [ ! -e x.tfm ]
+}
+
+@test "weights in several files: what is missing or damaged is named" {
+    cp -r "$G/nllb" d
+    rm d/model-00002-of-00002.safetensors
+    d_is_refused 'd: no model-00002-of-00002.safetensors, which model.safetensors.index.json names'
+    head -c 2000 "$G/nllb/model-00002-of-00002.safetensors" >d/model-00002-of-00002.safetensors
+    d_is_refused 'd/model-00002-of-00002.safetensors: not a safetensors file, or cut short'
+    cp d/model-00001-of-00002.safetensors d/model-00002-of-00002.safetensors
+    d_is_refused "d/model-00001-of-00002.safetensors and the files beside it: tensor "
+    for index in '{}' '[]' '{"weight_map": {}}' '{"weight_map": 1}'; do
+        echo "$index" >d/model.safetensors.index.json
+        d_is_refused 'd/model.safetensors.index.json: no weight_map'
+    done
+    echo '{"weight_map": {"a": "../x"}}' >d/model.safetensors.index.json
+    d_is_refused 'd/model.safetensors.index.json: a: not the name of a file'
+    echo '{"weight_map"' >d/model.safetensors.index.json
+    d_is_refused 'd/model.safetensors.index.json: '
+    rm d/model*
+    d_is_refused 'd: no model.safetensors or pytorch_model.bin, the weights: they come with config.json'
+}
+
+@test "a tokenizer.json that SentencePiece cannot be is refused" {
+    cp -r "$G/nllb" d
+    changed_to() { # WANT JQ
+        jq "$2" "$G/nllb/tokenizer.json" >d/tokenizer.json
+        d_is_refused "d/tokenizer.json: $1"
+    }
+    changed_to 'model: WordPiece: neither Unigram nor BPE with merges' '.model.type = "WordPiece"'
+    changed_to 'model: BPE: neither Unigram nor BPE with merges' 'del(.model.merges)'
+    changed_to 'model: byte_fallback is not supported' '.model.byte_fallback = true'
+    changed_to 'model: end_of_word_suffix is not supported' '.model.end_of_word_suffix = "</w>"'
+    changed_to "model: not all merges of '" '.model.merges |= .[1:]'
+    changed_to "model: merges of '" '.model.merges |= .[3:] + .[:3] + .[3:4]'
+    changed_to "model: the merge of '" '.model.merges[0] = ["x", "y"]'
+    changed_to "model: merges: not pairs of texts" '.model.merges[0] = ["x"]'
+    changed_to "model: merges: not pairs of texts" '.model.merges[0] = "xy"'
+    changed_to 'model: vocab: not of pieces and ids' '.model.vocab.wal = "x"'
+    changed_to "'" '.model.vocab.wal = 5'
+    changed_to "model: vocab: no pieces" '.model.vocab = 5'
+    changed_to "'wal': the id 99999999" '.model.vocab.wal = 99999999'
+    changed_to 'model: its unknown token is not <unk>' '.model.unk_token = "x"'
+    changed_to 'normalizer: NFKC is not supported' '.normalizer = {"type": "NFKC"}'
+    changed_to 'normalizer: Replace is not supported' '.normalizer.normalizers[1].content = "x"'
+    changed_to 'precompiled_charsmap: not base64' \
+        '.normalizer.normalizers[0].precompiled_charsmap = "a b"'
+    changed_to 'pre_tokenizer: ByteLevel is not supported' '.pre_tokenizer = {"type": "ByteLevel"}'
+    changed_to 'pre_tokenizer: of no type is not supported' 'del(.pre_tokenizer)'
+    changed_to "added_tokens: one without content or id" '.added_tokens[0] = {"id": 0}'
+    changed_to '98 pieces, and 97 embeddings' '.added_tokens += [{"id": 97, "content": "x"}]'
+    changed_to 'not a JSON object' '[]'
+    # Merges as texts, which tokenizers wrote before
+    jq '.model.merges |= map(join(" "))' "$G/nllb/tokenizer.json" >d/tokenizer.json
+    tf-convert d -o m.tfm
+    tf-convert "$G/nllb" -o n.tfm
+    [ "$(fingerprint m.tfm)" = "$(fingerprint n.tfm)" ]
+}
+
+@test "other models are refused by what they are, whatever else the directory has" {
+    mkdir d
+    want() { # MESSAGE CONFIG
+        echo "$2" >d/config.json
+        d_is_refused "d/config.json: model_type: $1only marian, m2m_100 and fsmt are supported"
+    }
+    for file in '' model.safetensors pytorch_model.bin source.spm; do
+        [ -z "$file" ] || touch "d/$file"
+        want 't5: T5, whose positions, norms and inner layers are others; ' '{"model_type": "t5"}'
+        want 'bart: BART, which has learned positions and a norm of embeddings; ' '{"model_type": "bart"}'
+        want 'whisper: a model of speech; ' '{"model_type": "whisper"}'
+        want 'llama: a language model, which has no encoder; ' \
+            '{"model_type": "llama", "architectures": ["LlamaForCausalLM"]}'
+        want 'new: ' '{"model_type": "new", "architectures": [1]}'
+        want 'missing: ' '{}'
+    done
+    echo '[]' >d/config.json
+    d_is_refused 'd/config.json: not a JSON object'
+    echo '{"model_type": 5}' >d/config.json
+    d_is_refused 'd/config.json: model_type: '
+    rm d/source.spm
+    echo '{"model_type": "marian"}' >d/config.json
+    d_is_refused 'd: no source.spm, a file of MarianTokenizer: copy it from the model that this one comes from'
+    echo '{"model_type": "m2m_100"}' >d/config.json
+    d_is_refused 'd: no sentencepiece.bpe.model, a file of NllbTokenizer or M2M100Tokenizer: copy it'
+    echo '{"model_type": "fsmt"}' >d/config.json
+    d_is_refused 'd: no vocab-src.json, a file of FSMTTokenizer: copy it'
+}

@@ -324,7 +324,7 @@ fingerprint() { tf-info "$1" | grep '^model'; }
         t 1 tf-convert dir -o m.tfm
         expect_error "$1"
     }
-    refused 'config.json: model_type: bart: only marian, m2m_100 and fsmt are supported' 'model_type="bart"'
+    refused 'dir/config.json: model_type: bart: BART, which has learned positions and a norm of embeddings; only marian, m2m_100 and fsmt are supported' 'model_type="bart"'
     refused 'settings that are not supported: scale_embedding: false, activation_function: gelu, decoder_ffn_dim: 9' \
         scale_embedding=false 'activation_function="gelu"' decoder_ffn_dim=9
     refused 'd_model 16: not a multiple of 3 heads' encoder_attention_heads=3 decoder_attention_heads=3

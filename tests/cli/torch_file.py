@@ -297,7 +297,7 @@ def m2m(path, npz, pieces):
     save(model, path + "/pytorch_model.bin", "zip")
     config = {"model_type": "m2m_100", "d_model": ct2.D, "vocab_size": V, "scale_embedding": True,
               "activation_function": "relu", "eos_token_id": 2, "pad_token_id": 1,
-              "bos_token_id": 0, "decoder_start_token_id": 2}
+              "bos_token_id": 0, "decoder_start_token_id": 2, "attention_dropout": 0.0}
     for side in "encoder", "decoder":
         config.update({side + "_layers": ct2.L, side + "_attention_heads": ct2.H,
                        side + "_ffn_dim": ct2.F})
