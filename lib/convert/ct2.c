@@ -86,17 +86,29 @@ static bool is_known(const char *name, double x)
     return x == 0;
 }
 
+/* Of one layer: the root of a head's width, which it is by default. */
+static bool is_scale_of_queries(const char *name)
+{
+    static const char end[] = "/queries_scale";
+    const size_t n = strlen(name);
+    return n >= sizeof end - 1 && strcmp(name + n - (sizeof end - 1), end) == 0;
+}
+
 static bool is_setting(const struct tf_tensor *t)
 {
     return t->rank == 0 || strcmp(t->name, "decoder/alignment_heads") == 0;
 }
 
-static void check_numbers(struct import *m)
+static void check_numbers(struct import *m, double heads)
 {
+    const double scale = sqrt(heads / (double)m->c.d_model);
     for (size_t i = 0; i < m->b->n; i++) {
         const struct tf_tensor *t = &m->b->tensors[i];
         const char *slash = strchr(t->name, '/');
-        if (t->rank == 0 && slash != NULL && !is_known(slash + 1, number(t)))
+        if (t->rank == 0 && is_scale_of_queries(t->name)) {
+            if (!(fabs(number(t) - scale) <= 1e-3 * scale))
+                tf_buf_item(&m->refused, "%s: %g", t->name, number(t));
+        } else if (t->rank == 0 && slash != NULL && !is_known(slash + 1, number(t)))
             tf_buf_item(&m->refused, "%s: %g", t->name, number(t));
     }
 }
@@ -152,7 +164,7 @@ static int read_numbers(struct import *m, struct tf_err *err)
                  heads = of_stacks(m, "num_heads", UNKNOWN_HEADS, 1),
                  activation = of_stacks(m, "activation", 0, 1),
                  scale = of_stacks(m, "scale_embeddings", root, root);
-    check_numbers(m);
+    check_numbers(m, heads);
     c->pre_norm = of_stacks(m, "pre_norm", 1, 1) != 0;
     c->start = zero != NULL && number(zero) != 0 ? TF_START_ZERO : TF_START_BOS;
     if (activation != 0 && activation != 2)

@@ -11,7 +11,7 @@
 
 enum { FIRST_VERSION = 2, LAST_VERSION = 6, REVISION = 7, TYPES = 6, I8 = 1, I16 = 2, I32 = 3 };
 #define SCALE "_scale"
-#define KIND "Transforme" /* as much of TransformerSpec, TransformerBase as begins() sees */
+#define KIND "Transforme" /* as much of TransformerSpec, TransformerBase as damage may leave */
 
 static const struct {
     enum tf_dtype dtype; /* of floats */
@@ -40,11 +40,22 @@ struct index {
 
 /* ---- reading ---- */
 
+/* The names of all its kinds, also those that are refused, end so. */
+static bool is_kind(const char *name, size_t n)
+{
+    static const char end[] = "Spec";
+    return n >= sizeof end && memcmp(name + n - sizeof end, end, sizeof end) == 0;
+}
+
 bool tf_ct2_bin_begins(const void *p, size_t n)
 {
+    const uint8_t *b = p;
     const size_t head = 6 + sizeof KIND - 1;
-    return n >= head && tf_load32(p) >= FIRST_VERSION && tf_load32(p) <= LAST_VERSION &&
-           memcmp((const char *)p + 6, KIND, sizeof KIND - 1) == 0;
+    if (n < head || tf_load32(b) < FIRST_VERSION || tf_load32(b) > LAST_VERSION)
+        return false;
+    const size_t name_n = b[4] | (size_t)b[5] << 8;
+    return memcmp(b + 6, KIND, sizeof KIND - 1) == 0 ||
+           (name_n <= n - 6 && is_kind((const char *)b + 6, name_n));
 }
 
 static const uint8_t *take(struct rest *r, uint64_t n)
