@@ -56,13 +56,16 @@ int tf_conversion_check_vocab(const struct tf_conversion *m, const char *name,
 static bool has_ids(struct tf_conversion *m, const struct tf_buf *segmenter,
                     const struct tf_piece_list *list)
 {
-    struct tf_piece_list own;
+    const char *const *own, *const *theirs;
+    size_t n;
     struct tf_err none;
-    if (tf_sp_foreign_texts(&m->arena, segmenter->p, segmenter->len, &own.v, &own.n, &none) != 0 ||
-        own.n != list->n)
+    if (tf_sp_texts(&m->arena, segmenter->p, segmenter->len, &own, &n, &none) != 0 ||
+        n != list->n ||
+        tf_sp_foreign_texts(&m->arena, segmenter->p, segmenter->len, &theirs, &n, &none) != 0)
         return false;
-    for (size_t i = 0; i < own.n; i++)
-        if (own.v[i] == NULL || strcmp(own.v[i], list->v[i]) != 0)
+    for (size_t i = 0; i < n; i++)
+        if (own[i] == NULL ||
+            (strcmp(own[i], list->v[i]) != 0 && strcmp(theirs[i], list->v[i]) != 0))
             return false;
     return true;
 }
@@ -70,14 +73,14 @@ static bool has_ids(struct tf_conversion *m, const struct tf_buf *segmenter,
 /* *to = the segmenter at a path, with the ids of the list if there is one. No path: one of words,
  * which codes may split. */
 static int read_segmenter(struct tf_conversion *m, struct tf_buf *to, const char *path,
-                          const struct tf_piece_list *list, const char *pieces, bool target,
-                          struct tf_err *err)
+                          const struct tf_piece_list *list, const char *pieces,
+                          const struct tf_sp_side *side, struct tf_err *err)
 {
     char *bytes;
     size_t n;
     const struct tf_bpe_codes *codes = m->codes.lines != NULL ? &m->codes : NULL;
     if (path == NULL)
-        return tf_sp_words(to, list->v, list->n, codes, target, err) != 0
+        return tf_sp_words(to, list->v, list->n, codes, side, err) != 0
                    ? tf_context(err, "%s", pieces)
                    : 0;
     if (tf_vocab_file_read(&bytes, &n, NULL, path, err) != 0)
@@ -87,7 +90,7 @@ static int read_segmenter(struct tf_conversion *m, struct tf_buf *to, const char
     if (list->n == 0 || has_ids(m, to, list))
         return 0;
     struct tf_buf with_ids = {0};
-    const int rc = tf_sp_renumber(&with_ids, to->p, to->len, list->v, list->n, target, err);
+    const int rc = tf_sp_renumber(&with_ids, to->p, to->len, list->v, list->n, side, err);
     tf_buf_release(to);
     *to = with_ids;
     return rc == 0          ? 0
@@ -107,16 +110,25 @@ static void set_vocabularies(struct tf_conversion *m)
     m->vocab_target_n = m->vocab_target_buf.len;
 }
 
+/* Codes that split words, where no segmenter does. */
+static int read_codes(struct tf_conversion *m, const struct tf_convert_opts *o, struct tf_err *err)
+{
+    return o->codes == NULL || o->vocab != NULL
+               ? 0
+               : tf_bpe_file_read(&m->codes, &m->arena, o->codes, false, err);
+}
+
 /* The segmenters with the ids of lists, for sources and targets. */
 static int use_segmenters(struct tf_conversion *m, const struct tf_convert_opts *o,
                           const struct tf_piece_list list[2], struct tf_err *err)
 {
-    if (read_segmenter(m, &m->vocab_buf, o->vocab, &list[0], o->pieces, false, err) != 0)
+    const struct tf_sp_side source = {false, NULL}, target = {true, o->begin};
+    if (read_segmenter(m, &m->vocab_buf, o->vocab, &list[0], o->pieces, &source, err) != 0)
         return -1;
     const bool same_ids = list[0].v == list[1].v;
     if (read_segmenter(m, &m->vocab_target_buf,
                        o->vocab_target != NULL ? o->vocab_target : o->vocab, &list[1],
-                       same_ids ? o->pieces : o->pieces_target, true, err) != 0)
+                       same_ids ? o->pieces : o->pieces_target, &target, err) != 0)
         return -1;
     set_vocabularies(m);
     return 0;
@@ -190,14 +202,15 @@ static int use_tokenizer(struct tf_conversion *m, const char *path, struct tf_er
 {
     struct tf_piece_list list;
     struct tf_buf spm = {0};
+    const struct tf_sp_side source = {false, NULL}, target = {true, NULL};
     int rc = tf_hf_tokenizer(&spm, &list, &m->arena, path, err);
     if (rc == 0 && m->config.start == TF_START_ZERO && list.n == (size_t)m->config.vocab_size + 1)
         list.n--; /* that of the padding id */
     if (rc == 0)
         rc = tf_hf_pad_pieces(&list, &m->arena, m->config.vocab_size, err) != 0 ||
-                     tf_sp_renumber(&m->vocab_buf, spm.p, spm.len, list.v, list.n, false, err) !=
+                     tf_sp_renumber(&m->vocab_buf, spm.p, spm.len, list.v, list.n, &source, err) !=
                          0 ||
-                     tf_sp_renumber(&m->vocab_target_buf, spm.p, spm.len, list.v, list.n, true,
+                     tf_sp_renumber(&m->vocab_target_buf, spm.p, spm.len, list.v, list.n, &target,
                                     err) != 0
                  ? tf_context(err, "%s", path)
                  : 0;
@@ -287,9 +300,14 @@ int tf_conversion_read_ct2(struct tf_conversion *m, const char *name, const char
         tf_piece_list_read(&lists[1], &m->arena, o->pieces_target, err) != 0)
         return -1;
     if (import_ct2(m, name, config, o, lists, &guessed, err) != 0 ||
-        use_segmenters(m, o, lists, err) != 0)
+        read_codes(m, o, err) != 0 || use_segmenters(m, o, lists, err) != 0)
         return -1;
+    if (o->begin != NULL && tf_piece_list_id(&lists[1], o->begin) < 0)
+        return tf_fail(err, "%s: target_prefix %s of metadata.json: no token of its targets", name,
+                       o->begin);
     say_what(name, "CTranslate2", &m->config, " --early-stopping");
+    if (o->begin != NULL)
+        tf_note("%s: decode with --begin %s", name, o->begin);
     say_words(name, o);
     if (guessed)
         say_positions(name);
@@ -351,9 +369,7 @@ int tf_conversion_read_fairseq(struct tf_conversion *m, const char *name, const 
     if (langs.source == NULL || langs.target == NULL)
         return tf_fail(err, "%s: no source_lang and target_lang", name);
     if (read_dictionaries(m, lists, dir, &langs, err) != 0 ||
-        (o->codes != NULL && o->vocab == NULL &&
-         tf_bpe_file_read(&m->codes, &m->arena, o->codes, false, err) != 0) ||
-        use_segmenters(m, o, lists, err) != 0)
+        read_codes(m, o, err) != 0 || use_segmenters(m, o, lists, err) != 0)
         return -1;
     m->header.special.unk = tf_piece_list_id(&lists[1], "<unk>");
     (void)(tf_lang_set(m->header.lang, langs.source) &&

@@ -340,6 +340,7 @@ static int read_dir(struct tf_conversion *m, const char **input, struct tf_model
         o->tokens = d->tokens;
     }
     o->codes = d->codes;
+    o->begin = d->begin;
     if (o->vocab != NULL) /* then all of it is the user's */
         return 0;
     o->vocab = d->vocab;

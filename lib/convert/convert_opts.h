@@ -34,6 +34,8 @@ struct tf_convert_opts {
     const char *tokenizer;
     /* or NULL: codes that split words (text/bpe_codes.h) */
     const char *codes;
+    /* or NULL: the token with which a package of Argos begins targets */
+    const char *begin;
     /* of a model that began as Marian's: enum tf_stored_positions */
     int positions;
 };

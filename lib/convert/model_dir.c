@@ -91,13 +91,14 @@ static int one_of(const struct dir *d, const char *pattern, const char *also, co
 
 /* ---- CTranslate2 ---- */
 
+/* side: "shared_" and the like */
 static const char *list_of(const struct dir *d, const char *side)
 {
     static const char *const ends[] = {"json", "txt"};
     char name[64];
     const char *path = NULL;
     for (size_t i = 0; i < 2 && path == NULL; i++) {
-        snprintf(name, sizeof name, "%s_vocabulary.%s", side, ends[i]);
+        snprintf(name, sizeof name, "%svocabulary.%s", side, ends[i]);
         path = has(d, name);
     }
     return path;
@@ -106,7 +107,8 @@ static const char *list_of(const struct dir *d, const char *side)
 static bool is_ct2(const struct dir *d)
 {
     return has(d, "model.bin") != NULL &&
-           (list_of(d, "shared") != NULL || list_of(d, "source") != NULL);
+           (list_of(d, "shared_") != NULL || list_of(d, "source_") != NULL ||
+            list_of(d, "") != NULL /* of a model without an encoder, or of speech */);
 }
 
 /* The segmenters, if there are any, under the names that converters and packages give them. */
@@ -124,14 +126,36 @@ static int read_ct2(const struct dir *d, struct tf_model_dir *m, struct tf_err *
     m->needs_pieces = true;
     m->weights = has(d, "model.bin");
     m->config = has(d, "config.json");
-    m->pieces = list_of(d, "shared");
+    m->pieces = list_of(d, "shared_");
+    if (m->pieces == NULL)
+        m->pieces = list_of(d, "");
     if (m->vocab == NULL)
         find_segmenters(d, m);
     if (m->pieces != NULL)
         return 0;
-    m->pieces = list_of(d, "source");
-    m->pieces_target = list_of(d, "target");
+    m->pieces = list_of(d, "source_");
+    m->pieces_target = list_of(d, "target_");
     return m->pieces_target != NULL ? 0 : tf_fail(err, "%s: no target_vocabulary", d->path);
+}
+
+/* target_prefix of metadata.json, if it has one. */
+static int read_metadata(const struct dir *d, struct tf_model_dir *m, const char *path,
+                         struct tf_err *err)
+{
+    char *json;
+    size_t n;
+    struct tf_value v;
+    const char *prefix = "";
+    if (tf_read_file(&json, &n, path, MAX_SETTINGS, err) != 0)
+        return -1;
+    int rc = tf_value_from_json_text(&v, d->a, json, n, TF_JSON_PLAIN, "value", err);
+    free(json);
+    if (rc == 0)
+        rc = v.kind != TF_MAP ? tf_fail(err, "not a JSON object")
+             : tf_value_text_of(&v, "target_prefix", &prefix, err) < 0 ? -1
+                                                                       : 0;
+    m->begin = *prefix != 0 ? prefix : NULL;
+    return rc != 0 ? tf_context(err, "%s", path) : 0;
 }
 
 /* A package of Argos: the model is in a folder of it. */
@@ -139,7 +163,9 @@ static int read_package(struct dir *d, struct tf_model_dir *m, struct tf_err *er
 {
     struct dir inner = {.a = d->a, .path = at(d, "model")};
     find_segmenters(d, m);
-    if (list(&inner, err) != 0)
+    if (m->vocab == NULL)
+        m->codes = has(d, "bpe.model");
+    if (read_metadata(d, m, has(d, "metadata.json"), err) != 0 || list(&inner, err) != 0)
         return -1;
     return is_ct2(&inner) ? read_ct2(&inner, m, err)
                           : tf_fail(err, "%s: no model of CTranslate2", inner.path);

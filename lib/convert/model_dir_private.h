@@ -22,13 +22,15 @@ struct tf_model_dir {
     const char *tokenizer;            /* tokenizer.json, where it is in place of vocab */
     const char *fairseq;              /* the directory, if it has dictionaries of fairseq */
     const char *codes;                /* of subword-nmt or fastBPE */
+    const char *begin;                /* a token with which targets begin */
     bool fsmt;                        /* transformers' form of fairseq's models */
     bool needs_pieces;                /* whatever the SentencePiece models are */
 };
 
 /* CTranslate2: model.bin, config.json if there is one, shared_vocabulary or source_vocabulary and
  * target_vocabulary (.json or .txt), and SentencePiece models beside them or, as in the packages of
- * Argos, in the directory that has the model in its folder "model".
+ * Argos, in the directory that has the model in its folder "model", or codes (bpe.model), and
+ * target_prefix of its metadata.json.
  * M2M100, NLLB: the same with sentencepiece.bpe.model, with vocab.json (M2M100 only), and with
  * special_tokens_map.json or tokenizer_config.json; or, of transformers 5, with tokenizer.json.
  * fairseq: model.pt, checkpoint_best.pt or the only .pt, dict.LANG.txt, and a SentencePiece model

@@ -105,14 +105,15 @@ static bool put_special(struct tf_buf *out, struct tf_buf *work, const char *tex
     return true;
 }
 
-/* A tag with which another program begins targets, so that it is not of their text. */
-static bool begins_targets(const char *text)
+/* Does another program begin targets with it, so that it is not of their text? */
+static bool begins(const struct tf_sp_side *side, const char *text)
 {
-    return *text != '>' && is_tag(text);
+    return side->target && ((*text != '>' && is_tag(text)) ||
+                            (side->begin != NULL && strcmp(text, side->begin) == 0));
 }
 
 static void put_known(struct tf_buf *out, struct tf_buf *work, const struct list *l,
-                      const char *text, bool target)
+                      const char *text, const struct tf_sp_side *side)
 {
     const struct known *own = find(l, text);
     if (own != NULL && own->type == TF_PIECE_BYTE && !l->bytes)
@@ -121,7 +122,9 @@ static void put_known(struct tf_buf *out, struct tf_buf *work, const struct list
         return;
     if ((own == NULL || *text == '>') && is_tag(text))
         tf_proto_put_piece(out, work, TF_SPACE, text, 0,
-                  target && begins_targets(text) ? TF_PIECE_CONTROL : TF_PIECE_USER_DEFINED);
+                  begins(side, text) ? TF_PIECE_CONTROL : TF_PIECE_USER_DEFINED);
+    else if (begins(side, text))
+        tf_proto_put_piece(out, work, "", text, 0, TF_PIECE_CONTROL);
     else if (own != NULL)
         tf_proto_put_piece(out, work, "", text, own->score, own->type);
     else if (is_character(text))
@@ -177,7 +180,7 @@ static int check_texts(const char *const *texts, size_t n, struct tf_err *err)
 }
 
 int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n, const char *const *texts,
-                   size_t n_texts, bool target, struct tf_err *err)
+                   size_t n_texts, const struct tf_sp_side *side, struct tf_err *err)
 {
     const struct tf_span model = {bytes, n};
     struct list l = {0};
@@ -188,7 +191,7 @@ int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n, const char *
     list_pieces(&l, model);
     l.bytes = has_bytes(&l, texts, n_texts);
     for (size_t i = 0; i < n_texts; i++)
-        put_known(out, &work, &l, texts[i], target);
+        put_known(out, &work, &l, texts[i], side);
     for (struct tf_span left = model; left.n > 0;) {
         const uint8_t *begin = left.p;
         if (!tf_proto_field(&left, &f))
@@ -213,7 +216,8 @@ static void put_codes(struct tf_buf *out, struct tf_buf *work, const struct tf_b
 }
 
 int tf_sp_words(struct tf_buf *out, const char *const *texts, size_t n_texts,
-                const struct tf_bpe_codes *codes, bool target, struct tf_err *err)
+                const struct tf_bpe_codes *codes, const struct tf_sp_side *side,
+                struct tf_err *err)
 {
     struct tf_buf work = {0};
     if (check_texts(texts, n_texts, err) != 0)
@@ -226,7 +230,7 @@ int tf_sp_words(struct tf_buf *out, const char *const *texts, size_t n_texts,
     for (size_t i = 0; i < n_texts; i++)
         if (!put_special(out, &work, texts[i]))
             tf_proto_put_piece(out, &work, TF_SPACE, texts[i], 0,
-                      target && begins_targets(texts[i]) ? TF_PIECE_CONTROL : TF_PIECE_NORMAL);
+                      begins(side, texts[i]) ? TF_PIECE_CONTROL : TF_PIECE_NORMAL);
     put_trainer(out, &work, (struct tf_span){0}, false, texts, n_texts);
     if (codes != NULL)
         put_codes(out, &work, codes);

@@ -129,6 +129,39 @@ np.savez("less.npz", **w)'
     tf-convert m.npz --vocab "$VOCAB" -o m.tfm
     [ "$(fingerprint p.tfm)" = "$(fingerprint m.tfm)" ]
     tf-tokenize -m p.tfm "$TEXT" | tf-tokenize -d -m p.tfm | diff - "$TEXT"
+    # The token with which targets begin, which is not in the text
+    sed 's/^▁word$/__de__/' "$PIECES" >pieces
+    grep -qx __de__ pieces || sed -i '$s/.*/__de__/' pieces
+    jq -R . pieces | jq -s . >p/model/shared_vocabulary.json
+    echo '{"from_code": "en", "target_prefix": "__de__"}' >p/metadata.json
+    t 0 tf-convert p -o p.tfm
+    expect_contains "$stderr" "p/model/model.bin: decode with --begin __de__"
+    sed -i 's/__de__/<to:de>/' pieces p/metadata.json
+    jq -R . pieces | jq -s . >p/model/shared_vocabulary.json
+    t 0 tf-convert p -o p.tfm
+    head -n 2 "$TEXT" | tf-translate -q -k 1 --max-extra 5 -m p.tfm --begin '<to:de>' >out
+    grep -q . out
+    run -1 grep to:de out
+    echo '{"target_prefix": "nothing"}' >p/metadata.json
+    t 1 tf-convert p -o p.tfm
+    expect_error "p/model/model.bin: target_prefix nothing of metadata.json: no token of its targets"
+    echo '{"target_prefix": 1}' >p/metadata.json
+    t 1 tf-convert p -o p.tfm
+    expect_error "p/metadata.json: target_prefix: "
+}
+
+@test "a package whose words codes of subword-nmt split" {
+    printf '%s\n' '<blank>' '<unk>' '<s>' '</s>' l@@ o@@ w@@ e@@ lo@@ w r er low >words
+    PIECES=words make
+    mkdir -p p
+    mv d p/model
+    rm p/model/source.spm
+    echo '{"from_code": "en"}' >p/metadata.json
+    printf '%s\n' '#version: 0.2' 'l o' 'lo w</w>' 'e r</w>' >p/bpe.model
+    t 0 tf-convert p -o p.tfm
+    expect_contains "$stderr" "tf-tokenize splits words by p/bpe.model"
+    echo 'low lower' | tf-tokenize -m p.tfm --pieces | grep -qx 'low lo@@ w@@ er'
+    echo 'low lower' | tf-tokenize -m p.tfm | tf-tokenize -d -m p.tfm | grep -qx 'low lower'
 }
 
 # WANT PYTHON: with that done to model.bin (b), or to its variables (v)
@@ -139,8 +172,9 @@ import sys
 import ct2
 import numpy as np
 b = bytearray(open("d/model.bin", "rb").read())
-def put(name, x, dims, kind):  # another variable in place of the one of this name
-    b[b.index(name.encode())] = ord("x")
+def put(name, x, dims, kind):  # another variable, in place of the one of this name if there is one
+    if name.encode() in b:
+        b[b.index(name.encode())] = ord("x")
     x = np.full(dims, x, kind)
     b[26:30] = struct.pack("<I", struct.unpack("<I", b[26:30])[0] + 1)
     b[30:30] = ct2.string(name) + struct.pack(f"<B{x.ndim}I", x.ndim, *x.shape) + struct.pack(
@@ -166,6 +200,8 @@ PY
     cp -r d x
     damaged 'TransformerDecoderSpe, not a Transformer of encoder and decoder' \
         'b = b[:4] + b"\x16\0TransformerDecoderSpe\0" + b[22:]'
+    damaged 'a model of the kind WhisperSpec, not a Transformer of encoder and decoder' \
+        'b = b[:4] + b"\x0c\0WhisperSpec\0" + b[22:]'
     damaged 'variables in the' 'b[26:30] = b"\xff\xff\xff\xff"'
     damaged 'alias 3: of no variable' 'b[-10:-5] = b"other"'
     damaged '5 bytes after the end' 'b += bytes(5)'
@@ -176,6 +212,17 @@ PY
     damaged "activation: 3, which is neither relu nor swish" \
         'for s in b"encoder", b"decoder":
     i = b.index(s + b"/activation"); b[i + 25] = 3'
+    # 0.5 is what it is by default.
+    damaged "encoder/layer_0/self_attention/queries_scale: 0" \
+        "put('encoder/layer_0/self_attention/queries_scale', 0, [], '<f4')"
+    damaged "encoder/layer_0/self_attention/queries_scale: 1" \
+        "put('encoder/layer_0/self_attention/queries_scale', 1, [], '<f4')"
+    damaged '5 bytes after the end' \
+        "put('encoder/layer_0/self_attention/queries_scale', 0.5, [], '<f4'); b += bytes(5)"
+    head -c -5 x/model.bin >model.bin
+    mv model.bin x/
+    tf-convert x -o x.tfm
+    rm x.tfm
     # A float is the factor itself, an integer says whether there is one.
     for x in '1 [], "<f4"' '0 [], "|i1"' '2 [], "|i1"'; do
         damaged "scale_embeddings: ${x%% *}, which is not the root of 16" \
@@ -189,7 +236,12 @@ b[i + 1] = 47; b[i + 6] = 188; del b[i + 10:i + 14]'
     for n in 5 22 29 40 100 5000; do
         damaged 'x/model.bin: ' "del b[$n:]"
     done
-    rm x/shared_vocabulary.json
+    mv x/shared_vocabulary.json x/vocabulary.json # as a model without an encoder
+    "$TF_PYTHON" -c 'b = open("d/model.bin", "rb").read()
+open("x/model.bin", "wb").write(b[:4] + b"\x1c\0TransformerDecoderModelSpec\0" + b[22:])'
+    t 1 tf-convert x -o x.tfm
+    expect_error 'x/model.bin: a model of the kind TransformerDecoderModelSpec, not a Transformer of encoder and decoder'
+    rm x/vocabulary.json
     t 1 tf-convert x -o x.tfm
     cp d/model.bin .
     t 2 tf-convert model.bin -o x.tfm

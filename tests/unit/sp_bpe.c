@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const struct tf_sp_side source = {false, NULL};
+
 enum { MERGES = 40, MOST = 64 /* characters of a word */, LENGTH = 300 };
 
 /* ---- the plain algorithm: all pairs are looked at for each merge ---- */
@@ -77,7 +79,7 @@ static struct tf_sp *load(struct tf_buf *model, struct tf_bpe **bpe, const char 
     struct tf_sp *sp = NULL;
     tf_buf_clear(model);
     must(tf_bpe_codes_check(codes, &err), &err);
-    must(tf_sp_words(model, tokens, n, codes, false, &err), &err);
+    must(tf_sp_words(model, tokens, n, codes, &source, &err), &err);
     must(tf_sp_load(&sp, model->p, model->len, &err), &err);
     must(tf_bpe_load(bpe, model->p, model->len, sp, &err), &err);
     return sp;
@@ -221,7 +223,7 @@ static void damaged(void)
     struct tf_sp *sp;
     struct tf_bpe *bpe;
     const struct tf_bpe_codes codes = {"a b", 3, false, false};
-    must(tf_sp_words(&model, tokens, 9, &codes, false, &err), &err);
+    must(tf_sp_words(&model, tokens, 9, &codes, &source, &err), &err);
     must(tf_sp_load(&sp, model.p, model.len, &err), &err);
     is_int(tf_bpe_load(&bpe, model.p, model.len, sp, &err), -1, "and so is a vocabulary with them");
     is_str(err.msg, "codes: merge 1: not two symbols", "with that message");

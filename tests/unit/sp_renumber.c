@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const struct tf_sp_side source = {false, NULL};
+
 static const char *const lines[] = {
     "a line of words",      "words of a line, and a line of more words", "lines and words",
     "some more words here", "and here a word, there a line",             "more, and some more",
@@ -66,7 +68,7 @@ static void permuted(bool bpe)
     ok(n > 20 && n <= SIZE, "%zu of them", n);
     for (uint32_t i = 0; i < n; i++)
         turned[moved(i, n)] = texts[i];
-    ok(tf_sp_renumber(&other, model.p, model.len, turned, n, false, &err) == 0, "renumbered: %s",
+    ok(tf_sp_renumber(&other, model.p, model.len, turned, n, &source, &err) == 0, "renumbered: %s",
        err.msg);
     struct tf_sp *one = load(&model), *two = load(&other);
     bool same = true, back = true;
@@ -100,7 +102,7 @@ static void pieces_it_has_not(void)
     struct tf_buf model = {0}, other = {0}, out = {0};
     struct tf_ids ids = {0};
     train(&model, false);
-    ok(tf_sp_renumber(&other, model.p, model.len, pieces, n, false, &err) == 0, "a list: %s",
+    ok(tf_sp_renumber(&other, model.p, model.len, pieces, n, &source, &err) == 0, "a list: %s",
        err.msg);
     struct tf_sp *sp = load(&other);
     static const char text[] = ">>fra<< word \xe2\x82\xac zebra";
@@ -116,11 +118,11 @@ static void pieces_it_has_not(void)
        "a piece that no text becomes has a text");
     tf_sp_free(sp);
     const char *const twice[] = {"<unk>", "a", "a"}, *const none[] = {"a"};
-    is_int(tf_sp_renumber(&other, model.p, model.len, twice, 3, false, &err), -1, "a piece twice");
+    is_int(tf_sp_renumber(&other, model.p, model.len, twice, 3, &source, &err), -1, "a piece twice");
     is_str(err.msg, "piece 'a' is there twice", "is refused");
-    is_int(tf_sp_renumber(&other, model.p, model.len, none, 1, false, &err), -1, "without <unk>");
+    is_int(tf_sp_renumber(&other, model.p, model.len, none, 1, &source, &err), -1, "without <unk>");
     is_str(err.msg, "no piece <unk>", "too");
-    is_int(tf_sp_renumber(&other, "x", 1, pieces, n, false, &err), -1, "and what is no model");
+    is_int(tf_sp_renumber(&other, "x", 1, pieces, n, &source, &err), -1, "and what is no model");
     tf_ids_release(&ids);
     tf_buf_release(&model);
     tf_buf_release(&other);
