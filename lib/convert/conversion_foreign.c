@@ -80,9 +80,9 @@ static int read_segmenter(struct tf_conversion *m, struct tf_buf *to, const char
     size_t n;
     const struct tf_bpe_codes *codes = m->codes.lines != NULL ? &m->codes : NULL;
     if (path == NULL)
-        return tf_sp_words(to, list->v, list->n, codes, side, err) != 0
-                   ? tf_context(err, "%s", pieces)
-                   : 0;
+        return tf_sp_words(to, list->v, list->n, codes, side, err) == 0 ? 0
+               : pieces != NULL ? tf_context(err, "%s", pieces)
+                                : -1;
     if (tf_vocab_file_read(&bytes, &n, NULL, path, err) != 0)
         return -1;
     tf_buf_add(to, bytes, n);
@@ -369,8 +369,10 @@ int tf_conversion_read_fairseq(struct tf_conversion *m, const char *name, const 
     if (langs.source == NULL || langs.target == NULL)
         return tf_fail(err, "%s: no source_lang and target_lang", name);
     if (read_dictionaries(m, lists, dir, &langs, err) != 0 ||
-        read_codes(m, o, err) != 0 || use_segmenters(m, o, lists, err) != 0)
+        read_codes(m, o, err) != 0)
         return -1;
+    if (use_segmenters(m, o, lists, err) != 0)
+        return o->vocab != NULL ? -1 : tf_context(err, "%s", dir);
     m->header.special.unk = tf_piece_list_id(&lists[1], "<unk>");
     (void)(tf_lang_set(m->header.lang, langs.source) &&
            tf_lang_set(m->header.target_lang, langs.target));

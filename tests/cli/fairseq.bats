@@ -106,6 +106,11 @@ PY
     make
     cp d/model.pt x/
     damaged "crc" 'i = b.index(b"model/data/3") + 200; b[i] ^= 1'
+    cp -r d two
+    sed -i '5s/^[^ ]*/▁piece/' two/dict.*.txt
+    rm -f two/*.model two/*.spm
+    t 1 tf-convert two -o x.tfm
+    expect_error "tf-convert: two: '▁piece': a piece of a SentencePiece model, which is needed"
     sed -i 5d d/dict.en.txt
     t 1 tf-convert d -o x.tfm
     expect_error "d/dict.en.txt: 55 tokens, and 56 embeddings"
