@@ -267,8 +267,7 @@ int tf_conversion_read_hf(struct tf_conversion *m, const char *name, const char 
     say_what(name, m2m ? "M2M100" : "MarianMT", &m->config, "");
     if (guessed)
         say_positions(name);
-    return tf_conversion_check_vocab(m, o->tokenizer != NULL ? o->tokenizer : o->vocab, name,
-                                     err);
+    return tf_conversion_check_vocab(m, o->tokenizer != NULL ? o->tokenizer : o->vocab, name, err);
 }
 
 static int import_ct2(struct tf_conversion *m, const char *name, const char *config,
@@ -299,8 +298,8 @@ int tf_conversion_read_ct2(struct tf_conversion *m, const char *name, const char
     if (o->pieces_target != NULL &&
         tf_piece_list_read(&lists[1], &m->arena, o->pieces_target, err) != 0)
         return -1;
-    if (import_ct2(m, name, config, o, lists, &guessed, err) != 0 ||
-        read_codes(m, o, err) != 0 || use_segmenters(m, o, lists, err) != 0)
+    if (import_ct2(m, name, config, o, lists, &guessed, err) != 0 || read_codes(m, o, err) != 0 ||
+        use_segmenters(m, o, lists, err) != 0)
         return -1;
     if (o->begin != NULL && tf_piece_list_id(&lists[1], o->begin) < 0)
         return tf_fail(err, "%s: target_prefix %s of metadata.json: no token of its targets", name,
@@ -368,8 +367,7 @@ int tf_conversion_read_fairseq(struct tf_conversion *m, const char *name, const 
         return tf_context(err, "%s", name);
     if (langs.source == NULL || langs.target == NULL)
         return tf_fail(err, "%s: no source_lang and target_lang", name);
-    if (read_dictionaries(m, lists, dir, &langs, err) != 0 ||
-        read_codes(m, o, err) != 0)
+    if (read_dictionaries(m, lists, dir, &langs, err) != 0 || read_codes(m, o, err) != 0)
         return -1;
     if (use_segmenters(m, o, lists, err) != 0)
         return o->vocab != NULL ? -1 : tf_context(err, "%s", dir);

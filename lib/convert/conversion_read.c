@@ -117,6 +117,9 @@ static int read_bundle(struct tf_conversion *m, struct tf_in *in, struct tf_err 
                    : m->from == TF_FORMAT_CT2_BIN    ? tf_ct2_bin_read(b, m->bytes, m->n, err)
                    : m->from == TF_FORMAT_TORCH      ? tf_torch_read(&m->torch, m->bytes, m->n, err)
                                                      : tf_safetensors_read(b, m->bytes, m->n, err);
+    if (rc < 0 && m->from == TF_FORMAT_NPZ && tf_ends_with(in->name, ".argosmodel"))
+        return tf_fail(err, "%s: a package of Argos: unpack it with unzip, and name its directory",
+                       in->name);
     if (rc < 0)
         return tf_context(err, "%s", in->name);
     m->header = (struct tf_header){.version = 1,
@@ -239,12 +242,11 @@ static int read_part(struct tf_part *part, const char *path, enum tf_format form
 {
     if (tf_read_file(&part->bytes, &part->n, path, SIZE_MAX / 2, err) != 0)
         return -1;
-    const int rc =
-        format == TF_FORMAT_SAFETENSORS
-            ? tf_safetensors_read(&part->bundle, part->bytes, part->n, err)
-        : tf_torch_read(&part->torch, part->bytes, part->n, err) != 0
-            ? -1
-            : tf_torch_tensors(&part->bundle, part->torch.root, err);
+    const int rc = format == TF_FORMAT_SAFETENSORS
+                       ? tf_safetensors_read(&part->bundle, part->bytes, part->n, err)
+                   : tf_torch_read(&part->torch, part->bytes, part->n, err) != 0
+                       ? -1
+                       : tf_torch_tensors(&part->bundle, part->torch.root, err);
     return rc != 0 ? tf_context(err, "%s", path) : 0;
 }
 
@@ -265,8 +267,7 @@ static int read_parts(struct tf_conversion *m, const struct tf_model_dir *dir, s
     struct tf_tensor *all = tf_arena_alloc(&b->arena, (n + 1) * sizeof *all);
     memcpy(all, b->tensors, b->n * sizeof *all);
     for (size_t i = 0; i < m->n_more; b->n += m->more[i++].bundle.n)
-        memcpy(all + b->n, m->more[i].bundle.tensors,
-               m->more[i].bundle.n * sizeof *all);
+        memcpy(all + b->n, m->more[i].bundle.tensors, m->more[i].bundle.n * sizeof *all);
     b->tensors = all;
     return tf_tensors_unique(b->tensors, b->n, err) != 0
                ? tf_context(err, "%s and the files beside it", dir->weights)

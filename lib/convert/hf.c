@@ -99,8 +99,8 @@ static int read_scale(struct import *m, struct tf_err *err)
 static int read_settings(struct import *m, struct tf_err *err)
 {
     m->m2m = strcmp(m->s.type, "m2m_100") == 0;
-    if (read_flags(m, err) != 0 || tf_hf_activation(&m->s, &m->c, err) != 0 || read_sizes(m, err) != 0 ||
-        read_dropout(m, err) != 0 || read_scale(m, err) != 0)
+    if (read_flags(m, err) != 0 || tf_hf_activation(&m->s, &m->c, err) != 0 ||
+        read_sizes(m, err) != 0 || read_dropout(m, err) != 0 || read_scale(m, err) != 0)
         return -1;
     return tf_refused(&m->s.refused, err);
 }

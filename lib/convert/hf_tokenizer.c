@@ -6,6 +6,7 @@
 #include "stream/model.h"
 #include "text/sp_build.h"
 #include "text/sp_check.h"
+#include "text/sp_piece.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,8 +63,7 @@ static int text_of(struct tokenizer *t, char **to, struct tf_err *err)
     return tf_json_text(&(struct tf_json_values){.r = &t->r, .a = t->a}, to, err);
 }
 
-static int expect(struct tokenizer *t, enum tf_json_kind want, const char *what,
-                  struct tf_err *err)
+static int expect(struct tokenizer *t, enum tf_json_kind want, const char *what, struct tf_err *err)
 {
     enum tf_json_kind kind;
     if (tf_json_next(&t->r, &kind, err) != 0)
@@ -148,8 +148,10 @@ static int read_merges(struct tokenizer *t, struct tf_err *err)
 static int read_value(struct tokenizer *t, struct tf_value *to, enum tf_json_kind first,
                       const char *key, struct tf_err *err)
 {
-    struct tf_json_values values = {
-        .r = &t->r, .a = t->a, .max = TF_MAX_VALUES, .style = TF_JSON_PLAIN};
+    struct tf_json_values values = {.r = &t->r,
+                                    .a = t->a,
+                                    .max = TF_MAX_VALUES,
+                                    .style = TF_JSON_PLAIN};
     struct tf_value v;
     if (tf_value_from_json(&values, first, key, &v, err) < 0)
         return -1;
@@ -175,9 +177,9 @@ static int read_model(struct tokenizer *t, enum tf_json_kind kind, struct tf_err
         if ((vocab    ? kind == TF_JSON_OBJECT  ? read_ids(t, err)
                         : kind == TF_JSON_ARRAY ? read_scores(t, err)
                                                 : tf_fail(err, "model: vocab: no pieces")
-             : merges ? kind == TF_JSON_ARRAY ? read_merges(t, err)
-                                              : tf_fail(err, "model: merges: not an array")
-                      : read_value(t, &t->model, kind, key, err)) != 0)
+                : merges ? kind == TF_JSON_ARRAY ? read_merges(t, err)
+                                                 : tf_fail(err, "model: merges: not an array")
+                         : read_value(t, &t->model, kind, key, err)) != 0)
             return -1;
     }
 }
@@ -271,8 +273,7 @@ static int read_normalizer(struct tokenizer *t, const struct tf_value *v, int de
     if (v->kind == TF_NULL || strcmp(type, "Strip") == 0)
         return 0;
     const struct tf_value *list = v->kind == TF_MAP ? tf_value_get(v, "normalizers") : NULL,
-                          *map =
-                              v->kind == TF_MAP ? tf_value_get(v, "precompiled_charsmap") : NULL,
+                          *map = v->kind == TF_MAP ? tf_value_get(v, "precompiled_charsmap") : NULL,
                           *pattern = v->kind == TF_MAP ? tf_value_get(v, "pattern") : NULL;
     if (strcmp(type, "Precompiled") == 0 && map != NULL && map->kind == TF_TEXT &&
         t->charsmap.len == 0)
@@ -331,8 +332,7 @@ static int read_added(struct tokenizer *t, const struct tf_value *list, struct t
 
 static int read_settings(struct tokenizer *t, struct tf_err *err)
 {
-    const struct tf_value none = tf_value_null(),
-                          *added = tf_value_get(&t->rest, "added_tokens"),
+    const struct tf_value none = tf_value_null(), *added = tf_value_get(&t->rest, "added_tokens"),
                           *normalizer = tf_value_get(&t->rest, "normalizer"),
                           *split = tf_value_get(&t->rest, "pre_tokenizer");
     return check_model(t, err) != 0 ||
@@ -347,15 +347,13 @@ static int read_settings(struct tokenizer *t, struct tf_err *err)
 
 static int by_text(const void *a, const void *b)
 {
-    return strcmp((*(const struct piece *const *)a)->text,
-                  (*(const struct piece *const *)b)->text);
+    return strcmp((*(const struct piece *const *)a)->text, (*(const struct piece *const *)b)->text);
 }
 
 static struct piece *find(const struct tokenizer *t, const char *text)
 {
     const struct piece want = {.text = text}, *key = &want;
-    const struct piece **found =
-        bsearch(&key, t->sorted, t->n_sorted, sizeof *t->sorted, by_text);
+    const struct piece **found = bsearch(&key, t->sorted, t->n_sorted, sizeof *t->sorted, by_text);
     return found != NULL ? &t->v[*found - t->v] : NULL;
 }
 
@@ -398,8 +396,8 @@ static int price_merges(struct tokenizer *t, struct tf_err *err)
         tf_buf_byte(&both, 0);
         struct piece *p = find(t, both.p);
         if (p == NULL || find(t, left) == NULL || find(t, right) == NULL)
-            rc = tf_fail(err, "model: the merge of '%.80s' and '%.80s': not of pieces", left,
-                         right);
+            rc =
+                tf_fail(err, "model: the merge of '%.80s' and '%.80s': not of pieces", left, right);
         else if (p != last && p->merges > 0)
             rc = tf_fail(err, "model: merges of '%.80s' apart: not from a SentencePiece model",
                          p->text);
@@ -419,8 +417,7 @@ static int price_pieces(struct tokenizer *t, struct tf_err *err)
     for (size_t i = 0; i < t->n_sorted; i++) {
         struct piece *p = &t->v[t->sorted[i] - t->v];
         if (p->merges != count_splits(t, p->text))
-            return tf_fail(err,
-                           "model: not all merges of '%.80s': not from a SentencePiece model",
+            return tf_fail(err, "model: not all merges of '%.80s': not from a SentencePiece model",
                            p->text);
         if (p->merges == 0)
             p->score = -(double)t->n_sorted;
@@ -436,9 +433,9 @@ static int check_unknown(struct tokenizer *t, struct tf_err *err)
                           *id = tf_value_get(&t->model, "unk_id");
     for (size_t i = 0; i < t->n; i++)
         if (t->v[i].text != NULL && strcmp(t->v[i].text, "<unk>") == 0 &&
-            (t->has_merges ? text != NULL && text->kind == TF_TEXT &&
-                                 strcmp(text->text, "<unk>") == 0
-                           : id != NULL && id->kind == TF_INT && id->integer == (int64_t)i))
+            (t->has_merges
+                 ? text != NULL && text->kind == TF_TEXT && strcmp(text->text, "<unk>") == 0
+                 : id != NULL && id->kind == TF_INT && id->integer == (int64_t)i))
             return 0;
     return tf_fail(err, "model: its unknown token is not <unk>");
 }

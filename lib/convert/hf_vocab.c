@@ -129,8 +129,8 @@ int tf_hf_pad_pieces(struct tf_piece_list *list, struct tf_arena *a, int64_t siz
     for (size_t i = 0; i < (size_t)size; i++) {
         char unused[32];
         const int k = snprintf(unused, sizeof unused, "<unused-%zu>", i);
-        v[i] = i < list->n && list->v[i] != NULL ? list->v[i]
-                                                 : tf_arena_strndup(a, unused, (size_t)k);
+        v[i] =
+            i < list->n && list->v[i] != NULL ? list->v[i] : tf_arena_strndup(a, unused, (size_t)k);
     }
     *list = (struct tf_piece_list){v, (size_t)size};
     return 0;

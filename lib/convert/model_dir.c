@@ -285,8 +285,7 @@ static int read_fsmt(const struct dir *d, struct tf_model_dir *m, struct tf_err 
     static const char of[] = "FSMTTokenizer";
     m->fsmt = m->needs_pieces = true;
     m->tokens = has(d, "tokenizer_config.json");
-    return read_weights(d, m, err) != 0 ||
-                   require(d, &m->pieces, "vocab-src.json", of, err) != 0 ||
+    return read_weights(d, m, err) != 0 || require(d, &m->pieces, "vocab-src.json", of, err) != 0 ||
                    require(d, &m->pieces_target, "vocab-tgt.json", of, err) != 0 ||
                    require(d, &m->codes, "merges.txt", of, err) != 0
                ? -1

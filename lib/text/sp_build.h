@@ -3,20 +3,9 @@
 #define TF_TEXT_SP_BUILD_H
 
 #include "base/buf.h"
+#include "text/sp_piece.h"
 
 #include <stdbool.h>
-
-#define TF_SPACE "\xe2\x96\x81" /* U+2581, what a space becomes */
-
-/* types of pieces */
-enum {
-    TF_PIECE_NORMAL = 1,
-    TF_PIECE_UNKNOWN,
-    TF_PIECE_CONTROL,
-    TF_PIECE_USER_DEFINED,
-    TF_PIECE_UNUSED,
-    TF_PIECE_BYTE
-};
 
 struct tf_sp_build {
     bool bpe;                       /* or a unigram model */

@@ -5,7 +5,7 @@
 #define TF_TEXT_SP_PROTO_PRIVATE_H
 
 #include "base/buf.h"
-#include "text/sp_build.h"
+#include "text/sp_piece.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +13,8 @@
 
 /* Messages, and the fields that we read:
  * ModelProto {repeated pieces = 1 {piece = 1, score = 2, type = 3};
- * trainer_spec = 2 {model_type = 3, treat_whitespace_as_suffix = 24, byte_fallback = 35, unk_surface = 44};
+ * trainer_spec = 2 {model_type = 3, treat_whitespace_as_suffix = 24, byte_fallback = 35,
+ * unk_surface = 44};
  * normalizer_spec = 3, denormalizer_spec = 5 {precompiled_charsmap = 2, add_dummy_prefix = 3,
  * remove_extra_whitespaces = 4, escape_whitespaces = 5};
  * self_test_data = 4; and ours, an extension: codes = 1000 {lines = 1, end_alone = 2,

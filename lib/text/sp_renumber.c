@@ -122,7 +122,7 @@ static void put_known(struct tf_buf *out, struct tf_buf *work, const struct list
         return;
     if ((own == NULL || *text == '>') && is_tag(text))
         tf_proto_put_piece(out, work, TF_SPACE, text, 0,
-                  begins(side, text) ? TF_PIECE_CONTROL : TF_PIECE_USER_DEFINED);
+                           begins(side, text) ? TF_PIECE_CONTROL : TF_PIECE_USER_DEFINED);
     else if (begins(side, text))
         tf_proto_put_piece(out, work, "", text, 0, TF_PIECE_CONTROL);
     else if (own != NULL)
@@ -216,8 +216,7 @@ static void put_codes(struct tf_buf *out, struct tf_buf *work, const struct tf_b
 }
 
 int tf_sp_words(struct tf_buf *out, const char *const *texts, size_t n_texts,
-                const struct tf_bpe_codes *codes, const struct tf_sp_side *side,
-                struct tf_err *err)
+                const struct tf_bpe_codes *codes, const struct tf_sp_side *side, struct tf_err *err)
 {
     struct tf_buf work = {0};
     if (check_texts(texts, n_texts, err) != 0)
@@ -230,7 +229,7 @@ int tf_sp_words(struct tf_buf *out, const char *const *texts, size_t n_texts,
     for (size_t i = 0; i < n_texts; i++)
         if (!put_special(out, &work, texts[i]))
             tf_proto_put_piece(out, &work, TF_SPACE, texts[i], 0,
-                      begins(side, texts[i]) ? TF_PIECE_CONTROL : TF_PIECE_NORMAL);
+                               begins(side, texts[i]) ? TF_PIECE_CONTROL : TF_PIECE_NORMAL);
     put_trainer(out, &work, (struct tf_span){0}, false, texts, n_texts);
     if (codes != NULL)
         put_codes(out, &work, codes);

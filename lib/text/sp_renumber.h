@@ -28,10 +28,9 @@ int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n, const char *
 
 /* Append to *out a SentencePiece model, of the kind that splits text at spaces only, with these
  * words by id: for text that another program has segmented, or that these codes split
- * (bpe_private.h), which are checked already; NULL: none. The special pieces are as above, and so is
- * `side`. Errors:
- * no <unk>; a word twice; a word with a space in it, or without codes with SentencePiece's sign for
- * one, which only a segmenter can handle. */
+ * (bpe_private.h), which are checked already; NULL: none. The special pieces are as above, and so
+ * is `side`. Errors: no <unk>; a word twice; a word with a space in it, or without codes with
+ * SentencePiece's sign for one, which only a segmenter can handle. */
 int tf_sp_words(struct tf_buf *out, const char *const *texts, size_t n_texts,
                 const struct tf_bpe_codes *codes, const struct tf_sp_side *side,
                 struct tf_err *err) TF_MUST_CHECK;

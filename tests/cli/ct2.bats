@@ -129,6 +129,10 @@ np.savez("less.npz", **w)'
     tf-convert m.npz --vocab "$VOCAB" -o m.tfm
     [ "$(fingerprint p.tfm)" = "$(fingerprint m.tfm)" ]
     tf-tokenize -m p.tfm "$TEXT" | tf-tokenize -d -m p.tfm | diff - "$TEXT"
+    "$TF_PYTHON" -c 'import shutil; shutil.make_archive("p", "zip", ".", "p")'
+    mv p.zip p.argosmodel
+    t 1 tf-convert p.argosmodel -o x.tfm
+    expect_error "p.argosmodel: a package of Argos: unpack it with unzip, and name its directory"
     # The token with which targets begin, which is not in the text
     sed 's/^▁word$/__de__/' "$PIECES" >pieces
     grep -qx __de__ pieces || sed -i '$s/.*/__de__/' pieces

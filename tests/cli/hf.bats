@@ -6,7 +6,9 @@ load helper
 
 prepare() {
     need jq
-    G=$TOP/tests/golden/hf
+    cp -r "$TOP/tests/golden/hf" golden
+    gunzip -r golden
+    G=golden
 }
 
 fingerprint() { tf-info "$1" | grep '^model'; }

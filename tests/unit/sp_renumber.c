@@ -118,7 +118,8 @@ static void pieces_it_has_not(void)
        "a piece that no text becomes has a text");
     tf_sp_free(sp);
     const char *const twice[] = {"<unk>", "a", "a"}, *const none[] = {"a"};
-    is_int(tf_sp_renumber(&other, model.p, model.len, twice, 3, &source, &err), -1, "a piece twice");
+    is_int(tf_sp_renumber(&other, model.p, model.len, twice, 3, &source, &err), -1,
+           "a piece twice");
     is_str(err.msg, "piece 'a' is there twice", "is refused");
     is_int(tf_sp_renumber(&other, model.p, model.len, none, 1, &source, &err), -1, "without <unk>");
     is_str(err.msg, "no piece <unk>", "too");

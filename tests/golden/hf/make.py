@@ -2,7 +2,7 @@
 """Write directories as transformers 5 and CTranslate2 save them, of small random models:
 
     marian     MarianMT with tags of languages, >>fra<<
-    nllb       M2M100 with the tokenizer of NLLB: weights in several files, tokenizer.json alone (BPE)
+    nllb       M2M100 with the tokenizer of NLLB: weights in several files, tokenizer.json (BPE)
     unigram    a tokenizer.json of a Unigram model, for the same weights
     ct2        nllb by CTranslate2's own converter, with the SentencePiece model that it came from
 
@@ -13,10 +13,12 @@ log-probability in fp32, the end included.
     make.py bin    with transformers 4: pytorch_model.bin in several files, in bin/, which
                    transformers 5 does not write
 
-Needs transformers (5.24.0 and 4.57.3 wrote what is here), ctranslate2 (4.8.5), sentencepiece (0.2.3)
-and torch (2.13.0); takes the text of ../bpe. Run it in this directory."""
+Needs transformers (5.24.0 and 4.57.3 wrote what is here), ctranslate2 (4.8.5), sentencepiece
+(0.2.3) and torch (2.13.0); takes the text of ../bpe. Run it in this directory."""
+import gzip
 import json
 import os
+import pathlib
 import random
 import shutil
 import sys
@@ -34,6 +36,15 @@ TAGS = ["eng_Latn", "fra_Latn", "zho_Hans"]
 torch.set_num_threads(1)
 
 
+def pack(*names):
+    """Files of some size as they are in the repository."""
+    for path in (p for name in names for p in pathlib.Path(name).iterdir()):
+        if path.stat().st_size > 2000:
+            with open(f"{path}.gz", "wb") as f:
+                f.write(gzip.compress(path.read_bytes(), mtime=0))
+            path.unlink()
+
+
 def fill(model, seed):
     torch.manual_seed(seed)
     done = set()
@@ -46,10 +57,15 @@ def fill(model, seed):
 
 
 if sys.argv[1:] == ["bin"]:
+    for path in pathlib.Path("nllb").glob("*.gz"):  # of make.py
+        path.with_suffix("").write_bytes(gzip.decompress(path.read_bytes()))
     model = M2M100ForConditionalGeneration.from_pretrained("nllb")
     shutil.rmtree("bin", ignore_errors=True)
     model.save_pretrained("bin", safe_serialization=False, max_shard_size=SHARD)
     os.remove("bin/generation_config.json"), os.remove("bin/config.json")
+    pack("bin")
+    for path in pathlib.Path("nllb").glob("*.gz"):
+        path.with_suffix("").unlink()
     sys.exit()
 
 with open("../bpe/text", encoding="utf-8", newline="\n") as f:
@@ -135,8 +151,8 @@ segmenter("spm/sentencepiece.bpe.model", "unigram", unk_id=0, bos_id=1, eos_id=2
 unigram = transformers.XLMRobertaTokenizer.from_pretrained("spm", extra_special_tokens=TAGS)
 shutil.rmtree("spm")
 size = max(len(tokenizer), len(unigram)) + 2
-fill(M2M100ForConditionalGeneration(M2M100Config(vocab_size=size, max_position_embeddings=16,
-                                                 **SIZES)), 8).save_pretrained("nllb", max_shard_size=SHARD)
+config = M2M100Config(vocab_size=size, max_position_embeddings=16, **SIZES)
+fill(M2M100ForConditionalGeneration(config), 8).save_pretrained("nllb", max_shard_size=SHARD)
 tokenizer.save_pretrained("nllb")
 unigram.save_pretrained("unigram")
 os.remove("nllb/generation_config.json")
@@ -159,3 +175,4 @@ import ctranslate2.converters  # noqa: E402, which loads other parts of transfor
 shutil.rmtree("ct2", ignore_errors=True)
 ctranslate2.converters.TransformersConverter("nllb").convert("ct2", quantization="float16")
 os.replace("sentencepiece.bpe.model", "ct2/sentencepiece.bpe.model")
+pack("marian", "nllb", "unigram", "ct2")
