@@ -189,6 +189,11 @@ int tf_config_read(struct tf_config *c, const struct tf_value *map, struct tf_er
     return 0;
 }
 
+bool tf_config_own_start(const struct tf_config *c)
+{
+    return c->start == TF_START_ZERO || c->bos == c->eos || c->bos == c->pad;
+}
+
 int64_t tf_config_source_ids(const struct tf_config *c)
 {
     return c->source_vocab_size > 0 ? c->source_vocab_size : c->vocab_size;

@@ -82,6 +82,9 @@ struct tf_value tf_config_explicit(const struct tf_value *map, struct tf_arena *
 int tf_config_read(struct tf_config *c, const struct tf_value *map,
                    struct tf_err *err) TF_MUST_CHECK;
 
+/* Does the decoder start with something of its own, not with the bos of its vocabulary: with zeros,
+ * or, in models of other programs, with eos or padding? */
+bool tf_config_own_start(const struct tf_config *c);
 /* Ids that a source may have. */
 int64_t tf_config_source_ids(const struct tf_config *c);
 

@@ -14,6 +14,7 @@ struct tf_tokenize {
     int bad;                 /* enum tf_on_bad: what to do about bad lines and records */
     /* text to ids */
     const char *lang;        /* label of the language for the header (tf_lang_set), or NULL */
+    const char *begin;       /* text of a piece that comes before those of each line, or NULL */
     int64_t max_line;        /* bytes; a longer line becomes a bad record */
     bool crlf;               /* drop a CR before the LF */
     size_t field;            /* of a line with tabs, from 1; 0: the whole line */

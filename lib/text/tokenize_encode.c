@@ -114,6 +114,19 @@ static size_t count_tokens(const struct tf_tokenize_work *r, const struct tf_wor
     return n;
 }
 
+/* Put the piece of t->begin before those of a line. */
+static void begin(const struct tf_tokenize_work *r, struct tf_work_block *b)
+{
+    if (r->t->begin == NULL)
+        return;
+    if (!r->pieces || r->t->sample) {
+        tf_ids_add(&b->ids, &r->begin, 1);
+    } else {
+        spell(&b->out, r->t->vocab->sp, &r->begin, 1);
+        tf_buf_byte(&b->out, ' ');
+    }
+}
+
 static void encode_item(const struct tf_tokenize_work *r, struct tf_work_block *b, int lane,
                         struct tf_work_item *it, const char *s, size_t n)
 {
@@ -131,6 +144,8 @@ static void encode_item(const struct tf_tokenize_work *r, struct tf_work_block *
         n = b->scratch.len;
     }
     int rc = 0;
+    begin(r, b);
+    const size_t ids_begun = b->ids.n, out_begun = b->out.len;
     /* Segmenting takes up to 200 times the size of a line, for each segmentation: convert only one
      * huge line at a time. */
     static pthread_mutex_t huge = PTHREAD_MUTEX_INITIALIZER;
@@ -140,7 +155,7 @@ static void encode_item(const struct tf_tokenize_work *r, struct tf_work_block *
     if (t->sample) {
         struct tf_rng rng = tf_rng_new((uint64_t)t->seed, it->number);
         rc = tf_sample(r->sampler, s, n, t->alpha, (int)t->nbest, &rng, &b->ids, &err);
-        if (r->pieces)
+        if (r->pieces && b->ids.n > ids_begun)
             spell(&b->out, t->vocab->sp, b->ids.v + start, b->ids.n - start);
     } else if (n > 0) {
         rc = segment(r, b, lane, s, n, &err);
@@ -151,7 +166,8 @@ static void encode_item(const struct tf_tokenize_work *r, struct tf_work_block *
         tf_work_bad(it, TF_BAD_OTHER, "%.200s", err.msg);
     else if ((tokens = count_tokens(r, b, start, out_start)) > TF_MAX_IDS)
         tf_work_bad(it, TF_BAD_TOO_MANY_TOKENS, "%zu tokens, maximum %zu", tokens, TF_MAX_IDS);
-    if (it->code != 0) {
+    const bool empty = b->ids.n == ids_begun && b->out.len == out_begun;
+    if (it->code != 0 || empty) {
         b->ids.n = start;
         b->out.len = out_start;
     }
@@ -246,12 +262,18 @@ int tf_tokenize_check_lang(const char *lang, struct tf_err *err)
                                 TF_LANG_MAX);
 }
 
+static int find_begin(struct tf_tokenize_work *r, struct tf_err *err)
+{
+    const struct tf_tokenize *t = r->t;
+    return t->begin == NULL ? 0 : tf_vocab_begin(t->vocab, t->begin, &r->begin, err);
+}
+
 int tf_tokenize_encode(struct tf_tokenize *t, struct tf_in *in, const struct tf_opt *table,
                        struct tf_out *out, struct tf_err *err)
 {
     struct tf_tokenize_work r;
     struct tf_writer w = {0};
-    if (tf_work_begin(&r, t, in->name, false, err) < 0) {
+    if (tf_work_begin(&r, t, in->name, false, err) < 0 || find_begin(&r, err) != 0) {
         tf_work_end(&r);
         return -1;
     }
@@ -280,6 +302,8 @@ int tf_tokenize_pieces(struct tf_tokenize *t, struct tf_in *in, struct tf_out *o
     struct tf_tokenize_work r;
     int rc = tf_work_begin(&r, t, in->name, false, err);
     r.pieces = true;
+    if (rc == 0)
+        rc = find_begin(&r, err);
     if (rc == 0)
         rc = encode_all(&r, in, NULL, out, err);
     if (rc == 0)

@@ -40,6 +40,7 @@ struct tf_tokenize_work {
     struct tf_sampler *sampler;
     struct tf_segmenter *segmenter; /* for ids; NULL: the library or codes segment */
     struct tf_segment_room **rooms; /* by lane */
+    uint32_t begin;                 /* id of t->begin */
     bool pieces;                    /* convert lines to text, not to ids */
     struct tf_pool *pool;
     struct tf_work_block *blocks;

@@ -8,10 +8,14 @@
 
 #include <math.h>
 
+/* A run that starts from another model first says what that has, and saves it as the best so far. */
 static bool valid_due(const struct tf_run *r)
 {
-    return r->o->valid != NULL && tf_run_is_multiple(r, r->o->valid_every) &&
-           r->state.valid_step < r->state.step;
+    if (r->o->valid == NULL)
+        return false;
+    if (r->state.step == 0)
+        return r->env->from != NULL && !r->begun_valid && !r->state.has_best;
+    return tf_run_is_multiple(r, r->o->valid_every) && r->state.valid_step < r->state.step;
 }
 
 /* A model that predicts nothing any more: a warning, once; TF_RUN_COLLAPSED to stop the run.
@@ -81,12 +85,15 @@ static int validate(struct tf_run *r, struct tf_err *err)
     char text[TF_SHELL_TEXT] = "";
     struct tf_validation v = {.metric = NAN, .text = text};
     double start = tf_now();
-    int rc = tf_validate(&v.sums, &r->stepper, r->o->valid, r->state.valid, &r->setup.common.header,
-                         r->env, err);
+    const struct tf_header streams = tf_setup_streams(&r->setup);
+    int rc = tf_validate(&v.sums, &r->stepper, r->o->valid, r->state.valid, &streams, r->env, err);
+    r->begun_valid = true;
     if (rc == 0 && r->env->shell != NULL)
         rc = tf_run_valid_command(r, &v.metric, text, err);
     if (rc != 0)
         return rc < 0 ? -1 : TF_RUN_NO_BATCH;
+    if (r->state.step == 0)
+        r->report.untuned = v.metric;
     uint64_t best_before = r->state.has_best ? r->state.best_step : 0;
     v.best = add_validation(r, &v);
     v.seconds = tf_now() - start;

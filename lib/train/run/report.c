@@ -44,7 +44,7 @@ int tf_run_report_open(struct tf_run_report *r, const struct tf_settings *o,
                        const struct tf_run_env *env, const struct tf_rundir *d,
                        const struct tf_run_state *from, struct tf_err *err)
 {
-    *r = (struct tf_run_report){.o = o, .env = env};
+    *r = (struct tf_run_report){.o = o, .env = env, .untuned = NAN};
     return tf_journal_open(&r->journal, d, from, o->log, err);
 }
 
@@ -236,23 +236,38 @@ static void add_best(struct tf_buf *b, const struct tf_settings *o, const struct
         add_perplexity(b, s->best);
 }
 
+/* When the best was found. */
+static void add_place(struct tf_buf *b, const struct tf_run_state *s)
+{
+    if (s->best_step == 0)
+        tf_buf_str(b, " before the first update");
+    else
+        tf_buf_printf(b, " at step %llu", (unsigned long long)s->best_step);
+}
+
 static void note_valid(const struct tf_run_report *r, const struct tf_run_state *s,
                        const struct tf_validation *v)
 {
     struct tf_buf b = {0};
     if (r->o->quiet)
         return;
-    tf_buf_printf(&b, "step %llu: validation ", (unsigned long long)s->step);
+    const bool untuned = s->step == 0;
+    if (untuned)
+        tf_buf_str(&b, "before the first update: validation ");
+    else
+        tf_buf_printf(&b, "step %llu: validation ", (unsigned long long)s->step);
     add_perplexity(&b, tf_sums_ppl(&v->sums));
     tf_buf_printf(&b, ", accuracy %.2f %%", 100 * tf_sums_acc(&v->sums));
     if (!isnan(v->metric))
         tf_buf_printf(&b, ", command %.6g", v->metric);
-    if (v->best) {
+    if (!isnan(v->metric) && !untuned && !isnan(r->untuned))
+        tf_buf_printf(&b, " (%.6g before the first update)", r->untuned);
+    if (!untuned && v->best) {
         tf_buf_str(&b, "; the best so far");
-    } else if (s->has_best) {
+    } else if (!untuned && s->has_best) {
         tf_buf_str(&b, "; best: ");
         add_best(&b, r->o, s);
-        tf_buf_printf(&b, " at step %llu", (unsigned long long)s->best_step);
+        add_place(&b, s);
     }
     tf_note("%s", b.p);
     tf_buf_release(&b);
@@ -322,6 +337,13 @@ void tf_run_report_complete(const struct tf_settings *o, const struct tf_run_sta
     if (much_worse)
         advise_size(s);
     tf_buf_printf(&b, "finished at step %llu; ", (unsigned long long)s->step);
+    if (s->has_best && s->best_step == 0) {
+        tf_buf_str(&b, "no validation was better than that before the first update, ");
+        add_best(&b, o, s);
+        tf_note("%s: %s/" TF_RUN_BEST " is the model that the run began with", b.p, o->dir);
+        tf_buf_release(&b);
+        return;
+    }
     if (s->has_best) {
         tf_buf_printf(&b, "best: %s/" TF_RUN_BEST " of step %llu, ", o->dir,
                       (unsigned long long)s->best_step);

@@ -25,6 +25,7 @@ struct tf_run_report {
     const struct tf_run_env *env;
     struct tf_journal journal;
     struct tf_progress progress;
+    double untuned;   /* what --valid-command said of the model of --init; NAN: not known */
     double started;   /* tf_now() */
     uint64_t updates; /* by this process */
     struct tf_update_metrics last;

@@ -154,9 +154,18 @@ static bool fits(const struct tf_resume *r, const struct tf_setup *s)
            tf_same_shapes(&s->config, &theirs, r->path, &quiet) == 0;
 }
 
+static void take_start(const struct tf_resume *r, struct tf_setup *s)
+{
+    struct tf_config theirs;
+    struct tf_err quiet = {0};
+    if (tf_config_read(&theirs, &r->file.header.config, &quiet) == 0)
+        tf_setup_take_start(s, &theirs);
+}
+
 int tf_resume_compare(struct tf_resume *r, struct tf_setup *s, struct tf_err *err)
 {
     char text[400];
+    take_start(r, s);
     const bool can_force = fits(r, s),
                lacks_init = s->env->from == NULL && recorded(r, "init") != NULL;
     struct tf_save_common *c = &s->common;

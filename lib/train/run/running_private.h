@@ -32,7 +32,7 @@ struct tf_run {
         struct tf_saver *saver;
         uint64_t step;          /* of the newest save but best.tfm; UINT64_MAX: none */
         uint64_t regular_step;  /* of the newest regular checkpoint */
-        uint64_t best_step;     /* of best.tfm; 0: there is none, or it is not known */
+        uint64_t best_step;     /* of best.tfm; UINT64_MAX: there is none, or it is not known */
         enum tf_save_kind kind; /* the save that began last, and its step */
         uint64_t from;
         /* tf_now() of the last save, or without save_every of the last regular one */
@@ -41,6 +41,7 @@ struct tf_run {
     } saved;
     struct tf_run_report report;
     struct tf_collapse collapse; /* with --valid */
+    bool begun_valid;            /* the model of --init was validated before the first update */
     bool other_valid;            /* not the validation data of the checkpoint */
     bool collapsed;              /* at the last validation: a warning was given */
     bool much_worse;             /* the last validation: by a twentieth than the best */

@@ -153,6 +153,27 @@ static int make_common(struct tf_setup *s, const struct tf_header *stream, const
     return read_vocab(s, &c->header, err);
 }
 
+struct tf_header tf_setup_streams(const struct tf_setup *s)
+{
+    struct tf_header h = s->common.header;
+    const struct tf_special *own = &s->stream_special;
+    if (own->bos >= 0 || tf_config_own_start(&s->config))
+        h.special.bos = own->bos;
+    if (own->eos >= 0)
+        h.special.eos = own->eos;
+    if (own->pad >= 0)
+        h.special.pad = own->pad;
+    return h;
+}
+
+void tf_setup_take_start(struct tf_setup *s, const struct tf_config *c)
+{
+    if (c->start != s->config.start || !tf_config_own_start(c))
+        return;
+    s->config.bos = s->common.header.special.bos = c->bos;
+    s->common.header.config = tf_config_map(&s->config, &s->arena);
+}
+
 void tf_setup_add_stage(struct tf_setup *s, const struct tf_value *inputs)
 {
     tf_header_made(&s->common.header, &s->arena, "tf-train", s->env->opts, inputs);
@@ -223,6 +244,7 @@ static int configure(struct tf_setup *s, struct tf_header stream, const char *pr
                      const char *kernels, struct tf_err *err)
 {
     const struct tf_start_model *from = s->env->from;
+    s->stream_special = stream.special;
     if ((from != NULL && tf_start_model_complete(from, &stream, s->o->force, err) != 0) ||
         complete_config(s, &stream, err) != 0)
         return -1;

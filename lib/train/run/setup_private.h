@@ -22,10 +22,12 @@ struct tf_setup {
     const struct tf_backend *be; /* NULL when the setup was made from a checkpoint */
     int shards;                  /* of a batch; 0 until it is known */
     struct tf_feed *feed;        /* likewise */
-    struct tf_config config;     /* vocabulary size and special ids are the stream's */
+    struct tf_config config;     /* vocabulary size and special ids are the stream's, or the
+                                    model's that the run starts from */
     struct tf_schedule schedule;
     struct tf_tuning_file tuning;
     struct tf_save_common common;
+    struct tf_special stream_special; /* as the stream's header names them */
     char *vocab;           /* common.vocab */
     struct tf_arena arena; /* of the values in common */
 };
@@ -40,6 +42,12 @@ int tf_setup_from_checkpoint(struct tf_setup *s, const struct tf_settings *o,
                              const struct tf_run_env *env, const struct tf_model_file *m,
                              struct tf_err *err) TF_MUST_CHECK;
 void tf_setup_release(struct tf_setup *s);
+
+/* What the header of further streams, such as the validation data, must agree with. */
+struct tf_header tf_setup_streams(const struct tf_setup *s);
+/* The run resumes with a model of this configuration: start its decoder as that does, where it
+ * starts with something of its own. */
+void tf_setup_take_start(struct tf_setup *s, const struct tf_config *c);
 
 /* Decide into how many shards batches are cut. `known`: the settings of the checkpoint that the run
  * resumes from, NULL in a new run. Without --shards, a run keeps its number; a new one takes

@@ -56,7 +56,8 @@ static int check_validation_data(struct tf_run *r, struct tf_err *err)
     struct tf_valid_data data;
     if (r->o->valid == NULL)
         return 0;
-    if (tf_validate_check(&data, r->o->valid, &p->common.header, &p->config, err) != 0)
+    const struct tf_header streams = tf_setup_streams(p);
+    if (tf_validate_check(&data, r->o->valid, &streams, &p->config, err) != 0)
         return -1;
     tf_collapse_init(&r->collapse, &data.tokens, &p->schedule, (uint64_t)r->o->steps);
     if (s->has_valid && memcmp(s->valid, data.sha, sizeof data.sha) != 0) {
@@ -106,7 +107,7 @@ static void open_saver(struct tf_run *r, const struct tf_resume *from,
 {
     const struct tf_settings *o = r->o;
     uint64_t step = r->state.step;
-    r->saved.step = UINT64_MAX;
+    r->saved.step = r->saved.best_step = UINT64_MAX;
     r->saved.saver = tf_saver_new(&r->dir, &r->setup.common, &r->stepper, (uint64_t)o->keep,
                                   end_of(last));
     if (from->path == NULL)

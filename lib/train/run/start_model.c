@@ -49,6 +49,7 @@ int tf_start_model_complete(const struct tf_start_model *i, struct tf_header *st
     const struct tf_header *model = &i->file.header;
     const struct tf_config *c = &i->config;
     struct tf_special *s = &stream->special;
+    const bool same = stream->has_vocab && model->has_vocab;
     if (tf_same_vocab(model, i->path, stream, "the stream", err) != 0)
         return -1;
     if (compare_langs(model, stream, i->path, force, err) != 0)
@@ -64,11 +65,11 @@ int tf_start_model_complete(const struct tf_start_model *i, struct tf_header *st
         stream->size = model->size;
     if (s->unk < 0)
         s->unk = model->special.unk;
-    if (s->bos < 0)
+    if (same || s->bos < 0 || tf_config_own_start(c))
         s->bos = c->bos;
-    if (s->eos < 0)
+    if (same || s->eos < 0)
         s->eos = c->eos;
-    if (s->pad < 0)
+    if (same || s->pad < 0)
         s->pad = c->pad;
     return 0;
 }

@@ -19,7 +19,9 @@ int tf_start_model_open(struct tf_start_model *i, const char *path,
 void tf_start_model_release(struct tf_start_model *i); /* safe on a zeroed struct */
 
 /* Let the header of a stream name what only the model does: vocabulary, languages, size and special
- * ids. The two must not differ in their vocabulary, nor without `force` in their languages. */
+ * ids. Those of one vocabulary become the model's, and so does bos where the model starts its
+ * decoder with something of its own. The two must not differ in their vocabulary, nor without
+ * `force` in their languages. */
 int tf_start_model_complete(const struct tf_start_model *i, struct tf_header *stream, bool force,
                             struct tf_err *err) TF_MUST_CHECK;
 
