@@ -69,6 +69,8 @@ static int join_sides(struct tf_corpus *c, const char *name, struct tf_err *err)
         return -1;
     c->sizes[0] = own ? source->size : c->vocab.h.size;
     c->sizes[1] = c->vocab.h.size;
+    if (c->sizes[0] > c->sizes[1]) /* no id of either is beyond it */
+        c->vocab.h.size = c->sizes[0];
     return 0;
 }
 

@@ -99,7 +99,7 @@ np.savez("less.npz", **w)'
                 --valid valid.tfs --valid-every 5 --save-every 5 -o run
     done
     sed -n 's/.*"event":"valid".*"ppl":\([0-9.e+]*\).*/\1/p' run/log.jsonl >perplexities
-    awk 'NR > 1 && $1 >= last { exit 1 } { last = $1 } END { exit NR != 2 }' perplexities
+    awk 'NR > 1 && $1 >= last { exit 1 } { last = $1 } END { exit NR != 3 }' perplexities
     tf-tokenize -m run/ckpt-00000010.tfm s | tf-decode -q -m run/ckpt-00000010.tfm |
         tf-tokenize -d -m run/ckpt-00000010.tfm | grep -q 1
     for i in {100..160}; do echo $i; done >long

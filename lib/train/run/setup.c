@@ -157,6 +157,8 @@ struct tf_header tf_setup_streams(const struct tf_setup *s)
 {
     struct tf_header h = s->common.header;
     const struct tf_special *own = &s->stream_special;
+    if (s->stream_size > 0)
+        h.size = s->stream_size;
     if (own->bos >= 0 || tf_config_own_start(&s->config))
         h.special.bos = own->bos;
     if (own->eos >= 0)
@@ -245,6 +247,7 @@ static int configure(struct tf_setup *s, struct tf_header stream, const char *pr
 {
     const struct tf_start_model *from = s->env->from;
     s->stream_special = stream.special;
+    s->stream_size = stream.size;
     if ((from != NULL && tf_start_model_complete(from, &stream, s->o->force, err) != 0) ||
         complete_config(s, &stream, err) != 0)
         return -1;

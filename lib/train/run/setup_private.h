@@ -28,6 +28,7 @@ struct tf_setup {
     struct tf_tuning_file tuning;
     struct tf_save_common common;
     struct tf_special stream_special; /* as the stream's header names them */
+    int64_t stream_size;
     char *vocab;           /* common.vocab */
     struct tf_arena arena; /* of the values in common */
 };

@@ -54,14 +54,15 @@ int tf_start_model_complete(const struct tf_start_model *i, struct tf_header *st
         return -1;
     if (compare_langs(model, stream, i->path, force, err) != 0)
         return -1;
-    if (stream->size > c->vocab_size)
+    const int64_t source = tf_config_source_ids(c), most = source > c->vocab_size ? source : c->vocab_size;
+    if (stream->size > most)
         return tf_fail(err, "%s: vocabulary of %lld, the stream's has %lld", i->path,
-                       (long long)c->vocab_size, (long long)stream->size);
+                       (long long)most, (long long)stream->size);
     if (!stream->has_vocab && model->has_vocab) {
         memcpy(stream->vocab, model->vocab, sizeof stream->vocab);
         stream->has_vocab = true;
     }
-    if (stream->size == 0)
+    if (stream->size == 0 || stream->size > c->vocab_size)
         stream->size = model->size;
     if (s->unk < 0)
         s->unk = model->special.unk;

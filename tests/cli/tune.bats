@@ -1,0 +1,144 @@
+#!/usr/bin/env bats
+# tf-train --init with models of other programs: it starts from what they compute, and improves it.
+bats_require_minimum_version 1.5.0
+load helper
+
+setup_file() {
+    export GOLDEN=$TOP/tests/golden/tune
+}
+
+# Both sides of the golden text as tokens of a model: x.tfs and y.tfs; the options are those of each.
+tokens() {
+    cut -f 1 "$GOLDEN/text" | tf-tokenize -m m.tfm ${1:+--begin "$1"} -o x.tfs
+    cut -f 2 "$GOLDEN/text" | tf-tokenize -m m.tfm --target ${2:+--begin "$2"} -o y.tfs
+    tf-batch -q --tokens 4096 -o valid.tfs x.tfs y.tfs
+}
+
+options=(--device cpu --init m.tfm --valid valid.tfs --valid-every 10 --steps 20 --save-every 10
+    --warmup 0 --schedule constant --lr 0.01 --dropout 0 --attention-dropout 0)
+tune() { tf-train "${options[@]}" "$@"; }
+
+# The perplexity before the first update is that of tf-score, and of the other program where its sum
+# of negative log-probabilities over so many tokens is given; the validations after it are better.
+# The decoders of the model and of the tuned one begin alike.
+tunes() {
+    tf-batch -q --epochs 100 --tokens 4096 x.tfs y.tfs | tune -q -o run -
+    tf-score -q -m m.tfm x.tfs y.tfs | tf-cbor json >scores
+    tf-score -q -m run/ckpt-00000020.tfm x.tfs y.tfs | tf-cbor json >tuned
+    tf-info --json m.tfm >before
+    tf-info --json run/ckpt-00000020.tfm >after
+    "$TF_PYTHON" - "$@" <<'PY'
+import json, math, sys
+log = [json.loads(line) for line in open("run/log.jsonl")]
+valid = [e for e in log if e["event"] == "valid"]
+assert [e["step"] for e in valid] == [0, 10, 20], valid
+def ppl(name):
+    nll = -sum(r["logp"] for r in map(json.loads, open(name)) if r["type"] == "score")
+    return math.exp(nll / valid[0]["tgt_tokens"])
+near = lambda a, b: abs(a / b - 1) < 2e-5 or sys.exit(f"{a} {b}")
+near(valid[0]["ppl"], ppl("scores"))
+near(valid[2]["ppl"], ppl("tuned"))
+if len(sys.argv) > 1:
+    assert int(sys.argv[2]) == valid[0]["tgt_tokens"]
+    near(valid[0]["ppl"], math.exp(float(sys.argv[1]) / int(sys.argv[2])))
+assert valid[0]["ppl"] > valid[1]["ppl"] > valid[2]["ppl"], valid
+before, after = (json.load(open(name)) for name in ("before", "after"))
+for key in "start", "bos", "eos", "pad":
+    assert before["config"].get(key) == after["config"].get(key), key
+PY
+    rm -r run
+}
+
+@test "models of transformers: untuned, the loss that transformers trains with" {
+    need jq
+    while read -r kind source target more; do
+        # shellcheck disable=SC2086
+        tf-convert ${more//-/--} "$GOLDEN/$kind" -o m.tfm 2>log || cat log
+        tokens "${source#.}" "${target#.}"
+        jq -c "select(.kind == \"$kind\") | .ids[] | .[0][:-1], .[1][:-1]" "$GOLDEN/expected" >want
+        paste -d '\n' <(tf-cbor json x.tfs | jq -c '.ids // empty') \
+            <(tf-cbor json y.tfs | jq -c '.ids // empty') | cmp - want
+        # shellcheck disable=SC2046
+        tunes $(jq -r "select(.kind == \"$kind\") | .nll, .tokens" "$GOLDEN/expected")
+    done <<'END'
+nllb eng_Latn fra_Latn
+m2m __en__ __fr__
+marian . . -positions=halves
+END
+}
+
+# PREFIX SIZE: lines of 5 words of a dictionary.
+words() {
+    for i in {1..12}; do
+        for k in 1 2 3 4 5; do printf '%s%d ' "$1" $((i * k * k % $2)); done
+        echo
+    done | sed 's/ $//'
+}
+
+# From the texts x and y.
+tunes_text() {
+    tf-tokenize -m m.tfm -o x.tfs x
+    tf-tokenize -m m.tfm --target -o y.tfs y
+    tf-batch -q --tokens 4096 -o valid.tfs x.tfs y.tfs
+    tunes
+}
+
+@test "models of FSMT, fairseq, CTranslate2 and Marian: untuned, what tf-score has" {
+    need jq
+    natively
+    tf-convert "$TOP/tests/golden/fsmt/m" -o m.tfm 2>/dev/null
+    jq -r .text "$TOP/tests/golden/fsmt/expected" | tee x >y
+    tunes_text
+    words s 40 >x
+    words w 40 >y
+    for variant in '' 'source=40 tie=none' 'source=40 tie=decoder pre_norm=true'; do
+        rm -rf d
+        # shellcheck disable=SC2086
+        "$TF_PYTHON" "$TOP/tests/cli/torch_file.py" fairseq d m.npz $variant
+        tf-convert d -o m.tfm 2>/dev/null
+        [[ $variant ]] || cp y x
+        tunes_text
+        words s 40 >x
+    done
+    cp y x
+    printf '%s\n' '<pad>' '<unk>' '<s>' '</s>' w{0..39} >pieces
+    for variant in '' source_eos=false start=zero 'source=30 source_eos=false tie=none'; do
+        rm -rf d
+        mkdir d
+        # shellcheck disable=SC2086
+        "$TF_PYTHON" "$TOP/tests/cli/ct2.py" make d m.npz pieces $variant
+        tf-convert d -o m.tfm 2>/dev/null
+        tunes_text
+    done
+    tf-tokenize --train --vocab-size 20 --character-coverage 1 -o vocab y 2>/dev/null
+    for variant in '' 'transformer-decoder-autoreg=rnn dec-cell=ssru'; do
+        # shellcheck disable=SC2086
+        "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz 20 $variant
+        tf-convert m.npz --vocab vocab -o m.tfm 2>/dev/null
+        tunes_text
+    done
+}
+
+@test "resumed without its model too, the decoder starts as the model's" {
+    tf-convert "$GOLDEN/nllb" -o m.tfm 2>/dev/null
+    tokens eng_Latn fra_Latn
+    once() { tf-batch -q --epochs 100 --tokens 4096 x.tfs y.tfs; }
+    once | tune -q -o whole -
+    once | tune -q --steps 10 -o run -
+    cp -r run again
+    once | tune -q -o run -
+    same whole/ckpt-00000020.tfm run/ckpt-00000020.tfm
+    # --force without --init continues with what the options say, but the start is no option
+    once >other.tfs
+    t 1 tf-train "${options[@]:4}" --device cpu -q -o again other.tfs
+    expect_error "it started from a model: repeat its --init"
+    t 0 tf-train "${options[@]:4}" --device cpu -q --force --layers 1 --d-model 8 --d-ff 8 --heads 2 \
+        --d-k 4 --d-v 4 --pre-norm --attention-bias -o again other.tfs
+    [[ $stderr != *bos* ]]
+    tf-info again/ckpt-00000020.tfm | grep -Eq '^  bos +2$'
+    # a stream that does not name its vocabulary
+    once | tf-cbor json | jq -c 'if .header then .header |= del(.vocab) else . end' |
+        tf-cbor unjson >bare.tfs
+    t 0 tf-train "${options[@]}" -q -o bare bare.tfs
+    tf-info bare/ckpt-00000020.tfm | grep -Eq '^  bos +2$'
+}
