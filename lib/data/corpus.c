@@ -1,5 +1,6 @@
 /* corpus.c - see corpus_private.h. */
 #include "data/corpus_private.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "stream/tail.h"
 #include "stream/view.h"
@@ -12,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const char *const tf_drop_reason_names[TF_DROP_REASONS] = {"bad", "too short", "too long",
-                                                           "over the ratio", "over --tokens"};
+const char *const tf_drop_reason_names[TF_DROP_REASONS] = {
+    "bad", "with special ids", "too short", "too long", "over the ratio", "over --tokens"};
 
 /* ---- mapped files ---- */
 
@@ -67,10 +68,13 @@ static int join_sides(struct tf_corpus *c, const char *name, struct tf_err *err)
         memcpy(c->vocab.h.lang, source->lang, sizeof source->lang);
     else if (tf_one_vocab_add(&c->vocab, target, name, err) < 0)
         return -1;
-    c->sizes[0] = own ? source->size : c->vocab.h.size;
-    c->sizes[1] = c->vocab.h.size;
-    if (c->sizes[0] > c->sizes[1]) /* no id of either is beyond it */
-        c->vocab.h.size = c->sizes[0];
+    c->rule[0] = tf_sentence_rule_of(own ? source : &c->vocab.h, 1);
+    c->rule[1] = tf_sentence_rule_of(&c->vocab.h, 1);
+    if (own) {
+        c->vocab.h.source_size = source->size;
+        if (source->size > target->size)
+            c->vocab.h.size = source->size;
+    }
     return 0;
 }
 
@@ -84,7 +88,9 @@ static int part_begin(struct tf_corpus *c, struct tf_corpus_side *s, struct tf_e
     struct tf_header h = *tf_reader_header(s->reader);
     if (c->streams == 1) {
         const int rc = tf_one_vocab_add(&c->vocab, &h, s->in.name, err);
-        c->sizes[0] = c->sizes[1] = c->vocab.h.size;
+        c->vocab.h.source_size = h.source_size;
+        for (int side = 0; side < 2; side++)
+            c->rule[side] = tf_sentence_rule_of(&c->vocab.h, side);
         return rc;
     }
     const bool target = s == &c->side[1];
@@ -248,13 +254,25 @@ static int side_next(struct tf_corpus *c, struct tf_corpus_side *s, struct tf_re
 
 /* ---- pairs ---- */
 
-/* size 0: not known. */
-static bool in_vocabulary(int64_t size, const uint32_t *ids, size_t n)
+/* Is a side good? A special id is a warning, once, with the place of the first. */
+static enum tf_drop_reason check_side(struct tf_corpus *c, int side, const struct tf_record *rec,
+                                      const uint32_t *ids, size_t n)
 {
-    uint32_t most = 0;
-    for (size_t i = 0; i < n; i++)
-        most = ids[i] > most ? ids[i] : most;
-    return n == 0 || size == 0 || most < size;
+    static const char *const names[] = {"source", "target"};
+    const struct tf_sentence_rule *rule = &c->rule[side];
+    char text[TF_SENTENCE_TEXT];
+    uint32_t id;
+    const enum tf_sentence_fault is = tf_sentence_check(rule, ids, n, &id);
+    if (is == TF_SENTENCE_GOOD || is == TF_SENTENCE_UNKNOWN)
+        return is == TF_SENTENCE_GOOD ? TF_DROP_REASONS : TF_DROP_BAD;
+    const bool drop = is != TF_SENTENCE_BEGINS;
+    if (!c->warned[drop])
+        tf_warn("%s: record %llu: %s%s", c->side[c->streams == 1 ? 0 : side].in.name,
+                (unsigned long long)rec->idx,
+                tf_sentence_describe(text, rule, is, names[side], id),
+                drop ? ", which only a model adds: dropped" : "; " TF_SENTENCE_BOS);
+    c->warned[drop] = true;
+    return drop ? TF_DROP_SPECIAL : TF_DROP_REASONS;
 }
 
 /* Why to drop a pair of these lengths; TF_DROP_REASONS: keep it. */
@@ -284,9 +302,12 @@ static void add_pair(struct tf_corpus *c, const struct tf_record *const rec[2])
 {
     const uint32_t *ids[2] = {rec[0]->ids, c->streams == 1 ? rec[0]->tgt : rec[1]->ids};
     size_t n[2] = {rec[0]->n, c->streams == 1 ? rec[0]->n_tgt : rec[1]->n};
-    enum tf_drop_reason why = TF_DROP_BAD;
-    if (rec[0]->type != TF_REC_BAD && rec[1]->type != TF_REC_BAD &&
-        in_vocabulary(c->sizes[0], ids[0], n[0]) && in_vocabulary(c->sizes[1], ids[1], n[1]))
+    enum tf_drop_reason why = TF_DROP_REASONS;
+    if (rec[0]->type == TF_REC_BAD || rec[1]->type == TF_REC_BAD)
+        why = TF_DROP_BAD;
+    for (int i = 0; i < 2 && why == TF_DROP_REASONS; i++)
+        why = check_side(c, i, rec[i], ids[i], n[i]);
+    if (why == TF_DROP_REASONS)
         why = drop_reason(&c->filter, n[0], n[1]);
     if (why < TF_DROP_REASONS) {
         c->dropped[why]++;

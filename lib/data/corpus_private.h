@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "stream/reader.h"
+#include "stream/sentence.h"
 #include "text/ids.h"
 
 /* Most records of a corpus: their numbers, and those of its pairs, have 32 bits. */
@@ -14,6 +15,7 @@
 
 enum tf_drop_reason {
     TF_DROP_BAD, /* a bad record, or an id outside the vocabulary */
+    TF_DROP_SPECIAL, /* the end of a sentence or padding among the ids */
     TF_DROP_SHORT,
     TF_DROP_LONG,
     TF_DROP_RATIO,
@@ -54,7 +56,8 @@ struct tf_corpus {
     struct tf_corpus_side side[2];
     int streams; /* 2: token streams; 1: a pair stream */
     struct tf_one_vocab vocab, of_side[2]; /* of the pairs; of each of two streams */
-    int64_t sizes[2]; /* of the vocabularies of the sides; 0: not known */
+    struct tf_sentence_rule rule[2]; /* of the sides */
+    bool warned[2];                  /* of bos in a sentence; of other special ids */
     bool files; /* every input is a mapped file */
     bool ended; /* everything is read: the counts are final */
     bool has_id;

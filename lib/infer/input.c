@@ -2,6 +2,7 @@
 #include "infer/input_private.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "text/sp_check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,22 +108,24 @@ struct tf_input_side tf_input_side(const struct tf_ensemble *m, int side, const 
 static void check_side(struct tf_input *in, struct tf_item *it, int side, const uint32_t *ids,
                        uint32_t n)
 {
-    const struct tf_config *c = &in->models->model[0].config;
+    const struct tf_sentence_rule *rule = &in->rule[side];
     const char *name = in->side[side].name;
-    const int64_t known = side == 0 ? in->models->source_ids : in->models->ids;
-    /* Special ids are those of targets; of sources with ids of their own only an end is one. */
-    const bool own = side == 0 && c->source_vocab_size > 0;
-    const int64_t eos = own && !c->source_eos ? -1 : c->eos, pad = own ? -1 : c->pad;
+    char text[TF_SENTENCE_TEXT];
+    uint32_t id;
     if (n > in->side[side].max)
         mark_bad(in, it, TF_BAD_TOO_MANY_TOKENS, "%s of %u tokens, %s %lld", name, n,
                  in->side[side].rule, (long long)in->side[side].max);
-    for (uint32_t i = 0; i < n && it->code == 0; i++)
-        if (ids[i] >= known)
-            mark_bad(in, it, TF_BAD_UNKNOWN_ID, "%s id %u, the vocabulary has %lld", name, ids[i],
-                     (long long)known);
-        else if (ids[i] == eos || ids[i] == pad)
-            mark_bad(in, it, TF_BAD_OTHER, "%s with id %u, which is %s", name, ids[i],
-                     ids[i] == eos ? "the end of a sentence" : "padding");
+    const enum tf_sentence_fault is =
+        it->code == 0 ? tf_sentence_check(rule, ids, n, &id) : TF_SENTENCE_GOOD;
+    if (is == TF_SENTENCE_GOOD)
+        return;
+    tf_sentence_describe(text, rule, is, name, id);
+    if (is > TF_SENTENCE_BEGINS) {
+        mark_bad(in, it, is == TF_SENTENCE_UNKNOWN ? TF_BAD_UNKNOWN_ID : TF_BAD_OTHER, "%s", text);
+    } else if (!in->bos) {
+        in->bos = true;
+        tf_warn("%s: record %llu: %s; " TF_SENTENCE_BOS, in->name, (unsigned long long)it->idx, text);
+    }
 }
 
 static void cut_source(struct tf_input *in, struct tf_item *it)
@@ -238,6 +241,24 @@ static void add_from_batch(struct tf_input *in, const struct tf_batch *b, size_t
              b->tgt + b->tgt_off[i], n_tgt);
 }
 
+/* The rule for a side: the header of one stream names the special ids of both, that of two streams
+ * those of its own. Where none names the <s> of the vocabulary, as those of models that start
+ * otherwise, the vocabulary does. */
+static struct tf_sentence_rule rule_of(const struct tf_input *in, int side)
+{
+    const struct tf_ensemble *m = in->models;
+    const struct tf_config *c = &m->model[0].config;
+    const struct tf_header *h = in->header[in->n_streams == 2 ? side : 0];
+    struct tf_sentence_rule r = tf_config_sentences(c, side, h);
+    const bool same = side == 0 || c->source_vocab_size == 0;
+    r.size = side == 0 ? m->source_ids : m->ids;
+    if (r.begin < 0 && same && m->vocab != NULL) {
+        const int64_t id = tf_sp_id(m->vocab, m->vocab_n, "<s>");
+        r.begin = id == c->eos || id == c->pad ? -1 : id;
+    }
+    return r;
+}
+
 /* Headers of the part that begins. */
 static int check_headers(struct tf_input *in, struct tf_err *err)
 {
@@ -247,6 +268,8 @@ static int check_headers(struct tf_input *in, struct tf_err *err)
                                 err) < 0)
             return -1;
     }
+    for (int side = 0; side < 2; side++)
+        in->rule[side] = rule_of(in, side);
     return 0;
 }
 

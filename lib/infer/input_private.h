@@ -59,6 +59,8 @@ struct tf_input {
 
     /* Private. */
     const struct tf_ensemble *models;
+    struct tf_sentence_rule rule[2]; /* for the sides of this part */
+    bool bos;                        /* a sentence with one was reported */
     size_t n_streams;
     struct tf_in files[2];
     struct tf_reader *readers[2];

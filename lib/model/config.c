@@ -189,6 +189,22 @@ int tf_config_read(struct tf_config *c, const struct tf_value *map, struct tf_er
     return 0;
 }
 
+struct tf_sentence_rule tf_config_sentences(const struct tf_config *c, int side,
+                                            const struct tf_header *stream)
+{
+    struct tf_sentence_rule r = TF_ANY_SENTENCE;
+    struct tf_special s = {.pad = c->pad, .unk = stream->special.unk, .bos = c->bos, .eos = c->eos};
+    const bool own = side == 0 && c->source_vocab_size > 0, one_side =
+        strcmp(stream->kind, "tokens") == 0 || strcmp(stream->kind, "nbest") == 0;
+    if (own) /* an end of sentence is the only id that both sides share */
+        s = (struct tf_special){-1, -1, -1, c->source_eos ? c->eos : -1};
+    tf_sentence_rule_add(&r, &s);
+    if (one_side || !own)
+        tf_sentence_rule_add(&r, &stream->special);
+    r.size = side == 0 ? tf_config_source_ids(c) : c->vocab_size;
+    return r;
+}
+
 bool tf_config_own_start(const struct tf_config *c)
 {
     return c->start == TF_START_ZERO || c->bos == c->eos || c->bos == c->pad;

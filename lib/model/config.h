@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "cbor/member.h"
+#include "stream/sentence.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -87,5 +88,10 @@ int tf_config_read(struct tf_config *c, const struct tf_value *map,
 bool tf_config_own_start(const struct tf_config *c);
 /* Ids that a source may have. */
 int64_t tf_config_source_ids(const struct tf_config *c);
+
+/* The rule for a side (0: source, 1: target) of sentences that the model is given: by its own
+ * special ids, and by those that the header of their stream names. */
+struct tf_sentence_rule tf_config_sentences(const struct tf_config *c, int side,
+                                            const struct tf_header *stream);
 
 #endif

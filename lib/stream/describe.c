@@ -39,7 +39,7 @@ static void add_foreign(struct tf_arena *a, struct tf_value *info, const char *t
 {
     static const char *const used[] = {"file",        "kind",       "vocab_size",   "vocab",
                                        "model",       "special",    "config",       "made",
-                                       "lang",        "target_lang",
+                                       "lang",        "target_lang", "source_size",
                                        "vocab_bytes", "parameters", "tensor_bytes", "tensors",
                                        "header",      "state"};
     struct tf_value apart = tf_value_map();
@@ -61,6 +61,8 @@ static void add_header(struct tf_arena *a, struct tf_value *info, const struct t
     tf_value_put(a, info, "kind", tf_value_str(a, h->kind));
     if (h->size > 0)
         tf_value_put(a, info, "vocab_size", tf_value_int(h->size));
+    if (h->source_size > 0)
+        tf_value_put(a, info, "source_size", tf_value_int(h->source_size));
     if (h->has_vocab)
         tf_value_put(a, info, "vocab", tf_value_bytes(a, h->vocab, 32));
     if (h->lang[0] != 0)

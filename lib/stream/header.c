@@ -134,6 +134,8 @@ void tf_header_encode(struct tf_buf *b, const struct tf_header *h)
         tf_value_put(&a, &map, "model", tf_value_bytes(&a, h->model, 32));
     if (h->size > 0)
         tf_value_put(&a, &map, "size", tf_value_int(h->size));
+    if (h->source_size > 0)
+        tf_value_put(&a, &map, "source_size", tf_value_int(h->source_size));
     if (h->lang[0] != 0)
         tf_value_put(&a, &map, "lang", tf_value_str(&a, h->lang));
     if (h->target_lang[0] != 0)
@@ -181,7 +183,7 @@ static int decode_map(struct tf_header *h, struct tf_arena *a, const struct tf_v
 {
     static const char *const known[] = {"v",       "kind",   "vocab", "model", "size",
                                         "special", "config", "made",  "lang",  "target_lang",
-                                        NULL};
+                                        "source_size", NULL};
     const struct tf_value *v;
     int rc;
     *h = (struct tf_header){.special = {-1, -1, -1, -1},
@@ -207,7 +209,8 @@ static int decode_map(struct tf_header *h, struct tf_arena *a, const struct tf_v
     if ((rc = tf_value_sha_of(map, "model", h->model, err)) < 0)
         return -1;
     h->has_model = rc == 0;
-    if (tf_value_int_of(map, "size", 0, UINT32_MAX, &h->size, err) < 0)
+    if (tf_value_int_of(map, "size", 0, UINT32_MAX, &h->size, err) < 0 ||
+        tf_value_int_of(map, "source_size", 0, UINT32_MAX, &h->source_size, err) < 0)
         return -1;
     if (decode_special(h, tf_value_get(map, "special"), err) < 0 ||
         decode_lang(h->lang, map, "lang", err) < 0 ||

@@ -26,7 +26,10 @@ struct tf_header {
     bool has_vocab, has_model;
     uint8_t vocab[32]; /* SHA-256 of the SentencePiece model bytes */
     uint8_t model[32]; /* fingerprint of the model */
-    int64_t size;      /* vocabulary size, 0 unknown */
+    int64_t size;      /* vocabulary size, 0 unknown; with source_size, the larger of the two */
+    /* of batches whose sources have ids of their own: their number; else 0. The special ids are
+     * those of the targets then. */
+    int64_t source_size;
     struct tf_special special;
     /* Labels of languages, such as "en"; empty: unknown. lang is that of the text of a stream of
      * tokens or n-best lists, and where there are two sides (pairs, batches, models) that of the

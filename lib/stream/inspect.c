@@ -1,12 +1,15 @@
 /* inspect.c - streams and models as a whole: check, count, head, seal. */
 #include "base/hash.h"
+#include "base/log.h"
 #include "cbor/encode.h"
 #include "stream/decode_private.h"
 #include "stream/reader_private.h"
 #include "stream/inspect.h"
+#include "stream/sentence.h"
 #include "stream/writer.h"
 #include "stream/writer_private.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static int open_reader(struct tf_reader **r, struct tf_in *in, unsigned flags,
@@ -29,36 +32,97 @@ static bool is_later(const struct tf_batch *b, const uint64_t last[3])
     return at[i] > last[i];
 }
 
-/* The batches of all parts: none empty, numbered without gaps within a part, each with a later
- * cursor. */
-static int check_batches(struct tf_reader *r, const char *name, struct tf_err *err)
+/* What check has seen of a stream's records. */
+struct checked {
+    const char *name; /* of the input */
+    struct tf_sentence_rule rule[2];
+    uint64_t ordinal, last[3]; /* of the next batch; cursor after the last one */
+    bool begun;                /* a batch of this part */
+    uint64_t records, bad;     /* those with ids; those that readers would not use */
+    bool bos;                  /* one of them was reported */
+    char why[TF_SENTENCE_TEXT + 40];
+};
+
+/* Batches of a part: none empty, numbered without gaps, each with a later cursor. */
+static int check_batch(struct checked *c, const struct tf_batch *b, struct tf_err *err)
 {
+    const unsigned long long is = b->ordinal;
+    if (b->n == 0)
+        return tf_fail(err, "%s: batch %llu is empty", c->name, is);
+    if (c->begun && b->ordinal != c->ordinal)
+        return tf_fail(err, "%s: batch %llu where batch %llu must be", c->name, is,
+                       (unsigned long long)c->ordinal);
+    if (c->begun && !is_later(b, c->last))
+        return tf_fail(err, "%s: batch %llu: its cursor is not after that of the batch before",
+                       c->name, is);
+    c->ordinal = b->ordinal + 1;
+    c->last[0] = b->epoch;
+    c->last[1] = b->group;
+    c->last[2] = b->record;
+    c->begun = true;
+    return 0;
+}
+
+/* The worst fault of the ids of a record, and its description. */
+static enum tf_sentence_fault check_ids(const struct checked *c, const struct tf_record *rec,
+                                        char text[TF_SENTENCE_TEXT])
+{
+    const struct tf_sentence_rule *r = c->rule;
+    const bool pair = rec->type == TF_REC_PAIR;
+    enum tf_sentence_fault worst = TF_SENTENCE_GOOD;
+    if (rec->type == TF_REC_BATCH)
+        return tf_batch_check_ids(&rec->batch, r, text);
+    if (rec->type == TF_REC_TOKENS || pair)
+        worst = tf_sentence_worse(worst, &r[!pair], pair ? "source" : "sentence", rec->ids, rec->n,
+                                  text);
+    if (pair)
+        worst = tf_sentence_worse(worst, &r[1], "target", rec->tgt, rec->n_tgt, text);
+    for (size_t i = 0; rec->type == TF_REC_NBEST && i < rec->n_hyps; i++)
+        worst = tf_sentence_worse(worst, &r[1], "hypothesis", rec->hyps[i].ids, rec->hyps[i].n,
+                                  text);
+    return worst;
+}
+
+static void count_ids(struct checked *c, const struct tf_record *rec)
+{
+    char text[TF_SENTENCE_TEXT];
+    const bool batch = rec->type == TF_REC_BATCH;
+    const enum tf_sentence_fault is = check_ids(c, rec, text);
+    const char *what = batch ? "batch" : "record";
+    const unsigned long long n = batch ? rec->batch.ordinal : rec->idx;
+    c->records += batch || rec->type == TF_REC_TOKENS || rec->type == TF_REC_PAIR ||
+                  rec->type == TF_REC_NBEST;
+    if (is > TF_SENTENCE_BEGINS && c->bad++ == 0)
+        snprintf(c->why, sizeof c->why, "%s %llu: %s", what, n, text);
+    if (is == TF_SENTENCE_BEGINS && !c->bos) {
+        c->bos = true;
+        tf_warn("%s: %s %llu: %s; " TF_SENTENCE_BOS, c->name, what, n, text);
+    }
+}
+
+static void begin_part(struct checked *c, const struct tf_header *h)
+{
+    c->begun = false;
+    for (int side = 0; side < 2; side++)
+        c->rule[side] = tf_sentence_rule_of(h, side);
+}
+
+static int check_records(struct tf_reader *r, const char *name, struct tf_err *err)
+{
+    struct checked c = {.name = name};
     struct tf_record rec;
     int rc;
-    uint64_t ordinal = 0, last[3] = {0}; /* of the next batch; cursor after the last one */
-    bool begun = false;
+    begin_part(&c, tf_reader_header(r));
     while ((rc = tf_reader_next(r, &rec, err)) > 0) {
-        begun = begun && rec.type != TF_REC_HEADER;
-        if (rec.type != TF_REC_BATCH)
-            continue;
-        if (rec.batch.n == 0 || (begun && rec.batch.ordinal != ordinal)) {
-            unsigned long long is = rec.batch.ordinal;
-            rc = rec.batch.n == 0 ? tf_fail(err, "%s: batch %llu is empty", name, is)
-                                  : tf_fail(err, "%s: batch %llu where batch %llu must be", name,
-                                            is, (unsigned long long)ordinal);
-            break;
-        }
-        if (begun && !is_later(&rec.batch, last)) {
-            rc = tf_fail(err, "%s: batch %llu: its cursor is not after that of the batch before",
-                         name, (unsigned long long)rec.batch.ordinal);
-            break;
-        }
-        ordinal = rec.batch.ordinal + 1;
-        last[0] = rec.batch.epoch;
-        last[1] = rec.batch.group;
-        last[2] = rec.batch.record;
-        begun = true;
+        if (rec.type == TF_REC_HEADER)
+            begin_part(&c, tf_reader_header(r));
+        else if (rec.type == TF_REC_BATCH && check_batch(&c, &rec.batch, err) != 0)
+            return -1;
+        count_ids(&c, &rec);
     }
+    if (rc == 0 && c.bad > 0)
+        return tf_fail(err, "%s: %llu of %llu records bad; the first is %s", name,
+                       (unsigned long long)c.bad, (unsigned long long)c.records, c.why);
     return rc;
 }
 
@@ -75,7 +139,7 @@ int tf_inspect_check(struct tf_in *in, const struct tf_inspect *how, struct tf_e
         if (!rc)
             tf_model_release(&m);
     } else {
-        rc = check_batches(r, in->name, err);
+        rc = check_records(r, in->name, err);
     }
     tf_reader_free(r);
     return rc;

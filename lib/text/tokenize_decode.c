@@ -1,6 +1,7 @@
 /* tokenize_decode.c - token records and n-best lists to lines of text. */
 #include "text/tokenize_work_private.h"
 #include "stream/reader.h"
+#include "stream/sentence.h"
 
 #include <math.h>
 #include <string.h>
@@ -134,15 +135,30 @@ static int decode(const struct tf_vocab *v, const uint32_t *ids, size_t n, struc
                           : tf_sp_decode(v->sp, ids, n, out, err);
 }
 
+/* bos has no text, and no model is asked. */
+static void check_ids(const struct tf_tokenize_work *r, struct tf_work_item *it, const uint32_t *ids,
+                      size_t n)
+{
+    struct tf_header own = {0};
+    char text[TF_SENTENCE_TEXT];
+    uint32_t id;
+    tf_vocab_header(r->t->vocab, &own);
+    const struct tf_sentence_rule rule = tf_sentence_rule_of(&own, 1);
+    const enum tf_sentence_fault is = tf_sentence_check(&rule, ids, n, &id);
+    if (is == TF_SENTENCE_UNKNOWN)
+        tf_work_bad(it, TF_BAD_UNKNOWN_ID, "id %lu: the vocabulary has %lld", (unsigned long)id,
+                    (long long)rule.size);
+    else if (is > TF_SENTENCE_BEGINS)
+        tf_work_bad(it, TF_BAD_OTHER, "%s", tf_sentence_describe(text, &rule, is, "tokens", id));
+}
+
 static void decode_item(const struct tf_tokenize_work *r, struct tf_work_block *b,
                         struct tf_work_item *it, const uint32_t *ids, size_t n)
 {
     struct tf_err err = {0};
     const struct tf_tokenize *t = r->t;
-    for (size_t i = 0; i < n && it->code == 0; i++)
-        if (ids[i] >= (uint64_t)tf_sp_size(t->vocab->sp))
-            tf_work_bad(it, TF_BAD_UNKNOWN_ID, "id %lu: the vocabulary has %lld",
-                        (unsigned long)ids[i], (long long)tf_sp_size(t->vocab->sp));
+    if (it->code == 0)
+        check_ids(r, it, ids, n);
     const size_t start = b->out.len;
     put_before(&b->out, t, it);
     const size_t text = b->out.len;

@@ -84,7 +84,7 @@ struct tf_header sample_header(struct tf_arena *a, const char *kind, int64_t siz
 }
 
 const uint32_t ids_a[5] = {5, 6, 7, 4095, 1}, ids_b[2] = {9, 8};
-const uint32_t ids_wide[3] = {70000, 3, 99999};
+const uint32_t ids_wide[3] = {70000, 4, 99999};
 
 struct sample end_sample(const char *name, struct tf_out *out)
 {

@@ -1,6 +1,7 @@
 /* feed.c - a ring of batches between the thread that reads and the thread that trains. */
 #include "train/run/feed_private.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "base/thread.h"
 
@@ -20,6 +21,8 @@ struct tf_feed {
     struct tf_reader *reader;
     struct tf_one_vocab vocab; /* of all parts so far */
     const struct tf_config *config;
+    struct tf_sentence_rule rule[2]; /* of the current part */
+    bool bos;                        /* a sentence with one was reported */
     struct tf_batch_cursor from;
     bool resume, any_corpus;
     bool begun;             /* a batch of the current part was seen */
@@ -102,6 +105,12 @@ static int check_end(const struct tf_feed *f, bool more, struct tf_err *err)
     return 0;
 }
 
+static void set_rules(struct tf_feed *f)
+{
+    for (int side = 0; side < 2; side++)
+        f->rule[side] = tf_config_sentences(f->config, side, tf_reader_header(f->reader));
+}
+
 static int new_part(struct tf_feed *f, struct tf_err *err)
 {
     char name[32];
@@ -113,6 +122,7 @@ static int new_part(struct tf_feed *f, struct tf_err *err)
     snprintf(name, sizeof name, "part %llu", (unsigned long long)f->part);
     if (tf_one_vocab_add(&f->vocab, tf_reader_header(f->reader), name, err) != 0)
         return tf_context(err, "%s", f->in.name);
+    set_rules(f);
     return 0;
 }
 
@@ -175,12 +185,27 @@ static int place(struct tf_feed *f, const struct tf_batch *b, struct tf_err *err
     return 1;
 }
 
+static int check_ids(struct tf_feed *f, const struct tf_batch *b, struct tf_err *err)
+{
+    char text[TF_SENTENCE_TEXT];
+    const enum tf_sentence_fault is = tf_batch_check_ids(b, f->rule, text);
+    if (is > TF_SENTENCE_BEGINS)
+        return tf_fail(err, "%s", text);
+    if (is == TF_SENTENCE_BEGINS && !f->bos) {
+        f->bos = true;
+        tf_warn("%s: batch %llu: %s; " TF_SENTENCE_BOS, f->in.name, (unsigned long long)b->ordinal,
+                text);
+    }
+    return 0;
+}
+
 static int take_batch(struct tf_feed *f, struct tf_feed_item *item, const struct tf_batch *b,
                       struct tf_err *err)
 {
     if (b->n == 0)
         return tf_fail(err, "%s: batch %llu is empty", f->in.name, (unsigned long long)b->ordinal);
-    if (tf_pairs_set(&item->pairs, f->config, b->n, b->src, b->src_off, b->tgt, b->tgt_off, err) !=
+    if (check_ids(f, b, err) != 0 ||
+        tf_pairs_set(&item->pairs, f->config, b->n, b->src, b->src_off, b->tgt, b->tgt_off, err) !=
             0 ||
         tf_pairs_fit(&item->pairs, f->config, err) != 0)
         return tf_context(err, "%s: batch %llu", f->in.name, (unsigned long long)b->ordinal);
@@ -247,6 +272,7 @@ void tf_feed_start(struct tf_feed *f, const struct tf_config *c, const struct tf
     (void)!tf_one_vocab_add(&f->vocab, tf_reader_header(f->reader), "part 0",
                             &(struct tf_err){0}); /* nothing to contradict */
     f->config = c;
+    set_rules(f);
     f->resume = from != NULL;
     f->any_corpus = any_corpus;
     if (from != NULL)

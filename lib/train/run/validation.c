@@ -21,6 +21,7 @@ double tf_sums_acc(const struct tf_sums *s)
 /* The open file, batch by batch. */
 struct valid {
     const struct tf_config *config;
+    struct tf_sentence_rule rule[2]; /* of this part */
     struct tf_one_vocab vocab; /* of the training stream, and the parts so far */
     struct tf_in in;
     struct tf_reader *reader;
@@ -29,8 +30,10 @@ struct valid {
     struct tf_sha256 sha; /* of the sentences so far */
 };
 
-static int same_vocab(struct valid *v, struct tf_err *err)
+static int begin_part(struct valid *v, struct tf_err *err)
 {
+    for (int side = 0; side < 2; side++)
+        v->rule[side] = tf_config_sentences(v->config, side, tf_reader_header(v->reader));
     return tf_one_vocab_add(&v->vocab, tf_reader_header(v->reader), v->in.name, err);
 }
 
@@ -56,7 +59,7 @@ static int open_valid(struct valid *v, const char *path, const struct tf_header 
                        path);
     if (tf_in_open(&v->in, path, err) != 0)
         return -1;
-    if (tf_reader_new(&v->reader, &v->in, kinds, 0, err) == 0 && same_vocab(v, err) == 0)
+    if (tf_reader_new(&v->reader, &v->in, kinds, 0, err) == 0 && begin_part(v, err) == 0)
         return 0;
     close_valid(v);
     return -1;
@@ -84,12 +87,15 @@ static int next_batch(struct valid *v, struct tf_err *err)
     while ((rc = tf_reader_next(v->reader, &rec, err)) > 0) {
         const struct tf_batch *b = &rec.batch;
         if (rec.type == TF_REC_HEADER) {
-            if (same_vocab(v, err) != 0)
+            if (begin_part(v, err) != 0)
                 return -1;
         } else if (rec.type != TF_REC_BATCH) {
             return tf_fail(err, "%s: a record of type %d in a batch stream", v->in.name, rec.type);
         } else if (b->n > 0) {
-            if (tf_pairs_set(&v->pairs, v->config, b->n, b->src, b->src_off, b->tgt, b->tgt_off,
+            char text[TF_SENTENCE_TEXT];
+            if ((tf_batch_check_ids(b, v->rule, text) > TF_SENTENCE_BEGINS &&
+                 tf_fail(err, "%s", text) != 0) ||
+                tf_pairs_set(&v->pairs, v->config, b->n, b->src, b->src_off, b->tgt, b->tgt_off,
                              err) != 0 ||
                 tf_pairs_fit(&v->pairs, v->config, err) != 0)
                 return tf_context(err, "%s: batch %llu", v->in.name,

@@ -1,0 +1,101 @@
+/* sentence.c - see sentence.h. */
+#include "stream/sentence.h"
+
+#include <stdio.h>
+
+void tf_sentence_rule_add(struct tf_sentence_rule *r, const struct tf_special *s)
+{
+    const int k = r->end[0] >= 0 || r->pad[0] >= 0;
+    r->end[k] = s->eos;
+    r->pad[k] = s->pad != s->unk ? s->pad : -1;
+    if (s->bos >= 0 && s->bos != s->eos && s->bos != s->pad)
+        r->begin = s->bos;
+}
+
+struct tf_sentence_rule tf_sentence_rule_of(const struct tf_header *h, int side)
+{
+    struct tf_sentence_rule r = TF_ANY_SENTENCE;
+    const bool own = side == 0 && h->source_size > 0;
+    r.size = own ? h->source_size : h->size;
+    if (!own) /* the special ids are those of targets */
+        tf_sentence_rule_add(&r, &h->special);
+    return r;
+}
+
+static enum tf_sentence_fault fault_of(const struct tf_sentence_rule *r, int64_t id)
+{
+    if (r->size > 0 && id >= r->size)
+        return TF_SENTENCE_UNKNOWN;
+    if (id == r->pad[0] || id == r->pad[1])
+        return TF_SENTENCE_PADDED;
+    if (id == r->end[0] || id == r->end[1])
+        return TF_SENTENCE_ENDS;
+    return id == r->begin ? TF_SENTENCE_BEGINS : TF_SENTENCE_GOOD;
+}
+
+/* Nearly all sentences are good: with -1 as the largest id, this loop needs 32 bits. */
+static bool suspect(const struct tf_sentence_rule *r, const uint32_t *ids, size_t n)
+{
+    const uint32_t pad = (uint32_t)r->pad[0], pad2 = (uint32_t)r->pad[1], end = (uint32_t)r->end[0],
+                   end2 = (uint32_t)r->end[1], begin = (uint32_t)r->begin,
+                   size = r->size > 0 ? (uint32_t)r->size : UINT32_MAX;
+    uint32_t any = 0;
+    for (size_t i = 0; i < n; i++)
+        any |= (uint32_t)((ids[i] >= size) | (ids[i] == pad) | (ids[i] == pad2) |
+                          (ids[i] == end) | (ids[i] == end2) | (ids[i] == begin));
+    return any != 0;
+}
+
+enum tf_sentence_fault tf_sentence_check(const struct tf_sentence_rule *r, const uint32_t *ids,
+                                         size_t n, uint32_t *id)
+{
+    enum tf_sentence_fault worst = TF_SENTENCE_GOOD;
+    if (!suspect(r, ids, n))
+        return worst;
+    for (size_t i = 0; i < n; i++) {
+        const enum tf_sentence_fault is = fault_of(r, ids[i]);
+        if (is <= worst)
+            continue;
+        worst = is;
+        *id = ids[i];
+    }
+    return worst;
+}
+
+const char *tf_sentence_describe(char buf[TF_SENTENCE_TEXT], const struct tf_sentence_rule *r,
+                                 enum tf_sentence_fault fault, const char *side, uint32_t id)
+{
+    static const char *const what[] = {[TF_SENTENCE_BEGINS] = "bos",
+                                       [TF_SENTENCE_ENDS] = "the end of a sentence",
+                                       [TF_SENTENCE_PADDED] = "padding"};
+    if (fault == TF_SENTENCE_UNKNOWN)
+        snprintf(buf, TF_SENTENCE_TEXT, "%s id %u, the vocabulary has %lld", side, id,
+                 (long long)r->size);
+    else
+        snprintf(buf, TF_SENTENCE_TEXT, "%s with id %u, which is %s", side, id, what[fault]);
+    return buf;
+}
+
+enum tf_sentence_fault tf_sentence_worse(enum tf_sentence_fault worst,
+                                         const struct tf_sentence_rule *r, const char *side,
+                                         const uint32_t *ids, size_t n,
+                                         char text[TF_SENTENCE_TEXT])
+{
+    uint32_t id;
+    const enum tf_sentence_fault is = tf_sentence_check(r, ids, n, &id);
+    if (is <= worst)
+        return worst;
+    tf_sentence_describe(text, r, is, side, id);
+    return is;
+}
+
+enum tf_sentence_fault tf_batch_check_ids(const struct tf_batch *b,
+                                          const struct tf_sentence_rule rule[2],
+                                          char text[TF_SENTENCE_TEXT])
+{
+    enum tf_sentence_fault worst = TF_SENTENCE_GOOD;
+    if (b->n == 0)
+        return worst;
+    worst = tf_sentence_worse(worst, &rule[0], "source", b->src, b->src_off[b->n], text);
+    return tf_sentence_worse(worst, &rule[1], "target", b->tgt, b->tgt_off[b->n], text);
+}
