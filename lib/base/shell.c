@@ -1,13 +1,12 @@
 /* shell.c - see shell.h. */
 #include "base/shell.h"
-#include "base/parse.h"
+#include "base/measure.h"
 #include "base/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,40 +19,10 @@
 #include <unistd.h>
 
 enum { TICK_MS = 50, GRACE_TICKS = 100, MOST_FDS = 1024 };
+enum { TAIL = 8192 /* bytes of the output at least, in which its number is looked for */ };
 
 /* One write of a result must not be torn. */
 _Static_assert(sizeof(struct tf_shell_result) <= PIPE_BUF, "a result is written at once");
-
-/* ---- the last number ---- */
-
-struct words {
-    char word[64];
-    size_t n; /* bytes of the word so far; more than fit: no number */
-    struct tf_shell_result *r;
-};
-
-static void end_word(struct words *w)
-{
-    struct tf_err not_one = {0};
-    double x;
-    if (w->n > 0 && w->n < sizeof w->word) {
-        w->word[w->n] = 0;
-        if (tf_parse_real(&x, w->word, -HUGE_VAL, HUGE_VAL, &not_one) == 0 && isfinite(x)) {
-            w->r->has_number = true;
-            w->r->number = x;
-        }
-    }
-    w->n = 0;
-}
-
-static void add_output(struct words *w, const char *p, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (p[i] == 0 || strchr(" \t\r\n\v\f,;:=()[]{}\"'%", p[i]) != NULL)
-            end_word(w);
-        else if (w->n++ < sizeof w->word - 1)
-            w->word[w->n - 1] = p[i];
-}
 
 /* ---- the lines before the last ---- */
 
@@ -132,9 +101,8 @@ static bool abandoned(int ms)
 
 static void take_output(int fd, pid_t pid, struct tf_shell_result *r)
 {
-    struct words w = {.r = r};
-    char buf[4096];
-    size_t kept = 0;
+    char buf[4096], tail[2 * TAIL];
+    size_t kept = 0, in_tail = 0;
     for (;;) { /* until the command and all that has its output have closed it */
         struct pollfd p[] = {{.fd = fd, .events = POLLIN}, {.fd = 3, .events = POLLIN}};
         if (poll(p, 2, -1) < 0)
@@ -145,11 +113,16 @@ static void take_output(int fd, pid_t pid, struct tf_shell_result *r)
         if (n == 0 || (n < 0 && errno != EINTR))
             break;
         const size_t got = n > 0 ? (size_t)n : 0, room = sizeof r->text - 1 - kept;
-        add_output(&w, buf, got);
+        if (in_tail + got > sizeof tail) {
+            memmove(tail, tail + in_tail - TAIL, TAIL);
+            in_tail = TAIL;
+        }
+        memcpy(tail + in_tail, buf, got);
+        in_tail += got;
         memcpy(r->text + kept, buf, got < room ? got : room);
         kept += got < room ? got : room;
     }
-    end_word(&w);
+    r->has_number = tf_measure_of(&r->number, r->why, tail, in_tail);
     end_text(r, kept);
 }
 

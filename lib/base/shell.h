@@ -6,6 +6,7 @@
 #define TF_BASE_SHELL_H
 
 #include "base/err.h"
+#include "base/measure.h"
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -22,8 +23,9 @@ enum { TF_SHELL_TEXT = 3072 };
 struct tf_shell_result {
     bool exited;     /* it ended on its own, with this status: 0 .. 255 */
     int status;      /* else: the signal that ended it, or 0 when it could not be started */
-    bool has_number; /* the last number among the words of its output */
+    bool has_number; /* tf_measure_of its output */
     double number;
+    char why[TF_MEASURE_WHY]; /* there is none */
     char text[TF_SHELL_TEXT]; /* the beginning of its output: the lines before the last one, if they
                                  fit, else those that do; UTF-8 */
 };

@@ -261,7 +261,8 @@ int tf_setup_open(struct tf_setup *s, const struct tf_settings *o, const struct 
     *s = (struct tf_setup){.o = o, .env = env};
     if ((s->be = tf_backend_find(o->device, o->precision, TF_USE_TRAINING, &why, err)) == NULL)
         return -1;
-    tf_backend_note(&why);
+    if (!o->quiet)
+        tf_backend_note(&why);
     if (read_tuning(s, err) != 0 || tf_feed_open(&s->feed, o->input, err) != 0)
         return -1;
     return configure(s, *tf_feed_header(s->feed), s->be->precision, s->be->kernels(), err);

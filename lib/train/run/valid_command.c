@@ -40,7 +40,7 @@ static void judge(const struct tf_run *r, const struct tf_shell_result *result, 
     else if (result->status != 0)
         tf_warn("step %llu: --valid-command failed with status %d", step, result->status);
     else if (!result->has_number)
-        tf_warn("step %llu: --valid-command printed no number", step);
+        tf_warn("step %llu: --valid-command %s", step, result->why);
     else
         *metric = result->number;
 }
