@@ -386,7 +386,7 @@ static void check_expressible(struct tf_export *e)
 {
     const struct tf_config *c = &e->config;
     if (c->decoder_self == TF_DECODER_SSRU)
-        tf_export_refuse(e, "decoder_self ssru");
+        tf_export_refuse(e, "decoder_self ssru, a recurrent decoder (but --to marian)");
     if (e->unk < 0)
         tf_export_refuse(e, "vocabularies without <unk>");
 }

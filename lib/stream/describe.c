@@ -40,6 +40,7 @@ static void add_foreign(struct tf_arena *a, struct tf_value *info, const char *t
     static const char *const used[] = {"file",        "kind",       "vocab_size",   "vocab",
                                        "model",       "special",    "config",       "made",
                                        "lang",        "target_lang", "source_size",
+                                       "converts_to",
                                        "vocab_bytes", "parameters", "tensor_bytes", "tensors",
                                        "header",      "state"};
     struct tf_value apart = tf_value_map();
@@ -76,6 +77,10 @@ static void add_header(struct tf_arena *a, struct tf_value *info, const struct t
             tf_value_put(a, &special, names[i], tf_value_int(ids[i]));
     if (special.n > 0)
         tf_value_put(a, info, "special", special);
+    const struct tf_value *self = tf_value_get(&h->config, "decoder_self");
+    if (tf_kind_is_model(h->kind) && self != NULL && self->kind == TF_TEXT &&
+        strcmp(self->text, "ssru") == 0) /* a recurrent decoder, which no other program has */
+        tf_value_put(a, info, "converts_to", tf_value_str(a, "marian"));
     if (h->config.kind == TF_MAP && h->config.n > 0)
         tf_value_put(a, info, "config", h->config);
     if (h->made.kind == TF_ARRAY && h->made.n > 0)

@@ -142,3 +142,71 @@ tunes_text() {
     t 0 tf-train "${options[@]}" -q -o bare bare.tfs
     tf-info bare/ckpt-00000020.tfm | grep -Eq '^  bos +2$'
 }
+
+@test "--weights-only: checkpoints of a third of the size, for all but resuming" {
+    tf-convert "$GOLDEN/nllb" -o m.tfm 2>/dev/null
+    tokens eng_Latn fra_Latn
+    tf-batch -q --epochs 100 --tokens 4096 x.tfs y.tfs >b.tfs
+    tune -q -o whole b.tfs
+    tune -q --weights-only -o run b.tfs
+    for name in ckpt-00000010 ckpt-00000020 best; do
+        [ "$(stat -c %s run/$name.tfm)" -lt $(($(stat -c %s whole/$name.tfm) / 2)) ]
+        tf-cbor check run/$name.tfm
+        # the same model
+        [ "$(tf-info run/$name.tfm | grep ^model)" = "$(tf-info whole/$name.tfm | grep ^model)" ]
+    done
+    tf-avgckpt -n 2 run -o run.tfm
+    tf-avgckpt -n 2 whole -o whole.tfm
+    [ "$(tf-info run.tfm | grep ^model)" = "$(tf-info whole.tfm | grep ^model)" ]
+    t 0 tf-decode -q -m run/best.tfm x.tfs -o out.tfs
+    t 0 tf-train "${options[@]}" --weights-only -o run b.tfs
+    expect_contains "$stderr" "step 20 of 20 is done: nothing left to do"
+    for more in --weights-only --quiet; do
+        t 1 tf-train "${options[@]}" $more --steps 30 -o run b.tfs
+        expect_error "run/ckpt-00000020.tfm: has the weights alone (--weights-only), from which no run resumes; a new one starts from them with --init"
+    done
+    t 0 tf-train "${options[@]:4}" --device cpu -q --init run/ckpt-00000020.tfm -o next b.tfs
+}
+
+@test "before the first update: what the model has, which is the best until a better one" {
+    tf-convert "$GOLDEN/nllb" -o m.tfm 2>/dev/null
+    tokens eng_Latn fra_Latn
+    tf-batch -q --epochs 100 --tokens 4096 x.tfs y.tfs >b.tfs
+    # A measure that training makes worse.
+    t 0 tf-train "${options[@]}" --valid-command 'echo "BLEU = $((50 - TF_STEP))"' -o worse b.tfs
+    expect_contains "$stderr" "tf-train: before the first update: validation perplexity "
+    expect_contains "$stderr" ", command 50"
+    expect_contains "$stderr" ", command 40 (50 before the first update); best: command 50 before the first update"
+    expect_contains "$stderr" "finished at step 20; no validation was better than that before the first update, command 50: worse/best.tfm is the model that the run began with"
+    diff <(tf-info worse/best.tfm | grep '^  p/') <(tf-info m.tfm | grep '^  p/')
+    # By perplexity it is better, and what the command says is told all the same.
+    t 0 tf-train "${options[@]}" --best-by ppl --valid-command 'echo $((50 - TF_STEP))' -o ppl b.tfs
+    expect_contains "$stderr" ", command 30 (50 before the first update); the best so far"
+    expect_contains "$stderr" "best: ppl/best.tfm of step 20"
+    # Stopped by patience, with the model that it began with.
+    t 0 tf-train "${options[@]}" --patience 1 --valid-command 'echo $((-TF_STEP))' -o stale b.tfs
+    expect_contains "$stderr" "stopping at step 10: no improvement since step 0"
+    # A new run without --init has nothing to measure.
+    tf-train --device cpu -q --preset tiny --layers 1 --d-model 8 --d-ff 8 --heads 2 --steps 2 \
+        --valid valid.tfs --valid-every 1 -o new b.tfs
+    [ "$(grep -c '"event":"valid"' new/log.jsonl)" -eq 2 ]
+}
+
+@test "a recurrent decoder: what can be done with it is said before it is trained" {
+    printf 'a b c\nb c a\n' >text
+    tf-tokenize --train --vocab-size 8 --character-coverage 1 -o vocab text 2>/dev/null
+    "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz 8 transformer-decoder-autoreg=rnn dec-cell=ssru
+    tf-convert m.npz --vocab vocab -o m.tfm 2>/dev/null
+    tf-info m.tfm | grep -Eq '^converts_to +marian$'
+    tf-tokenize -m m.tfm text >x.tfs
+    tf-batch -q --tokens 100 --epochs 3 x.tfs x.tfs >b.tfs
+    t 0 tf-train --device cpu --init m.tfm --steps 2 --save-every 2 -o run b.tfs
+    expect_contains "$stderr" "m.tfm: its decoder is recurrent: of other programs only Marian can use what is trained here (tf-convert --to marian)"
+    t 0 tf-train --device cpu -q --init m.tfm --steps 1 --save-every 2 -o quiet b.tfs
+    [ -z "$stderr" ]
+    for to in hf ctranslate2; do
+        t 1 tf-convert --to $to run/ckpt-00000002.tfm -o out
+        expect_error "a recurrent decoder (but --to marian)"
+    done
+    tf-convert --to marian run/ckpt-00000002.tfm -o out.npz
+}

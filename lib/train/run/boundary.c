@@ -135,9 +135,9 @@ int tf_run_stop(struct tf_run *r, struct tf_err *err)
         return -1;
     int rc = finish(r, "signal", err);
     const char *last = tf_saver_last(r->saved.saver);
-    tf_note("stopped at step %llu%s%s; repeat the command to resume",
-            (unsigned long long)r->state.step, last != NULL ? ", saved in " : "",
-            last != NULL ? last : "");
+    tf_note("stopped at step %llu%s%s%s", (unsigned long long)r->state.step,
+            last != NULL ? ", saved in " : "", last != NULL ? last : "",
+            r->o->weights_only ? "" : "; repeat the command to resume");
     return rc;
 }
 

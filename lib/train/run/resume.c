@@ -217,10 +217,10 @@ static void keep_vocab(const struct tf_resume *r, struct tf_setup *s)
     s->common.header.has_vocab = m->header.has_vocab;
 }
 
-static bool has_average(const struct tf_model_file *m)
+static bool has_block(const struct tf_model_file *m, const char *prefix)
 {
     for (size_t i = 0; i < m->n_tensors; i++)
-        if (strncmp(m->tensors[i].name, "e/", 2) == 0)
+        if (strncmp(m->tensors[i].name, prefix, 2) == 0)
             return true;
     return false;
 }
@@ -230,12 +230,17 @@ int tf_resume_load(const struct tf_resume *r, struct tf_setup *s, struct tf_star
 {
     const struct tf_model_file *m = &r->file;
     struct tf_config theirs;
+    if (!has_block(m, "m/"))
+        return tf_fail(err,
+                       "%s: has the weights alone (--weights-only), from which no run resumes; a "
+                       "new one starts from them with --init",
+                       r->path);
     TF_ASSERT(fits(r, s)); /* tf_resume_compare refuses the others, also with --force */
     keep_vocab(r, s);
     if (tf_model_load(m, &theirs, &w->p, "p/", err) != 0 ||
         tf_model_load(m, &theirs, &w->m, "m/", err) != 0 ||
         tf_model_load(m, &theirs, &w->v, "v/", err) != 0 ||
-        (has_average(m) && s->o->ema > 0 && tf_model_load(m, &theirs, &w->e, "e/", err) != 0))
+        (has_block(m, "e/") && s->o->ema > 0 && tf_model_load(m, &theirs, &w->e, "e/", err) != 0))
         return tf_context(err, "%s", r->path);
     /* A resumed run writes the bytes of one that was never stopped: the provenance stays. */
     s->common.header.made = tf_value_clone(&s->arena, &m->header.made);

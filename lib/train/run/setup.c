@@ -149,6 +149,7 @@ static int make_common(struct tf_setup *s, const struct tf_header *stream, const
     memcpy(c->header.lang, stream->lang, sizeof c->header.lang);
     memcpy(c->header.target_lang, stream->target_lang, sizeof c->header.target_lang);
     c->settings = settings_map(s, precision, kernels);
+    c->weights_only = s->o->weights_only;
     c->batches = has_config ? tf_value_clone(a, &stream->config) : tf_value_map();
     return read_vocab(s, &c->header, err);
 }
@@ -309,6 +310,10 @@ static void check_batches(const struct tf_setup *s)
 void tf_setup_check(const struct tf_setup *s)
 {
     check_batches(s);
+    if (s->env->from != NULL && s->config.decoder_self == TF_DECODER_SSRU && !s->o->quiet)
+        tf_note("%s: its decoder is recurrent: of other programs only Marian can use what is "
+                "trained here (tf-convert --to marian)",
+                s->env->from->path);
     if (s->common.header.has_vocab && s->common.vocab == NULL && !s->o->no_save)
         tf_warn("no --vocab: the model will carry no vocabulary");
 }

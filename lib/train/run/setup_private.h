@@ -56,7 +56,7 @@ void tf_setup_take_start(struct tf_setup *s, const struct tf_config *c);
  * is not the backend's. */
 int tf_setup_shards(struct tf_setup *s, struct tf_value *known, struct tf_err *err) TF_MUST_CHECK;
 
-/* Warn of a new run's likely mistakes: batches far from the size that the preset's learning rate is
+/* Say which programs cannot use what a new run trains, and warn of its likely mistakes: batches far from the size that the preset's learning rate is
  * for; a vocabulary that the stream names and the model will not carry. */
 void tf_setup_check(const struct tf_setup *s);
 

@@ -145,6 +145,8 @@ static const struct tf_setting rows[] = {
     INT("keep", keep, 0, 1e9, .flags = LOGGED,
         .help = "keep the last N checkpoints and the best; 0: all (default "
                 "5, or as many as the preset averages)"),
+    BOOL("weights_only", weights_only, .flags = LOGGED,
+         .help = "checkpoints have the weights alone, a third of the size: no run resumes from them"),
     INT("valid_every", valid_every, 0, 1e12, .def = "0", .needs = "valid", .flags = LOGGED,
         .help = "validate every N updates; 0: as --save-every"),
     CHOICE("best_by", best_by, best_words, .def = "ppl", .needs = "valid",

@@ -36,6 +36,7 @@ struct tf_settings {
     int64_t steps; /* in total, earlier starts of the run included */
     int64_t save_every, keep, valid_every, patience, log_every, threads;
     double save_minutes; /* 0: no saves by the clock; regular ones if save_every is 0 */
+    bool weights_only;   /* checkpoints lack what a run resumes with */
     bool no_save;        /* write no checkpoints: for benchmarks */
     enum tf_best_by best_by;
     enum tf_on_collapse on_collapse;

@@ -45,6 +45,13 @@ char *tf_save_name(enum tf_save_kind kind, uint64_t step)
     return kind == TF_SAVE_REGULAR ? tf_rundir_regular_name(step) : tf_xstrdup(names[kind]);
 }
 
+/* Is a block in the file? */
+static bool has_block(const struct tf_saver *s, int i)
+{
+    const bool moments = i == TF_BLOCK_M || i == TF_BLOCK_V;
+    return i == TF_BLOCK_P || (s->kind != TF_SAVE_VALID && !(moments && s->common->weights_only));
+}
+
 struct tf_saver *tf_saver_new(const struct tf_rundir *dir, const struct tf_save_common *common,
                               struct tf_stepper *from, uint64_t keep, uint64_t end)
 {
@@ -55,7 +62,7 @@ struct tf_saver *tf_saver_new(const struct tf_rundir *dir, const struct tf_save_
     s->keep = keep;
     s->end = end;
     for (int i = 0; i < TF_BLOCKS; i++)
-        if (tf_share_block(from, (enum tf_stepper_block)i) != NULL &&
+        if (has_block(s, i) && tf_share_block(from, (enum tf_stepper_block)i) != NULL &&
             tf_stepper_live(from, (enum tf_stepper_block)i) == NULL)
             s->copy[i] = tf_xcalloc(from->w.params.size, sizeof(float));
     pthread_mutex_init(&s->lock, NULL);
@@ -79,20 +86,14 @@ void tf_saver_free(struct tf_saver *s)
     free(s);
 }
 
-/* The first so many are in the file. */
-static int blocks(const struct tf_saver *s)
-{
-    return s->kind == TF_SAVE_VALID ? 1 : TF_BLOCKS;
-}
-
 /* A finite gradient can produce weights or moments that are not (its square overflows). They are
  * never written. */
 static int check_finite(const struct tf_saver *s, struct tf_err *err)
 {
     static const char *const what[] = {"a weight", "a first moment", "a second moment",
                                        "a moving average"};
-    for (int i = 0; i < blocks(s); i++)
-        if (s->block[i] != NULL &&
+    for (int i = 0; i < TF_BLOCKS; i++)
+        if (has_block(s, i) && s->block[i] != NULL &&
             !tf_tensor_finite(TF_F32, s->block[i], s->from->w.params.size * sizeof *s->block[i]))
             return tf_fail_status(err, TF_DIVERGED, "diverged at step %llu: %s is not finite",
                                   (unsigned long long)s->state.step, what[i]);
@@ -115,8 +116,8 @@ static int put(const struct tf_saver *s, struct tf_out *out, struct tf_err *err)
         records[n_records++] = (struct tf_state){"vocab_target", c->vocab_target};
     struct tf_tensor *t = tf_arena_zalloc(&a, TF_BLOCKS * params->n * sizeof *t);
     h.kind = model ? "model" : h.kind;
-    for (int i = 0; i < blocks(s); i++)
-        if (s->block[i] != NULL) {
+    for (int i = 0; i < TF_BLOCKS; i++)
+        if (has_block(s, i) && s->block[i] != NULL) {
             memcpy(t + n, tf_model_tensors(&a, params, s->block[i], prefix[i]),
                    params->n * sizeof *t);
             n += params->n;
@@ -240,8 +241,10 @@ int tf_saver_poll(struct tf_saver *s, struct tf_err *err)
 /* What to write into block[]: the stepper's own memory, or a copy. */
 static int take_blocks(struct tf_saver *s, struct tf_err *err)
 {
-    for (int i = 0; i < blocks(s); i++) {
+    for (int i = 0; i < TF_BLOCKS; i++) {
         const enum tf_stepper_block b = (enum tf_stepper_block)i;
+        if (!has_block(s, i))
+            continue;
         if (s->copy[i] != NULL && tf_stepper_collect(s->from, s->copy[i], b, err) != 0)
             return -1;
         s->block[i] = s->copy[i] != NULL ? s->copy[i] : tf_stepper_live(s->from, b);

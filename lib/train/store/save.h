@@ -16,6 +16,7 @@ struct tf_save_common {
     size_t vocab_n;
     struct tf_value vocab_target; /* the state of that name (formats/model.md), or null */
     struct tf_value settings, batches;
+    bool weights_only; /* checkpoints lack the moments, and no run resumes from them */
 };
 
 enum tf_save_kind {
