@@ -43,7 +43,8 @@ static struct tf_opt opts[] = {
                      "has one of its own"),
     OPT_STR(0, "begin", &job.begin, .arg = "PIECE", .flags = TF_OPT_SEMANTIC,
             .modes = ENCODE | PIECES,
-            .help = "put the piece with this text, such as the tag of a language, before each line"),
+            .help =
+                "put the piece with this text, such as the tag of a language, before each line"),
     OPT_STR(0, "lang", &job.lang, .arg = "LABEL", .flags = TF_OPT_SEMANTIC, .modes = ENCODE,
             .help = "write this label of the language, such as en, to the header; later tools "
                     "compare it"),

@@ -268,8 +268,7 @@ static enum tf_drop_reason check_side(struct tf_corpus *c, int side, const struc
     const bool drop = is != TF_SENTENCE_BEGINS;
     if (!c->warned[drop])
         tf_warn("%s: record %llu: %s%s", c->side[c->streams == 1 ? 0 : side].in.name,
-                (unsigned long long)rec->idx,
-                tf_sentence_describe(text, rule, is, names[side], id),
+                (unsigned long long)rec->idx, tf_sentence_describe(text, rule, is, names[side], id),
                 drop ? ", which only a model adds: dropped" : "; " TF_SENTENCE_BOS);
     c->warned[drop] = true;
     return drop ? TF_DROP_SPECIAL : TF_DROP_REASONS;

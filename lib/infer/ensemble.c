@@ -239,8 +239,8 @@ int tf_ensemble_accepts(const struct tf_ensemble *m, const struct tf_header *h, 
                         bool target, struct tf_force force, struct tf_err *err)
 {
     const bool two = strcmp(h->kind, "pairs") == 0 || strcmp(h->kind, "batch") == 0;
-    const long long size = target || (two && m->ids > m->source_ids) ? (long long)m->ids
-                                                                      : (long long)m->source_ids;
+    const long long size =
+        target || (two && m->ids > m->source_ids) ? (long long)m->ids : (long long)m->source_ids;
     struct tf_header sides = *h;
     if (target) {
         memcpy(sides.target_lang, h->lang, sizeof h->lang);

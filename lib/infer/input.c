@@ -124,7 +124,8 @@ static void check_side(struct tf_input *in, struct tf_item *it, int side, const 
         mark_bad(in, it, is == TF_SENTENCE_UNKNOWN ? TF_BAD_UNKNOWN_ID : TF_BAD_OTHER, "%s", text);
     } else if (!in->bos) {
         in->bos = true;
-        tf_warn("%s: record %llu: %s; " TF_SENTENCE_BOS, in->name, (unsigned long long)it->idx, text);
+        tf_warn("%s: record %llu: %s; " TF_SENTENCE_BOS, in->name, (unsigned long long)it->idx,
+                text);
     }
 }
 

@@ -194,8 +194,8 @@ struct tf_sentence_rule tf_config_sentences(const struct tf_config *c, int side,
 {
     struct tf_sentence_rule r = TF_ANY_SENTENCE;
     struct tf_special s = {.pad = c->pad, .unk = stream->special.unk, .bos = c->bos, .eos = c->eos};
-    const bool own = side == 0 && c->source_vocab_size > 0, one_side =
-        strcmp(stream->kind, "tokens") == 0 || strcmp(stream->kind, "nbest") == 0;
+    const bool own = side == 0 && c->source_vocab_size > 0,
+               one_side = strcmp(stream->kind, "tokens") == 0 || strcmp(stream->kind, "nbest") == 0;
     if (own) /* an end of sentence is the only id that both sides share */
         s = (struct tf_special){-1, -1, -1, c->source_eos ? c->eos : -1};
     tf_sentence_rule_add(&r, &s);

@@ -37,11 +37,10 @@ static void put(struct tf_buf *out, const struct tf_value *info, bool json)
 static void add_foreign(struct tf_arena *a, struct tf_value *info, const char *title,
                         const struct tf_value *map)
 {
-    static const char *const used[] = {"file",        "kind",       "vocab_size",   "vocab",
-                                       "model",       "special",    "config",       "made",
-                                       "lang",        "target_lang", "source_size",
-                                       "converts_to",
-                                       "vocab_bytes", "parameters", "tensor_bytes", "tensors",
+    static const char *const used[] = {"file",        "kind",        "vocab_size",   "vocab",
+                                       "model",       "special",     "config",       "made",
+                                       "lang",        "target_lang", "source_size",  "converts_to",
+                                       "vocab_bytes", "parameters",  "tensor_bytes", "tensors",
                                        "header",      "state"};
     struct tf_value apart = tf_value_map();
     for (size_t i = 0; map->kind == TF_MAP && i < map->n; i++) {

@@ -181,9 +181,9 @@ static int decode_special(struct tf_header *h, const struct tf_value *v, struct 
 static int decode_map(struct tf_header *h, struct tf_arena *a, const struct tf_value *map,
                       struct tf_err *err)
 {
-    static const char *const known[] = {"v",       "kind",   "vocab", "model", "size",
-                                        "special", "config", "made",  "lang",  "target_lang",
-                                        "source_size", NULL};
+    static const char *const known[] = {"v",    "kind",        "vocab",       "model",
+                                        "size", "special",     "config",      "made",
+                                        "lang", "target_lang", "source_size", NULL};
     const struct tf_value *v;
     int rc;
     *h = (struct tf_header){.special = {-1, -1, -1, -1},

@@ -78,8 +78,8 @@ static enum tf_sentence_fault check_ids(const struct checked *c, const struct tf
     if (pair)
         worst = tf_sentence_worse(worst, &r[1], "target", rec->tgt, rec->n_tgt, text);
     for (size_t i = 0; rec->type == TF_REC_NBEST && i < rec->n_hyps; i++)
-        worst = tf_sentence_worse(worst, &r[1], "hypothesis", rec->hyps[i].ids, rec->hyps[i].n,
-                                  text);
+        worst =
+            tf_sentence_worse(worst, &r[1], "hypothesis", rec->hyps[i].ids, rec->hyps[i].n, text);
     return worst;
 }
 

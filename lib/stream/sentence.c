@@ -84,8 +84,7 @@ const char *tf_sentence_describe(char buf[TF_SENTENCE_TEXT], const struct tf_sen
 
 enum tf_sentence_fault tf_sentence_worse(enum tf_sentence_fault worst,
                                          const struct tf_sentence_rule *r, const char *side,
-                                         const uint32_t *ids, size_t n,
-                                         char text[TF_SENTENCE_TEXT])
+                                         const uint32_t *ids, size_t n, char text[TF_SENTENCE_TEXT])
 {
     uint32_t id;
     const enum tf_sentence_fault is = tf_sentence_check(r, ids, n, &id);

@@ -1,5 +1,5 @@
-/* sentence.h - which ids a sentence may have, in token streams and in batches. formats/tokens.md has
- * the rule, and every reader applies it by these functions. */
+/* sentence.h - which ids a sentence may have, in token streams and in batches. formats/tokens.md
+ * has the rule, and every reader applies it by these functions. */
 #ifndef TF_STREAM_SENTENCE_H
 #define TF_STREAM_SENTENCE_H
 
@@ -29,13 +29,13 @@ enum tf_sentence_fault {
 /* The worst fault of a sentence. *id: the first id that has it. */
 enum tf_sentence_fault tf_sentence_check(const struct tf_sentence_rule *r, const uint32_t *ids,
                                          size_t n, uint32_t *id);
-/* What is wrong with it, such as "source with id 3, which is the end of a sentence"; side: "source",
- * or how else the text begins. */
+/* What is wrong with it, such as "source with id 3, which is the end of a sentence"; side:
+ * "source", or how else the text begins. */
 #define TF_SENTENCE_TEXT 160
 /* How a warning about bos ends. */
 #define TF_SENTENCE_BOS \
-    "a model adds by itself what begins a sentence, and knows no other unless it was trained with " \
-    "one (further ones are not reported)"
+    "a model adds by itself what begins a sentence, and knows no other unless it was trained "     \
+    "with one (further ones are not reported)"
 const char *tf_sentence_describe(char buf[TF_SENTENCE_TEXT], const struct tf_sentence_rule *r,
                                  enum tf_sentence_fault fault, const char *side, uint32_t id);
 /* After one sentence of a record, whose worst fault so far is `worst`, another: the worse of both,

@@ -136,8 +136,8 @@ static int decode(const struct tf_vocab *v, const uint32_t *ids, size_t n, struc
 }
 
 /* bos has no text, and no model is asked. */
-static void check_ids(const struct tf_tokenize_work *r, struct tf_work_item *it, const uint32_t *ids,
-                      size_t n)
+static void check_ids(const struct tf_tokenize_work *r, struct tf_work_item *it,
+                      const uint32_t *ids, size_t n)
 {
     struct tf_header own = {0};
     char text[TF_SENTENCE_TEXT];

@@ -21,7 +21,8 @@ static const struct {
     {"BLEU+case.mixed+numrefs.1+smooth.exp+tok.13a+version.1.4.14 = 12.5 40.0/20.0/10.0/5.0 "
      "(BP = 0.900 ratio = 0.905 hyp_len = 10 ref_len = 11)",
      12.5},
-    {"BLEU|nrefs:1|bs:1000|seed:12345|case:mixed|version:2.4.2 = 43.7 (\xce\xbc = 43.6 \xc2\xb1 1.2) "
+    {"BLEU|nrefs:1|bs:1000|seed:12345|case:mixed|version:2.4.2 = 43.7 (\xce\xbc = 43.6 \xc2\xb1 "
+     "1.2) "
      "75.0/50.0 (BP = 1.000 ratio = 1.000 hyp_len = 500 ref_len = 500)",
      43.7},
     {"chrF2++|nrefs:1|case:mixed|eff:yes|nc:6|nw:2|space:no|version:2.4.2 = 66.333", 66.333},
@@ -49,7 +50,8 @@ static const struct {
     {"1\nstep 40: 60 \n\n", "printed several numbers in its last line (print one): step 40: 60"},
     {"BLEU = 40 chrF2 = 60", "several numbers"},
     {"loss = 3.2 ppl = 40", "several numbers"},
-    {"[{\"name\": \"BLEU\", \"score\": 3}, {\"name\": \"chrF2\", \"score\": 4}]", "several numbers"},
+    {"[{\"name\": \"BLEU\", \"score\": 3}, {\"name\": \"chrF2\", \"score\": 4}]",
+     "several numbers"},
     {"{\"a\": 3, \"b\": 4}", "several numbers"},
     {"TER|nrefs:1|case:lc|tok:tercom|version:2.4.2 = 10.000", "less is better"},
     {"{\"name\": \"TER\", \"score\": 3}", "less is better"},

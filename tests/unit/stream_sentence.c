@@ -44,9 +44,9 @@ int main(void)
     static const struct {
         int64_t size;
         struct tf_special special;
-    } all[] = {{500, {0, 1, 2, 3}},       {500, {1, 3, 0, 2}},       {0, {0, 1, 2, 3}},
-               {58101, {58100, 1, -1, 0}}, {58101, {58100, 1, 58100, 0}}, {60000, {-1, 0, 2, 2}},
-               {300, {0, 0, 1, 2}},       {500, {-1, -1, -1, -1}},   {0, {-1, -1, -1, -1}},
+    } all[] = {{500, {0, 1, 2, 3}},          {500, {1, 3, 0, 2}},           {0, {0, 1, 2, 3}},
+               {58101, {58100, 1, -1, 0}},   {58101, {58100, 1, 58100, 0}}, {60000, {-1, 0, 2, 2}},
+               {300, {0, 0, 1, 2}},          {500, {-1, -1, -1, -1}},       {0, {-1, -1, -1, -1}},
                {2000, {1500, 1, 1501, 1502}}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         struct tf_header h = {.kind = "tokens", .size = all[i].size, .special = all[i].special};
@@ -56,7 +56,10 @@ int main(void)
             good = agrees(&h, near[k]) && good;
         ok(good, "case %zu", i);
     }
-    struct tf_header own = {.kind = "batch", .size = 90, .source_size = 40, .special = {0, 1, 2, 3}};
+    struct tf_header own = {.kind = "batch",
+                            .size = 90,
+                            .source_size = 40,
+                            .special = {0, 1, 2, 3}};
     const struct tf_sentence_rule source = tf_sentence_rule_of(&own, 0);
     uint32_t id;
     is_int(tf_sentence_check(&source, (uint32_t[]){0, 2, 3, 39}, 4, &id), TF_SENTENCE_GOOD,

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* A run that starts from another model first says what that has, and saves it as the best so far. */
+/* A run that starts from another model first says what that has, and saves it as the best. */
 static bool valid_due(const struct tf_run *r)
 {
     if (r->o->valid == NULL)

@@ -22,12 +22,12 @@ struct tf_setup {
     const struct tf_backend *be; /* NULL when the setup was made from a checkpoint */
     int shards;                  /* of a batch; 0 until it is known */
     struct tf_feed *feed;        /* likewise */
-    struct tf_config config;     /* vocabulary size and special ids are the stream's, or the
-                                    model's that the run starts from */
+    /* vocabulary size and special ids are the stream's, or the model's that the run starts from */
+    struct tf_config config;
     struct tf_schedule schedule;
     struct tf_tuning_file tuning;
     struct tf_save_common common;
-    struct tf_special stream_special; /* as the stream's header names them */
+    struct tf_special stream_special; /* this and the size: as the stream's header names them */
     int64_t stream_size;
     char *vocab;           /* common.vocab */
     struct tf_arena arena; /* of the values in common */
@@ -56,8 +56,9 @@ void tf_setup_take_start(struct tf_setup *s, const struct tf_config *c);
  * is not the backend's. */
 int tf_setup_shards(struct tf_setup *s, struct tf_value *known, struct tf_err *err) TF_MUST_CHECK;
 
-/* Say which programs cannot use what a new run trains, and warn of its likely mistakes: batches far from the size that the preset's learning rate is
- * for; a vocabulary that the stream names and the model will not carry. */
+/* Say which programs cannot use what a new run trains, and warn of its likely mistakes: batches far
+ * from the size that the preset's learning rate is for; a vocabulary that the stream names and the
+ * model will not carry. */
 void tf_setup_check(const struct tf_setup *s);
 
 /* Take n bytes on the heap as the vocabulary that checkpoints carry. */

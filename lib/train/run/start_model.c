@@ -54,7 +54,8 @@ int tf_start_model_complete(const struct tf_start_model *i, struct tf_header *st
         return -1;
     if (compare_langs(model, stream, i->path, force, err) != 0)
         return -1;
-    const int64_t source = tf_config_source_ids(c), most = source > c->vocab_size ? source : c->vocab_size;
+    const int64_t source = tf_config_source_ids(c),
+                  most = source > c->vocab_size ? source : c->vocab_size;
     if (stream->size > most)
         return tf_fail(err, "%s: vocabulary of %lld, the stream's has %lld", i->path,
                        (long long)most, (long long)stream->size);

@@ -139,14 +139,15 @@ static const struct tf_setting rows[] = {
     HEADING("Checkpoints and validation"),
     INT("save_every", save_every, 1, 1e12, .flags = LOGGED,
         .help = "write a checkpoint every N updates (default: the preset's; 1000 for base)"),
-    REAL("save_minutes", save_minutes, 0, 1e6, .arg = "X", .def = "0",
-         .flags = LOGGED, .applies = has_clock,
+    REAL("save_minutes", save_minutes, 0, 1e6, .arg = "X", .def = "0", .flags = LOGGED,
+         .applies = has_clock,
          .help = "write a checkpoint every X minutes, with --save-every only resume.tfm; 0: off"),
     INT("keep", keep, 0, 1e9, .flags = LOGGED,
         .help = "keep the last N checkpoints and the best; 0: all (default "
                 "5, or as many as the preset averages)"),
     BOOL("weights_only", weights_only, .flags = LOGGED,
-         .help = "checkpoints have the weights alone, a third of the size: no run resumes from them"),
+         .help = "checkpoints have the weights alone, a third of the size, and no run resumes "
+                 "from them"),
     INT("valid_every", valid_every, 0, 1e12, .def = "0", .needs = "valid", .flags = LOGGED,
         .help = "validate every N updates; 0: as --save-every"),
     CHOICE("best_by", best_by, best_words, .def = "ppl", .needs = "valid",
