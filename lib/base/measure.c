@@ -1,5 +1,5 @@
-/* measure.c - see measure.h. */
-#include "base/measure.h"
+/* measure.c - see measure_private.h. */
+#include "base/measure_private.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/parse.h"

@@ -1,6 +1,6 @@
 /* shell.c - see shell.h. */
 #include "base/shell.h"
-#include "base/measure.h"
+#include "base/measure_private.h"
 #include "base/utf8.h"
 
 #include <errno.h>

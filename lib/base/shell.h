@@ -6,7 +6,7 @@
 #define TF_BASE_SHELL_H
 
 #include "base/err.h"
-#include "base/measure.h"
+#include "base/measure_private.h"
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>

@@ -92,7 +92,7 @@ edit() {
 @test "bos is used, with a warning, once" {
     tf-tokenize -m "$MODEL" <"$LINES_TXT" >good.tfs
     edit '[2] + .' <good.tfs >bos.tfs
-    about="with id 2, which is bos; a model adds by itself what begins a sentence"
+    about="with id 2, which is bos; a model adds on its own what begins a sentence"
     once() {
         t 0 "$@"
         [ "$(grep -c "$about" <<<"$stderr")" -eq 1 ]

@@ -179,7 +179,7 @@ tunes_text() {
     expect_contains "$stderr" ", command 40 (50 before the first update); best: command 50 before the first update"
     expect_contains "$stderr" "finished at step 20; no validation was better than that before the first update, command 50: worse/best.tfm is the model that the run began with"
     diff <(tf-info worse/best.tfm | grep '^  p/') <(tf-info m.tfm | grep '^  p/')
-    # By perplexity it is better, and what the command says is told all the same.
+    # By perplexity it is better; the number of the command is printed, too.
     t 0 tf-train "${options[@]}" --best-by ppl --valid-command 'echo $((50 - TF_STEP))' -o ppl b.tfs
     expect_contains "$stderr" ", command 30 (50 before the first update); the best so far"
     expect_contains "$stderr" "best: ppl/best.tfm of step 20"
@@ -192,7 +192,7 @@ tunes_text() {
     [ "$(grep -c '"event":"valid"' new/log.jsonl)" -eq 2 ]
 }
 
-@test "a recurrent decoder: what can be done with it is said before it is trained" {
+@test "a recurrent decoder: which programs can use it, before it is trained" {
     printf 'a b c\nb c a\n' >text
     tf-tokenize --train --vocab-size 8 --character-coverage 1 -o vocab text 2>/dev/null
     "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz 8 transformer-decoder-autoreg=rnn dec-cell=ssru

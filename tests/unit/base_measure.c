@@ -1,6 +1,6 @@
 /* The number in what --valid-command prints: sacreBLEU's and tf-bleu's forms, and others. */
 #include "../harness/tap.h"
-#include "base/measure.h"
+#include "base/measure_private.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* measure.h - the number that a user's program means, in what it printed. */
-#ifndef TF_BASE_MEASURE_H
-#define TF_BASE_MEASURE_H
+/* measure_private.h - the number that a user's program means, in what it printed. */
+#ifndef TF_BASE_MEASURE_PRIVATE_H
+#define TF_BASE_MEASURE_PRIVATE_H
 
 #include <stdbool.h>
 #include <stddef.h>
