@@ -33,8 +33,8 @@ enum tf_sentence_fault tf_sentence_check(const struct tf_sentence_rule *r, const
  * "source", or how else the text begins. */
 #define TF_SENTENCE_TEXT 160
 /* How a warning about bos ends. */
-#define TF_SENTENCE_BOS \
-    "a model adds on its own what begins a sentence, and knows no other unless it was trained "     \
+#define TF_SENTENCE_BOS                                                                            \
+    "a model adds on its own what begins a sentence, and knows no other unless it was trained "    \
     "with one (further ones are not reported)"
 const char *tf_sentence_describe(char buf[TF_SENTENCE_TEXT], const struct tf_sentence_rule *r,
                                  enum tf_sentence_fault fault, const char *side, uint32_t id);

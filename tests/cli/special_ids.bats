@@ -77,7 +77,7 @@ edit() {
     for row in 'src 3 source the end of a sentence' 'tgt 3 target the end of a sentence' \
         'src 0 source padding' 'tgt 0 target padding'; do
         read -r side id name what <<<"$row"
-        tf-cbor json b.tfs | jq -c "if .$side then .$side[1][1] = $id
+        tf-cbor json b.tfs | jq -c "if .${side} then .${side}[1][1] = $id
             elif .type == \"end\" then {type} else . end" | tf-cbor unjson >bad.tfs
         t 1 tf-cbor check bad.tfs
         expect_error "records bad; the first is batch 0: $name with id $id, which is $what"

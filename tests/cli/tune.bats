@@ -7,7 +7,7 @@ setup_file() {
     export GOLDEN=$TOP/tests/golden/tune
 }
 
-# Both sides of the golden text as tokens of a model: x.tfs and y.tfs; the options are those of each.
+# [TAG TAG]: both sides of the golden text as tokens of m.tfm, x.tfs and y.tfs.
 tokens() {
     cut -f 1 "$GOLDEN/text" | tf-tokenize -m m.tfm ${1:+--begin "$1"} -o x.tfs
     cut -f 2 "$GOLDEN/text" | tf-tokenize -m m.tfm --target ${2:+--begin "$2"} -o y.tfs
