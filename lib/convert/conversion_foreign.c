@@ -203,21 +203,24 @@ static int use_tokenizer(struct tf_conversion *m, const char *path, struct tf_er
     struct tf_piece_list list;
     struct tf_buf spm = {0};
     const struct tf_sp_side source = {false, NULL}, target = {true, NULL};
-    int rc = tf_hf_tokenizer(&spm, &list, &m->arena, path, err);
+    char *json;
+    size_t n;
+    if (tf_read_file(&json, &n, path, TF_MAX_VOCAB, err) != 0)
+        return -1;
+    int rc = tf_hf_tokenizer(&spm, &list, &m->arena, json, n, err);
+    free(json);
     if (rc == 0 && m->config.start == TF_START_ZERO && list.n == (size_t)m->config.vocab_size + 1)
         list.n--; /* that of the padding id */
     if (rc == 0)
-        rc = tf_hf_pad_pieces(&list, &m->arena, m->config.vocab_size, err) != 0 ||
-                     tf_sp_renumber(&m->vocab_buf, spm.p, spm.len, list.v, list.n, &source, err) !=
-                         0 ||
-                     tf_sp_renumber(&m->vocab_target_buf, spm.p, spm.len, list.v, list.n, &target,
-                                    err) != 0
-                 ? tf_context(err, "%s", path)
-                 : 0;
+        rc = tf_hf_pad_pieces(&list, &m->arena, m->config.vocab_size, err);
+    if (rc == 0)
+        rc = tf_sp_renumber(&m->vocab_buf, spm.p, spm.len, list.v, list.n, &source, err);
+    if (rc == 0)
+        rc = tf_sp_renumber(&m->vocab_target_buf, spm.p, spm.len, list.v, list.n, &target, err);
     if (rc == 0)
         set_vocabularies(m);
     tf_buf_release(&spm);
-    return rc;
+    return rc != 0 ? tf_context(err, "%s", path) : 0;
 }
 
 static int use_m2m(struct tf_conversion *m, const struct tf_convert_opts *o, struct tf_err *err)

@@ -1,6 +1,5 @@
 /* hf_tokenizer.c - see hf_tokenizer_private.h. */
 #include "convert/hf_tokenizer_private.h"
-#include "base/input.h"
 #include "base/memory.h"
 #include "cbor/json.h"
 #include "stream/model.h"
@@ -11,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { MAX_BPE = 256 /* bytes of a piece that merges make */ };
 
 struct piece {
     const char *text;
@@ -24,6 +25,7 @@ struct tokenizer {
     struct tf_json_reader r;
     struct piece *v; /* by id; text NULL: none */
     size_t n, cap;
+    size_t most;                 /* ids, of which each takes bytes of the file */
     const struct piece **sorted; /* the n_sorted of the vocabulary, by text */
     size_t n_sorted;
     const char *(*merges)[2];
@@ -40,7 +42,7 @@ struct tokenizer {
 static int add(struct tokenizer *t, const char *text, uint64_t id, double score, int type,
                struct tf_err *err)
 {
-    if (id >= TF_MAX_PIECES)
+    if (id >= t->most)
         return tf_fail(err, "'%.80s': the id %llu", text, (unsigned long long)id);
     if (id >= t->cap) {
         const size_t cap = 2 * (size_t)id + 1024;
@@ -370,14 +372,13 @@ static void sort(struct tokenizer *t)
 /* In how many ways two pieces are that text. */
 static size_t count_splits(const struct tokenizer *t, const char *text)
 {
-    char left[TF_MAX_PIECE + 1];
+    char left[MAX_BPE + 1];
     size_t n = 0;
-    for (size_t i = 1; text[i] != 0 && i < sizeof left; i++) {
-        if (((unsigned char)text[i] & 0xc0) == 0x80)
-            continue;
-        memcpy(left, text, i);
+    left[0] = text[0];
+    for (size_t i = 1; text[i] != 0; left[i] = text[i], i++) {
         left[i] = 0;
-        n += find(t, text + i) != NULL && find(t, left) != NULL;
+        if (((unsigned char)text[i] & 0xc0) != 0x80)
+            n += find(t, text + i) != NULL && find(t, left) != NULL;
     }
     return n;
 }
@@ -416,6 +417,9 @@ static int price_pieces(struct tokenizer *t, struct tf_err *err)
         return -1;
     for (size_t i = 0; i < t->n_sorted; i++) {
         struct piece *p = &t->v[t->sorted[i] - t->v];
+        if (strlen(p->text) > MAX_BPE)
+            return tf_fail(err, "model: a piece of %zu bytes, at most %d", strlen(p->text),
+                           MAX_BPE);
         if (p->merges != count_splits(t, p->text))
             return tf_fail(err, "model: not all merges of '%.80s': not from a SentencePiece model",
                            p->text);
@@ -462,18 +466,18 @@ static void put(struct tokenizer *t, struct tf_buf *spm, struct tf_piece_list *l
 }
 
 int tf_hf_tokenizer(struct tf_buf *spm, struct tf_piece_list *list, struct tf_arena *a,
-                    const char *path, struct tf_err *err)
+                    const char *json, size_t n, struct tf_err *err)
 {
-    struct tokenizer t = {.a = a, .model = tf_value_map(), .rest = tf_value_map()};
-    char *json;
-    size_t n;
-    if (tf_read_file(&json, &n, path, TF_MAX_VOCAB, err) != 0)
-        return -1;
+    struct tokenizer t = {.a = a,
+                          .most = n < TF_MAX_PIECES ? n : TF_MAX_PIECES,
+                          .model = tf_value_map(),
+                          .rest = tf_value_map()};
     tf_json_read(&t.r, json, n);
-    int rc = read_json(&t, err) != 0 || read_settings(&t, err) != 0 ||
-                     check_unknown(&t, err) != 0 || (t.has_merges && price_pieces(&t, err) != 0)
-                 ? -1
-                 : 0;
+    const int rc = read_json(&t, err) != 0 || read_settings(&t, err) != 0 ||
+                           check_unknown(&t, err) != 0 ||
+                           (t.has_merges && price_pieces(&t, err) != 0)
+                       ? -1
+                       : 0;
     if (rc == 0)
         put(&t, spm, list);
     tf_json_read_release(&t.r);
@@ -481,6 +485,5 @@ int tf_hf_tokenizer(struct tf_buf *spm, struct tf_piece_list *list, struct tf_ar
     free(t.v);
     free(t.sorted);
     free(t.merges);
-    free(json);
-    return rc == 0 ? 0 : tf_context(err, "%s", path);
+    return rc;
 }
