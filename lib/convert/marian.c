@@ -176,6 +176,8 @@ static int read_settings(struct import *m, bool separate, struct tf_err *err)
                         ? TF_ACTIVATION_RELU
                         : TF_ACTIVATION_SWISH;
     c->decoder_self = is_recurrent(m) ? TF_DECODER_SSRU : TF_DECODER_ATTENTION;
+    if (is_recurrent(m)) /* students, which were trained without, and unlearn everything with it */
+        c->dropout = 0;
     c->output_bias = !is_true(m, "output-omit-bias");
     c->tie = tie_of(m);
     return 0;

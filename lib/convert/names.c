@@ -96,6 +96,7 @@ struct tf_config tf_names_config(void)
                               .attention_bias = true,
                               .source_eos = true,
                               .norm_eps = 1e-5,
+                              .dropout = 0.1,
                               .initializer = TF_INITIALIZER_SCALED};
 }
 

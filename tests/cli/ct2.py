@@ -162,7 +162,7 @@ def config_of(k, V, source):
          "heads": H, "d_k": D // H, "d_v": D // H, "vocab_size": V, "positions": "sin",
          "max_positions": 0, "tie": k["tie"], "start": k["start"],
          "pre_norm": k["pre_norm"] == "true", "attention_bias": True, "attention_window": 0,
-         "norm_eps": 1e-5, "dropout": 0.0, "attention_dropout": 0.0, "relu_dropout": 0.0,
+         "norm_eps": 1e-5, "dropout": 0.1, "attention_dropout": 0.0, "relu_dropout": 0.0,
          "label_smoothing": 0.0, "smoothing": "V", "bos": 2, "eos": 3, "pad": 0, "unk": 1,
          "initializer": "scaled", "activation": k["activation"], "output_bias": k["bias"] == "true",
          "position_offset": int(k["offset"]), "source_eos": k["source_eos"] == "true"}

@@ -198,6 +198,9 @@ tunes_text() {
     "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz 8 transformer-decoder-autoreg=rnn dec-cell=ssru
     tf-convert m.npz --vocab vocab -o m.tfm 2>/dev/null
     tf-info m.tfm | grep -Eq '^converts_to +marian$'
+    # Students were trained without them.
+    tf-info m.tfm | grep -Eq '^  dropout +0$'
+    tf-info m.tfm | grep -Eq '^  label_smoothing +0$'
     tf-tokenize -m m.tfm text >x.tfs
     tf-batch -q --tokens 100 --epochs 3 x.tfs x.tfs >b.tfs
     t 0 tf-train --device cpu --init m.tfm --steps 2 --save-every 2 -o run b.tfs
