@@ -431,6 +431,7 @@ static void random_searches(const char *what, int count, size_t max_v, int level
     static struct results want, got[4], lagging;
     bool rule_ok = true, agree = true, tables = true, lag_ok = true;
     int full = 0;
+    const int usual = count;
     count = (int)cases((uint64_t)count);
     struct tf_rng r = tf_rng_new(41, (uint64_t)max_v * 100 + (uint64_t)levels);
     for (int n = 0; n < count && rule_ok && agree && tables && lag_ok; n++) {
@@ -495,7 +496,9 @@ static void random_searches(const char *what, int count, size_t max_v, int level
     ok(agree, "%s: all backends choose alike", what);
     ok(tables, "%s: tables, slots and positions tell the history of every row", what);
     ok(lag_ok, "%s: a host that lags gets the same", what);
-    ok(full > count, "%s: most sentences have all their hypotheses (%d)", what, full);
+    /* Of less than a third of the usual number chance decides. */
+    ok(3 * count < usual || full > count, "%s: most sentences have all their hypotheses (%d)", what,
+       full);
 }
 
 static void exhaustive(const struct body *b)
@@ -579,6 +582,32 @@ static void by_example(const struct body *b)
     ok(tf_search_fetch(&s, &err) == 0 && tf_search_poll(&s, false, &err) == 0 && s.rows == 0 &&
            tf_search_count(&s, 0) == 0,
        "no finite probability: the sentence ends without a result");
+    tf_search_release(&s);
+}
+
+/* More candidates than a list has room for, all of a log-probability near the lowest of a float,
+ * and a beam wider than a GPU has warps for a row: those of the lowest ids. */
+static void near_the_smallest(const struct body *b)
+{
+    static float lp[MAX_V];
+    const uint32_t limit[] = {3}, src_off[] = {0, 1};
+    struct tf_search_opts rule = {.V = MAX_V, .K = 12, .N = 1, .eos = MAX_V - 1};
+    struct tf_search_group g = {1, src_off, limit, NULL, NULL, NULL};
+    struct tf_search s;
+    struct tf_err err = {0};
+    for (size_t i = 0; i < MAX_V; i++)
+        lp[i] = -3e38F;
+    search_init(&s, &rule, b);
+    must(tf_search_start(&s, &g, &err), &err);
+    step(&s, lp, MAX_V);
+    must(tf_search_poll(&s, false, &err), &err);
+    is_int(s.rows, 12, "log-probabilities of -3e38: all rows live");
+    struct reads r = look(&s);
+    bool lowest = true;
+    for (uint32_t i = 0; i < 12; i++)
+        lowest &= r.ids[i] == i;
+    ok(lowest, "those of the lowest ids");
+    forget(&r);
     tf_search_release(&s);
 }
 
@@ -807,6 +836,7 @@ int main(void)
     for (int b = 2; b < n_bodies; b++) {
         printf("# %s\n", bodies[b].be->name);
         by_example(&bodies[b]);
+        near_the_smallest(&bodies[b]);
         ends_that_count(&bodies[b], false, 0, -1.25);
         ends_that_count(&bodies[b], true, 1, -1.5);
         hopeless_ends_count(&bodies[b]);

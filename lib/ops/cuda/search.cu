@@ -127,7 +127,8 @@ __device__ static inline uint64_t candidate(const struct tf_search_opts &r, floa
 }
 
 /* f(numbers, how many, the first one's id) for this thread's part of a row of the block: four at
- * once where V allows, as in softmax.cu. */
+ * once where V allows, as in softmax.cu; the rows begin at a multiple of 16 bytes then, which
+ * tf_cuda_search_step() checks. */
 template <uint32_t AT_ONCE, typename F>
 __device__ static inline void each(const struct tf_search_opts &r, const float *lp, F f)
 {
@@ -243,7 +244,8 @@ static __global__ void __launch_bounds__(THREADS)
     }
     /* f(key) for the keys from `from` on; few are, and what others need is one comparison. */
     auto each_key = [&](uint64_t from, auto at_once, auto f) {
-        float bar = from >> 32 == 0 ? -INFINITY : (float)x_of(from);
+        /* below the key of the smallest float are those of infinities and nan */
+        float bar = from >> 32 < 0x00800000 ? -INFINITY : (float)x_of(from);
         each<decltype(at_once)::value>(s.opts, lp, [&](const float *z, int n, uint32_t id) {
             for (int i = 0; i < n; i++) {
                 float x = z[i] - max - log_sum;
@@ -617,6 +619,10 @@ void tf_cuda_search_step(struct tf_ctx *c, struct tf_search *s, tf_mem *lp)
 {
     const float *p = (const float *)lp;
     const bool rules = tf_search_has_rules(&s->opts);
+    if (s->opts.V % 4 == 0 && (uintptr_t)p % 16 != 0) { /* see each() */
+        tf_cuda_failed(c, cudaErrorInvalidValue, "search_step: rows not at multiples of 16 bytes");
+        return;
+    }
     size_t S = s->S, K = s->opts.K, V = s->opts.V, lists = S * K, want = K == 1 ? 1 : 2 * K,
            keys = s->opts.sample ? 0 : lists * want,
            tokens = rules ? lists * s->max_steps : 0;
@@ -631,7 +637,7 @@ void tf_cuda_search_step(struct tf_ctx *c, struct tf_search *s, tf_mem *lp)
         return;
     struct lists l;
     bool logits = !s->opts.sample && !rules && c->logits.z == p && p != nullptr &&
-                  (size_t)c->logits.V == V && (V % 4 != 0 || (uintptr_t)p % 16 == 0);
+                  (size_t)c->logits.V == V;
     if (logits)
         c->logits = {};
     l.want = (uint32_t)want;
