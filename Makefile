@@ -545,7 +545,8 @@ $(exchanges): $B/tests/bench/exchange-%: tests/bench/exchange.c $B/libtest.a $B/
 # Programs without symbols, and the libraries beside the system's own that they need. A machine that
 # has a GPU, Python and cuBLASLt, and perhaps no compiler or packages, runs them from there.
 device: ## build/dev: what tests/bench/cuda --no-build --build build/dev needs on another machine
-	@$(MAKE) --no-print-directory CUDA=yes $$(tests/bench/cuda --targets --build $B)
+	@$(MAKE) --no-print-directory CUDA=yes $$(tests/bench/cuda --targets --build $B) \
+	    $B/bin/tf-tokenize $B/bin/tf-convert
 	@rm -rf $B/dev && mkdir -p $B/dev/so
 	@for f in $$(tests/bench/cuda --targets --build .); do \
 	    mkdir -p "$B/dev/$${f%/*}" && strip --strip-unneeded -o "$B/dev/$$f" "$B/$$f" || exit 1; done
@@ -556,6 +557,7 @@ device: ## build/dev: what tests/bench/cuda --no-build --build build/dev needs o
 	        *) cp -L "$$f" $B/dev/so/ ;; \
 	    esac; done
 	@! LD_LIBRARY_PATH=$B/dev/so ldd $B/dev/bin/* $$(find $B/dev -name '*.t') | grep 'not found'
+	@TF_BIN=$(call quoted,$(abspath $B)/bin) tests/bench/real $B/dev
 	@du -sh $B/dev
 
 # By all processors, unless make was called with -j.

@@ -6,13 +6,15 @@ import os
 import re
 import shutil
 import statistics
+import sys
 
 from .building import PROGRAMS
 from .inputs import corpus, few_batches, lengths, model, stream
 from .rig import TOP, Failed, must, run, tool
 from .training import start
 
-MANY = {"TF_CUDA_SMS": "1", "TF_TEST_OPS": "linear_packed"}  # selects the product for many rows
+# Operations with kernels for many rows, and a device so small that the tests' problems are of many.
+MANY, SMALL = ("cached_attention", "linear_packed"), {"TF_CUDA_SMS": "1"}
 
 
 def smoke(b):
@@ -68,7 +70,12 @@ def smoke_probe(b):
 
 
 def operations(b):
-    return must(b, f"{b.build}/tests/ops/agreement.t --list").splitlines()
+    """Those of --ops, or all; search, which is a program of its own, is none."""
+    known = must(b, f"{b.build}/tests/ops/agreement.t --list").splitlines()
+    for op in b.ops:
+        if op not in known + ["search"]:
+            sys.exit(f"bench: --ops: {op}: unknown operation")
+    return [op for op in known if op in b.ops or not b.ops]
 
 
 def check_runs(b):
@@ -80,11 +87,17 @@ def check_runs(b):
         one = {"TF_TEST_OPS": op, **cases}
         runs.append((op, "ops/agreement", one))
         runs.append((op + ", same bytes", "ops/same_bytes", one))
+        if op in MANY:
+            runs.append((op + ", many rows", "ops/agreement", {**one, **SMALL}))
+            runs.append((op + ", many rows, same bytes", "ops/same_bytes", {**one, **SMALL}))
         if op in ("linear", "feed_forward"):
-            runs.append((op + ", all epilogues", "ops/agreement",
-                         {**one, "TF_CUDA_EPILOGUES": "all"}))
-    runs += [(p, p, cases) for p in PROGRAMS if p not in ("ops/agreement", "ops/same_bytes")]
-    runs += [(p + ", many rows", p, {**MANY, **cases}) for p in ("ops/agreement", "ops/same_bytes")]
+            for which in ("all", "none"):
+                runs.append((f"{op}, {which} epilogues", "ops/agreement",
+                             {**one, "TF_CUDA_EPILOGUES": which}))
+    if not b.ops:
+        runs += [(p, p, cases) for p in PROGRAMS if p not in ("ops/agreement", "ops/same_bytes")]
+    elif "search" in b.ops:
+        runs.append(("search", "unit/ops_search", cases))
     return runs
 
 
@@ -227,9 +240,12 @@ def racecheck(b):
     path = tool("compute-sanitizer", os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"),
                                                   "bin/compute-sanitizer"))
     few = {"TF_TEST_CASES": "3"}
-    runs = [("search", "unit/ops_search", few),  # the longest
-            ("many rows", "ops/agreement", {"TF_TEST_CASES": "8", **MANY})]
-    runs += [(op, "ops/agreement", {"TF_TEST_OPS": op, **few}) for op in operations(b)]
+    runs = [(op, "ops/agreement", {"TF_TEST_OPS": op, **few}) for op in operations(b)]
+    runs = [(op + ", many rows", "ops/agreement",
+             {"TF_TEST_OPS": op, "TF_TEST_CASES": "8", **SMALL})
+            for op in operations(b) if op in MANY] + runs
+    if not b.ops or "search" in b.ops:  # the longest
+        runs.insert(0, ("search", "unit/ops_search", {"TF_TEST_CASES": "1"} if b.short else few))
     kinds = ("racecheck", "memcheck") if b.short else ("racecheck", "memcheck", "synccheck",
                                                        "initcheck")
 

@@ -43,6 +43,7 @@ class Bench:
         os.makedirs(self.keep, exist_ok=True)
         os.environ["PATH"] = f"{self.build}/bin:" + os.environ["PATH"]
         self.short = o.short
+        self.ops = [x for x in o.ops.split(",") if x]
         if os.path.isdir(self.build + "/so") and o.no_build:  # of a tree that was carried here
             libraries(self.build + "/so")
         if small:
