@@ -171,8 +171,12 @@ exchanges := $(mpis:%=$B/tests/bench/exchange-%)
 # The same sources compiled for the host, for tests without a GPU: see tests/emulate/emulate.h.
 emulated := $(if $(ARCH),,$(if $(cu_src),$B/emulate/tf-backend-cuda.so))
 emu_cuda := $(patsubst %,$B/tests/emulate/%.o,block coroutine device streams)
-emu_obj := $(cu_src:%.cu=$B/emulate/%.o) $(emu_cuda) $B/tests/emulate/cublaslt.o \
-	$B/tests/emulate/nccl.o
+emu_obj := $(cu_src:%.cu=$B/emulate/%.o) $(emu_cuda) \
+	$(patsubst %,$B/tests/emulate/%.o,cublaslt kernels nccl)
+# What nvcc makes of some of these, translated to C++ and run in the emulation; with TF_TEST_LONG of
+# all: see tests/README.md.
+ptx_src := $(if $(TF_TEST_LONG),$(cu_src),$(patsubst %,lib/ops/cuda/%.cu,decode product search))
+ptx := $(if $(with_cuda),$B/ptx$(if $(TF_TEST_LONG),-long)/tf-backend-cuda.so)
 
 # ---- flags: the user's in CFLAGS and so on, the project's in all_* -------------------------------
 
@@ -335,6 +339,18 @@ $B/tests/emulate/%.o: tests/emulate/%.cc $B/flags
 	$(if $(V),,@echo '  CXX  $<')
 	$Q$(CXX) $(all_cppflags) $(emu_flags) -O2 -MMD -MP -c -o $@ $<
 
+# Optimised as users have it, whatever NVCCFLAGS says.
+$B/ptx/%.ptx: lib/ops/cuda/%.cu $B/flags
+	@mkdir -p $(@D)
+	$(if $(V),,@echo '  NVCC $(patsubst $B/%,%,$@)')
+	$Q$(NVCC) -std=c++20 -O3 -Ilib $(filter-out -Xcicc -Xptxas -O%,$(NVCCFLAGS)) -arch=compute_90 \
+	    -MMD -MP -MF $(@:.ptx=.d) -MT $@ -ptx -o $@ $<
+$B/ptx/%.cc: tests/emulate/ptx/translate.py $B/ptx/%.ptx
+	$Q$(PYTHON) $^ >$@
+$B/ptx/%.o: $B/ptx/%.cc tests/emulate/ptx/ptx.h tests/emulate/emulate.h
+	$(if $(V),,@echo '  CXX  $(patsubst $B/%,%,$@)')
+	$Q$(CXX) $(emu_flags) -w -g0 -Itests/emulate/ptx -c -o $@ $<
+
 # The emulation uses a fiber for each CUDA thread. The files that switch fibers are not instrumented
 # by ThreadSanitizer.
 $B/tests/emulate/block.o $B/tests/emulate/coroutine.o: emu_flags += \
@@ -416,13 +432,18 @@ $B/emulate/tf-backend-cuda.so: $(emu_obj) $B/flags
 	@mkdir -p $(@D)
 	$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
 	$Q$(CXX) $(emu_flags) $(all_ldflags) -shared -o $@ $(emu_obj)
+$(ptx): $(ptx_src:lib/ops/cuda/%.cu=$B/ptx/%.o) $(emu_obj) $B/flags
+	@mkdir -p $(@D)
+	$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
+	$Q$(CXX) $(emu_flags) $(all_ldflags) -shared -o $@ $(filter %.o,$^)
 $B/tests/emulate/check.t: $B/tests/emulate/check.o $(emu_cuda) $B/tests/harness/tap.o
 	$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
 	$Q$(CXX) $(emu_flags) $(all_ldflags) -o $@ $^
 
 -include $(mpis:%=$B/lib/comm/mpi/%.d) $(exchanges:%=%.d)
 -include $(patsubst %.o,%.d,$(lib_obj) $(sp_obj) $(cu_obj) $(emu_obj) $(cmd_obj) $(test_obj) \
-	$(fuzz_obj) $(harness_obj) $B/tests/emulate/check.o $B/tests/fuzz/replay.o $B/tests/bench/ops.o)
+	$(fuzz_obj) $(harness_obj) $B/tests/emulate/check.o $B/tests/fuzz/replay.o $B/tests/bench/ops.o) \
+	$(ptx_src:lib/ops/cuda/%.cu=$B/ptx/%.d)
 
 # ---- tests ---------------------------------------------------------------------------------------
 
@@ -507,6 +528,8 @@ TESTS ?= $(long) $(filter-out $(if $(ARCH),$(slow)) $(asan_slow),$(tests)) \
 runs = $(TESTS:$B/%=$(run)/%)
 run-tests: all $(filter $(tests),$(TESTS)) $(if $(SAN),,$B/tests/faults/shim.so) \
 	$(if $(filter tests/cli/cuda.bats,$(TESTS)),$(emulated) $(filter $B/tests/ops/%,$(tests))) \
+	$(if $(filter tests/cli/cuda_ptx.bats,$(TESTS)),$(ptx) $(filter $B/tests/ops/%,$(tests)) \
+	    $B/tests/unit/ops_search.t) \
 	$(if $(ARCH),$(bins:$B/%=$(run)/%) $(filter $(run)/%,$(runs)))
 	@[ -n '$(strip $(TESTS))' ] || { echo 'check: there are no tests' >&2; exit 1; }
 	@$(test_env) prove -j$(JOBS) --timer --failures --comments $(runs)

@@ -29,6 +29,9 @@
  *                           between; of products compute corners and a few columns. So the full
  *                           size of a model takes seconds, and shows accesses outside of
  *                           allocations, not results
+ *   TF_EMULATE_KERNELS      a file that gains the names of the kernels that this process launched:
+ *                           `ptx` of nvcc's PTX (ptx/), `host` of the host's compiler; `known` for
+ *                           each that there is PTX of
  *
  * Device memory and shared memory start as bytes 0xff (nan). Each allocation has walls: after its
  * end, rounded up to 256 bytes, and less than a page in front of it. Errors at which a GPU would
@@ -43,6 +46,10 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <initializer_list>
+#include <limits>
+#include <type_traits>
+#include <utility>
 
 /* ---- the language ---- */
 
@@ -167,6 +174,24 @@ void enqueue_waiting(cudaStream_t s, std::function<bool()> work);
  * it. */
 void launch(cudaStream_t s, const char *name, const void *kernel, dim3 grid, dim3 block,
             size_t shared, std::function<void()> thread, bool early = false);
+/* A kernel that ptx/translate.py made of nvcc's PTX. Its parameters by address. */
+typedef void ptx_kernel(const void *const *parameters);
+/* Those of a file, by the names that nvcc gives them. */
+struct ptx_kernels {
+    ptx_kernels(std::initializer_list<std::pair<const char *, ptx_kernel *>> list);
+};
+ptx_kernel *ptx_of(const void *kernel); /* NULL: there is none */
+/* What each thread of a kernel does: its PTX where this library has it. */
+template <typename... P>
+std::function<void()> thread_of(void (*kernel)(P...), std::type_identity_t<P>... args)
+{
+    if (ptx_kernel *run = ptx_of((const void *)kernel))
+        return [=] {
+            const void *const parameters[] = {&args..., nullptr};
+            run(parameters);
+        };
+    return [=] { kernel(args...); };
+}
 /* Every thread of a kernel that was launched with `early` must call it. */
 void wait_for_previous();
 void *shared_memory();
@@ -277,12 +302,15 @@ static inline void __trap() { __builtin_trap(); }
 
 /* ---- elements ---- */
 
-struct bf16 {
+/* CUDA's names, which are in those of kernels. */
+struct __nv_bfloat16 {
     uint16_t bits;
 };
-struct half {
+struct __half {
     uint16_t bits;
 };
+typedef __nv_bfloat16 bf16;
+typedef __half half;
 
 static inline float to_float(float x) { return x; }
 static inline float to_float(bf16 x) { return __uint_as_float((unsigned)x.bits << 16); }

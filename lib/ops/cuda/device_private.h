@@ -142,7 +142,7 @@ static inline void launch(struct tf_ctx *c, const char *what, void (*kernel)(P..
     tf_cuda_timed timed(c, what);
 #ifdef TF_EMULATE
     emulate::launch(stream, what, (const void *)kernel, grid, block, shared,
-                    [=] { kernel(static_cast<P>(args)...); });
+                    emulate::thread_of(kernel, static_cast<P>(args)...));
 #else
     kernel<<<grid, block, shared, stream>>>(static_cast<P>(args)...);
     cudaError_t e = cudaGetLastError();
@@ -171,7 +171,7 @@ static inline void launch_early(struct tf_ctx *c, const char *what, void (*kerne
 #ifdef TF_EMULATE
     (void)early;
     emulate::launch(stream, what, (const void *)kernel, grid, block, shared,
-                    [=] { kernel(static_cast<P>(args)...); }, true);
+                    emulate::thread_of(kernel, static_cast<P>(args)...), true);
 #else
     cudaLaunchAttribute attribute = {};
     attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
