@@ -76,9 +76,12 @@ plain_only() {
     # Sanitizers need most of their time for the cases from 9 to 31, of hundreds of rows.
     cases=${TF_SAN:+9}
     TF_CUDA_SMS=132 program ops/agreement "${cases:-12}" # an H200's: how work is cut depends on it
+    # Kernels for many rows, which a device of that size takes for larger problems.
+    TF_CUDA_SMS=1 TF_TEST_OPS=cached_attention program ops/agreement 12
     for op in linear feed_forward; do
         TF_CUDA_EPILOGUES=all TF_TEST_OPS=$op program ops/agreement "${cases:-40}"
     done
+    TF_CUDA_EPILOGUES=none TF_TEST_OPS=linear program ops/agreement 12 # fp16's kernels in their place
     # Among them heads of 128.
     TF_TEST_FIRST=$((${TF_SAN:+16} + 16)) TF_TEST_OPS=attention program ops/agreement 40
 }

@@ -22,6 +22,16 @@ static int draw_width(struct tf_rng *g, bool small)
     return small ? PICK(g, 1, 2, 3, 5, 8) : PICK(g, 1, 2, 3, 7, 16, 17, 33, 64, 100, 130);
 }
 
+/* Rows to normalise: at times as wide as those of base and big, for which a GPU has kernels of
+ * their own; TF_TEST_LONG=1: as wide as any that it takes. */
+static int draw_row(struct tf_rng *g, bool small)
+{
+    const bool all = getenv("TF_TEST_LONG") != NULL;
+    if (small || !chance(g, all ? 0.4 : 0.1))
+        return draw_width(g, small);
+    return all ? PICK(g, 512, 700, 1024, 2048, 4096, 5000, 16384) : PICK(g, 512, 1024);
+}
+
 static void label(struct problem *p, const char *fmt, ...)
 {
     size_t n = (size_t)snprintf(p->label, sizeof p->label,
@@ -298,7 +308,7 @@ static void make_add_norm(struct problem *p, struct tf_rng *g, bool small)
 {
     static const char *const where[] = {"own", "res", "x", "none"};
     make_batch(p, g, small);
-    p->D = draw_width(g, small);
+    p->D = draw_row(g, small);
     p->eps = small ? 1e-3f : 1e-6f;
     p->alias = small ? S_OWN : (int)tf_rng_below(g, 4);
     size_t D = (size_t)p->D;
@@ -361,7 +371,7 @@ static void run_add_norm(struct run *r, const struct problem *p)
 static void make_norm_rows(struct problem *p, struct tf_rng *g, bool small)
 {
     make_batch(p, g, small);
-    p->D = draw_width(g, small);
+    p->D = draw_row(g, small);
     p->eps = 1e-6f;
     p->alias = (int)tf_rng_below(g, 4);
     size_t D = (size_t)p->D;
@@ -396,19 +406,26 @@ enum { LAY_APART, LAY_PADDED, LAY_FUSED };
 
 static void make_attention(struct problem *p, struct tf_rng *g, bool small)
 {
+    const bool middling = !small && chance(g, 0.1);
     p->self = chance(g, 0.6);
     make_batch(p, g, small);
+    for (size_t s = 0; middling && s < p->n; s++) { /* sentences of 33 to 64 tokens */
+        p->q_off[s + 1] = p->q_off[s] + 33 + (uint32_t)tf_rng_below(g, 32);
+        p->k_off[s + 1] = p->self ? p->q_off[s + 1] : p->k_off[s] + 64;
+    }
     p->H = small ? PICK(g, 1, 2, 3) : PICK(g, 1, 2, 3, 8, 16, 32);
     /* The kernels for tensor cores take multiples of 16, and the fastest of them 64. */
     p->dk = small      ? PICK(g, 1, 2, 3)
             : p->H > 8 ? PICK(g, 1, 3, 16)
-                       : PICK(g, 1, 3, 8, 16, 17, 48, 64, 64, 64, 128);
+                       : PICK(g, 1, 3, 8, 16, 17, 48, 64, 64, 64, 128, 256);
     p->dv = chance(g, 0.7) ? p->dk : small ? PICK(g, 1, 2, 4) : PICK(g, 1, 5, 16, 33);
+    if (middling)
+        p->dk = p->dv = 64;
     p->causal = p->self && chance(g, 0.5);
     p->window = chance(g, 0.3) ? PICK(g, 1, 2, 5, 40) : 0;
     p->dropout = draw_dropout(g);
     p->layout = (int)tf_rng_below(g, 3);
-    p->alias = !chance(g, 0.5); /* without probs */
+    p->alias = middling || !chance(g, 0.5); /* without probs */
     size_t H = (size_t)p->H, dk = (size_t)p->dk, dv = (size_t)p->dv;
     enum per k = p->self ? PER_Q : PER_K;
     add_normal(p, g, "q", A_, PER_Q, H * dk, 1);
@@ -506,7 +523,7 @@ static void make_cached_attention(struct problem *p, struct tf_rng *g, bool smal
 {
     make_batch(p, g, small);
     p->H = PICK(g, 1, 2, 3, 8, 16, 32);
-    p->dk = PICK(g, 1, 3, 8, 16, 17, 32, 64, 128);
+    p->dk = PICK(g, 1, 3, 8, 16, 17, 32, 64, 128, 256);
     p->dv = chance(g, 0.5) ? p->dk : PICK(g, 1, 5, 16, 33, 64);
     p->layout = chance(g, 0.5) ? 0 : (int)tf_rng_below(g, 4);
     size_t H = (size_t)p->H, longest = (size_t)PICK(g, 1, 2, 7, 16, 17, 60), cache = longest + 40;
