@@ -325,10 +325,13 @@ $B/%.o: %.cc $B/flags
 	$(if $(V),,@echo '  CXX  $<')
 	$Q$(CXX) $(all_cppflags) $(all_cxxflags) -MMD -MP -c -o $@ $<
 
-$B/%.o: %.cu $B/flags
-	@mkdir -p $(@D)
+# The .gpu file is what nvcc's front end hands to the optimiser, for tests/lint/cuda.bats.
+$B/%.o $B/%.gpu: %.cu $B/flags
+	@rm -rf $B/$*.keep && mkdir -p $B/$*.keep
 	$(if $(V),,@echo '  NVCC $<')
-	$Q$(NVCC) $(nv_flags) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+	$Q$(NVCC) $(nv_flags) --keep --keep-dir $B/$*.keep -MMD -MP -MF $B/$*.d -c -o $B/$*.o $<
+	@mv "$$(ls -v $B/$*.keep/*.cudafe1.gpu | tail -n 1)" $B/$*.gpu
+	@rm -r $B/$*.keep
 
 $B/emulate/%.o: %.cu $B/flags
 	@mkdir -p $(@D)
@@ -530,6 +533,7 @@ run-tests: all $(filter $(tests),$(TESTS)) $(if $(SAN),,$B/tests/faults/shim.so)
 	$(if $(filter tests/cli/cuda.bats,$(TESTS)),$(emulated) $(filter $B/tests/ops/%,$(tests))) \
 	$(if $(filter tests/cli/cuda_ptx.bats,$(TESTS)),$(ptx) $(filter $B/tests/ops/%,$(tests)) \
 	    $B/tests/unit/ops_search.t) \
+	$(if $(and $(with_cuda),$(filter tests/lint/cuda.bats,$(TESTS))),$(cu_obj:.o=.gpu)) \
 	$(if $(ARCH),$(bins:$B/%=$(run)/%) $(filter $(run)/%,$(runs)))
 	@[ -n '$(strip $(TESTS))' ] || { echo 'check: there are no tests' >&2; exit 1; }
 	@$(test_env) prove -j$(JOBS) --timer --failures --comments $(runs)

@@ -351,8 +351,8 @@ static __global__ void __launch_bounds__(WARPS *WARP, FEW ? 2 : ROWS > 1 ? 4 : 8
                         float dot = 0;
                         for (int l = 0; l < N; l++)
                             dot += q0[m][l] * x[l];
-                        /* Without these braces nvcc 13.0 leaves the next statement out where G is
-                         * smaller. tests/lint/cuda.bats requires them everywhere. */
+                        /* Without these braces nvcc leaves the next statement out where G is
+                         * smaller; tests/lint/cuda.bats requires them everywhere. */
                         if constexpr (G == WARP) {
                             for (int d = WARP * N; sub * N + d < a.dk; d += WARP * N) {
                                 float y[N];
