@@ -318,8 +318,8 @@ static void check_expressible(struct tf_export *e)
     const struct tf_config *c = &e->config;
     if (c->decoder_self == TF_DECODER_SSRU)
         tf_export_refuse(e, "decoder_self ssru, a recurrent decoder (but --to marian)");
-    if (c->final_norm)
-        tf_export_refuse(e, "final_norm");
+    if (c->final_norm || c->pre_norm)
+        tf_export_refuse(e, c->final_norm ? "final_norm" : "pre_norm");
     if (c->source_vocab_size > 0)
         tf_export_refuse(e, "source_vocab_size");
     if (!c->source_eos)

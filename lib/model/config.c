@@ -108,8 +108,6 @@ int tf_config_check(const struct tf_config *c, struct tf_err *err)
     if (c->positions == TF_POS_LEARNED && c->position_offset != 0)
         return tf_fail(err, "position_offset %lld: a learned table begins with the first position",
                        (long long)c->position_offset);
-    if (c->pre_norm && !c->final_norm)
-        return tf_fail(err, "pre_norm without final_norm: nothing would normalise the last sum");
     if (c->start == TF_START_BOS && c->bos < 0)
         return tf_fail(err, "the decoder starts with bos, but the vocabulary has none");
     if (c->vocab_size > 0 &&

@@ -73,6 +73,7 @@ struct tf_step {
 struct tf_stack {
     struct tf_step *step;
     int n;
+    bool ends_in_sum;      /* its output is the sum of the last step, not the norm's */
     struct tf_widths most; /* in, o or shared: of the widest sublayer; cache: of all */
 };
 

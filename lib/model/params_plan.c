@@ -13,7 +13,8 @@
  *
  * Both begin with the embeddings as x and in, and end with the last y. As a step ends with its
  * norm, the first norm of pre-norm is a step without f, and so is an additional norm at the end of
- * a post-norm stack. */
+ * a post-norm stack. Pre-norm without a norm at the end has the last s as output; its last step
+ * takes the norm before it again, for a y that nothing reads. */
 #include "base/memory.h"
 #include "model/sublayer_private.h"
 
@@ -77,6 +78,16 @@ static void add_sublayer(struct plan *to, const struct tf_sublayer *f, const cha
         end_step(to, norm);
 }
 
+static void end_stack(struct plan *to, const char *name)
+{
+    struct tf_stack *stack = to->stack;
+    stack->ends_in_sum = to->c->pre_norm && !to->c->final_norm;
+    if (to->c->final_norm)
+        end_step(to, add_norm(to, name));
+    else if (stack->ends_in_sum)
+        end_step(to, stack->step[stack->n - 1].norm_g);
+}
+
 /* "N identical layers" of two sublayers each. */
 static void add_encoder(struct tf_params *p, const struct tf_config *c)
 {
@@ -85,8 +96,7 @@ static void add_encoder(struct tf_params *p, const struct tf_config *c)
         add_sublayer(&to, &tf_self_attention, "enc", l, "self", TF_DROPOUT_ENC_SELF);
         add_sublayer(&to, &tf_feed_forward, "enc", l, "ff", TF_DROPOUT_ENC_FF);
     }
-    if (c->final_norm)
-        end_step(&to, add_norm(&to, "enc"));
+    end_stack(&to, "enc");
 }
 
 /* Of three each: the second attends to the encoder's output. */
@@ -100,8 +110,7 @@ static void add_decoder(struct tf_params *p, const struct tf_config *c)
         add_sublayer(&to, &tf_cross_attention, "dec", l, "cross", TF_DROPOUT_DEC_CROSS);
         add_sublayer(&to, &tf_feed_forward, "dec", l, "ff", TF_DROPOUT_DEC_FF);
     }
-    if (c->final_norm)
-        end_step(&to, add_norm(&to, "dec"));
+    end_stack(&to, "dec");
 }
 
 /* Cross-attention has its queries from the decoder, and keys and values from the encoder's output:

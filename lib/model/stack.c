@@ -27,8 +27,8 @@ static void norm_fwd(struct tf_work *k, struct tf_stack_acts *side, const struct
                         (int)c->d_model, (float)c->norm_eps, out_dropout(k, s));
 }
 
-/* ds = norm'(dy) + dx, side->du = dropout'(ds). dx: what the next step's addition gives, or NULL.
- */
+/* ds = norm'(dy) + dx, side->du = dropout'(ds). dx: what the next step's addition gives, or NULL;
+ * dy: NULL where nothing reads y. */
 static void norm_bwd(struct tf_work *k, struct tf_stack_acts *side, const struct tf_step_acts *a,
                      tf_mem *ds, const tf_mem *dy, const tf_mem *dx)
 {
@@ -50,7 +50,7 @@ static const tf_mem *stack_fwd(struct tf_work *k, struct tf_stack_acts *side)
         in = a->y;
         x = a->step->x_is_sum ? a->s : a->y;
     }
-    return in;
+    return side->stack->ends_in_sum ? x : in;
 }
 
 /* From the gradient of the output in side->dy. Returns that of the embedding. */
@@ -62,7 +62,8 @@ static tf_mem *stack_bwd(struct tf_work *k, struct tf_stack_acts *side)
         const struct tf_sublayer *f = a->step->f;
         const tf_mem *in = i > 0 ? a[-1].y : side->embed;
         const bool x_is_in = i == 0 || !a[-1].step->x_is_sum;
-        norm_bwd(k, side, a, ds, dy, dx);
+        const bool out_is_sum = side->stack->ends_in_sum && i == side->stack->n - 1;
+        norm_bwd(k, side, a, ds, out_is_sum ? NULL : dy, out_is_sum ? dy : dx);
         if (f != NULL)
             f->backward(k, side, a, in, x_is_in ? ds : dy, x_is_in);
         dx = x_is_in ? NULL : ds;
@@ -89,7 +90,7 @@ tf_mem *tf_decoder_step(struct tf_work *k, const struct tf_decoding *d, size_t r
         if (!s->x_is_sum)
             x = in;
     }
-    return in;
+    return dec->ends_in_sum ? x : in;
 }
 
 static void embed_fwd(struct tf_work *k, struct tf_stack_acts *side, const tf_mem *ids, int table,

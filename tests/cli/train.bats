@@ -431,6 +431,4 @@ PY
     [ "$(for i in 0 1 2 3; do sum "one$i/ckpt-00000020.tfm"; done | sort -u | wc -l)" -eq 4 ]
     tr_t 2 --positions learned --position-offset 1 --steps 1 -o run b.tfs
     expect_contains "$stderr" "position_offset 1: a learned table begins with the first position"
-    tr_t 2 --pre-norm --no-final-norm --steps 1 -o run b.tfs
-    expect_contains "$stderr" "pre_norm without final_norm"
 }

@@ -190,14 +190,18 @@ static void configurations(void)
     } v[] = {{"attention window of 2", {.attention_window = 2}},
              {"attention window of 1, learned positions",
               {.attention_window = 1, .positions = TF_POS_LEARNED, .max_positions = 128}},
-             {"pre-norm", {.pre_norm = true}},
+             {"pre-norm", {.pre_norm = true, .final_norm = true}},
              {"keys wider than values", {.d_k = 12, .d_v = 5}},
              {"three matrices, biases", {.tie = TF_TIE_NONE, .attention_bias = true}},
              {"swish, output bias", {.activation = TF_ACTIVATION_SWISH, .output_bias = true}},
              {"recurrent units", {.decoder_self = TF_DECODER_SSRU}},
              {"recurrent units, window of 1, pre-norm",
-              {.decoder_self = TF_DECODER_SSRU, .attention_window = 1, .pre_norm = true}},
+              {.decoder_self = TF_DECODER_SSRU,
+               .attention_window = 1,
+               .pre_norm = true,
+               .final_norm = true}},
              {"post-norm with final norms", {.final_norm = true}},
+             {"pre-norm without", {.pre_norm = true}},
              {"halves from the third row on",
               {.position_table = TF_TABLE_HALVES, .position_offset = 2}},
              {"t2t", {.dialect = TF_AS_T2T, .start = TF_START_ZERO, .bos = -1}}};
@@ -210,7 +214,7 @@ static void configurations(void)
         c.positions = v[i].c.positions;
         c.max_positions = v[i].c.max_positions;
         c.pre_norm = v[i].c.pre_norm;
-        c.final_norm = v[i].c.pre_norm || v[i].c.final_norm;
+        c.final_norm = v[i].c.final_norm;
         c.activation = v[i].c.activation;
         c.output_bias = v[i].c.output_bias;
         c.decoder_self = v[i].c.decoder_self;

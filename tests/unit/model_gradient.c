@@ -121,6 +121,8 @@ int main(void)
     check("dropout everywhere, mask fixed", &c);
     c.pre_norm = c.final_norm = true;
     check("dropout with pre-norm", &c);
+    c.final_norm = false;
+    check("dropout with pre-norm, the last sums as they are", &c);
     c = plain;
     c.start = TF_START_ZERO;
     c.smoothing = TF_SMOOTH_V1;
