@@ -190,8 +190,11 @@ int tf_conversion_read_marian(struct tf_conversion *m, const char *name,
         return -1;
     const struct tf_marian_vocab vocab[2] = {{m->vocab, m->vocab_n},
                                              {m->vocab_target, m->vocab_target_n}};
-    if (tf_marian_import(&m->bundle, &m->config, &m->header.special.unk, vocab,
-                         m->vocab_target != NULL && o->pieces == NULL, err) != 0)
+    const enum tf_marian_vocabs vocabs = o->vocab_target == NULL ? TF_MARIAN_ONE_GIVEN
+                                         : m->vocab_target == NULL || o->pieces != NULL
+                                             ? TF_MARIAN_ONE
+                                             : TF_MARIAN_TWO;
+    if (tf_marian_import(&m->bundle, &m->config, &m->header.special.unk, vocab, vocabs, err) != 0)
         return tf_context(err, "%s", name);
     say_what(name, "Marian", &m->config, "");
     return tf_conversion_check_vocab(m, o->vocab, name, err);

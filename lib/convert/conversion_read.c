@@ -122,6 +122,7 @@ static int read_bundle(struct tf_conversion *m, struct tf_in *in, struct tf_err 
                        in->name);
     if (rc < 0)
         return tf_context(err, "%s", in->name);
+    b->file_n = m->n;
     m->header = (struct tf_header){.version = 1,
                                    .special = {-1, -1, -1, -1},
                                    .made = tf_value_array(),
@@ -263,6 +264,7 @@ static int read_parts(struct tf_conversion *m, const struct tf_model_dir *dir, s
         if (read_part(part, dir->more[m->n_more++], m->from, err) != 0)
             return -1;
         n += part->bundle.n;
+        b->file_n += part->n;
     }
     struct tf_tensor *all = tf_arena_alloc(&b->arena, (n + 1) * sizeof *all);
     memcpy(all, b->tensors, b->n * sizeof *all);
@@ -330,6 +332,7 @@ static int read_dir(struct tf_conversion *m, const char **input, struct tf_model
     const bool beside = S_ISREG(st.st_mode) && tf_convert_reads_beside(*input);
     if (!beside && !S_ISDIR(st.st_mode))
         return 0;
+    *d = (struct tf_model_dir){.vocab = o->vocab, .vocab_target = o->vocab_target};
     if ((beside ? tf_model_dir_read_beside : tf_model_dir_read)(d, &m->arena, *input, err) != 0)
         return -1;
     if (d->weights == NULL)

@@ -107,7 +107,7 @@ static int read_settings(struct import *m, struct tf_err *err)
     c->d_model = both(m, "embed_dim");
     m->ff[0] = tf_torch_int(m->args, "encoder_ffn_embed_dim", 0);
     m->ff[1] = tf_torch_int(m->args, "decoder_ffn_embed_dim", m->ff[0]);
-    if (!tf_fairseq_ff(c, m->ff))
+    if (!tf_names_ff(c, m->ff))
         refuse(m, "decoder_ffn_embed_dim", "less than an eighth of the encoder's, or the reverse");
     c->heads = both(m, "attention_heads");
     c->pre_norm = both(m, "normalize_before") != 0;
@@ -205,63 +205,28 @@ static void split_fused(struct tf_bundle *b)
     b->n = n;
 }
 
-/* A tensor with `more` zeros after each of `rows` parts. */
-static void widen(struct tf_bundle *b, struct tf_tensor *t, int dim, uint64_t to)
-{
-    const uint64_t rows = dim == 0 ? 1 : t->dims[0];
-    const size_t from = t->bytes / rows, width = from / t->dims[dim] * to;
-    char *data = tf_arena_zalloc(&b->arena, rows * width);
-    for (uint64_t r = 0; r < rows; r++)
-        memcpy(data + r * width, (const char *)t->data + r * from, from);
-    t->data = data;
-    t->bytes = rows * width;
-    t->dims[dim] = to;
-}
-
-bool tf_fairseq_ff(struct tf_config *c, const int64_t ff[2])
-{
-    const bool wider = ff[0] > ff[1]; /* the encoder's */
-    c->d_ff = ff[!wider];
-    return ff[wider] >= c->d_ff / 8 + (c->d_ff % 8 != 0);
-}
-
-/* The inner layers of a stack that are narrower than those of the other: the function is the same
- * with further units whose weights are zero. */
-static void widen_all(struct tf_bundle *b, const int64_t ff[2], int64_t to)
-{
-    for (size_t i = 0; i < b->n; i++) {
-        struct tf_tensor *t = &b->tensors[i];
-        const uint64_t from = (uint64_t)ff[*t->name == 'd'];
-        const int dim = tf_ends_with(t->name, ".fc2.weight") ? 1 : 0;
-        if (from < (uint64_t)to && from > 0 && t->rank == 1 + !tf_ends_with(t->name, ".fc1.bias") &&
-            (dim == 1 || strstr(t->name, ".fc1.") != NULL) && t->dims[dim] == from &&
-            t->dims[0] > 0)
-            widen(b, t, dim, (uint64_t)to);
-    }
-}
-
 int tf_fairseq_parameters(struct tf_bundle *b, struct tf_config *c, const int64_t ff[2],
                           bool shared, struct tf_err *err)
 {
     if (read_tying(b, c, shared, err) != 0 || tf_config_check(c, err) != 0)
         return -1;
     split_fused(b);
-    widen_all(b, ff, c->d_ff);
     const struct tf_names f = {.of_layers = of_layers,
                                .of_model = c->tie == TF_TIE_NONE ? of_untied : of_model,
                                .of_layer = name_of_layer,
                                .transposed = true,
+                               .ff = {ff[0], ff[1]},
                                .is_extra = is_extra};
     return tf_names_import(&f, b, c, err);
 }
 
 /* ---- all of it ---- */
 
-static const char *language(struct import *m, const struct tf_torch *t, const char *key)
+static const char *of_task(struct import *m, const struct tf_torch *t, const char *key)
 {
     const struct tf_py *task = tf_torch_dict(tf_torch_dict(t->root, "cfg"), "task");
-    const char *lang = tf_torch_text(m->args, key, tf_torch_text(task, key, NULL));
-    return lang != NULL ? tf_arena_strndup(&m->b->arena, lang, strlen(lang)) : NULL;
+    const char *text = tf_torch_text(m->args, key, tf_torch_text(task, key, NULL));
+    return text != NULL ? tf_arena_strndup(&m->b->arena, text, strlen(text)) : NULL;
 }
 
 int tf_fairseq_import(struct tf_bundle *b, struct tf_config *c, struct tf_fairseq_langs *langs,

@@ -44,7 +44,7 @@ static int read_sizes(struct import *m, struct tf_err *err)
         tf_hf_number(s, "tgt_vocab_size", MOST_IDS, &m->target, err) != 0)
         return -1;
     snprintf(value, sizeof value, "%" PRId64, m->ff[1]);
-    if (!tf_fairseq_ff(c, m->ff))
+    if (!tf_names_ff(c, m->ff))
         tf_hf_refuse(s, "decoder_ffn_dim", value);
     return 0;
 }

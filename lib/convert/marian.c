@@ -17,6 +17,8 @@ struct import {
     struct tf_bundle *b;
     struct tf_yaml yaml;
     struct tf_config c;
+    int64_t ff[2]; /* widths of the inner layers of encoder and decoder */
+    int64_t *tied; /* [decoder_layers], from 1: whose parameters a layer has; NULL: its own */
 };
 
 bool tf_marian_is(const struct tf_bundle *b)
@@ -129,8 +131,9 @@ static enum tf_tie tie_of(const struct import *m)
     return tf_bundle_find(m->b, "Wemb") != NULL ? TF_TIE_ALL : TF_TIE_DECODER;
 }
 
-/* separate: sources and targets have vocabularies of their own. */
-static int vocab_sizes(struct import *m, bool separate, struct tf_err *err)
+/* With embeddings of their own, sources and targets may have two vocabularies of one size: a model
+ * does not say so, the user does. */
+static int vocab_sizes(struct import *m, enum tf_marian_vocabs vocabs, struct tf_err *err)
 {
     const struct tf_yaml_entry *e = tf_yaml_find(&m->yaml, "dim-vocabs");
     int64_t source;
@@ -138,30 +141,57 @@ static int vocab_sizes(struct import *m, bool separate, struct tf_err *err)
         tf_parse_int(&source, e->v[0], 1, 1 << 24, err) != 0 ||
         tf_parse_int(&m->c.vocab_size, e->v[e->n - 1], 1, 1 << 24, err) != 0)
         return tf_fail(err, "dim-vocabs: the setting is missing or no list of sizes");
-    if (separate && tie_of(m) != TF_TIE_ALL)
+    const bool one_matrix = tf_bundle_find(m->b, "Wemb") != NULL;
+    if (one_matrix && vocabs == TF_MARIAN_TWO)
+        return tf_fail(err, "one matrix of embeddings, and two vocabularies: --pieces with the ids "
+                            "of both is needed, too");
+    if (!one_matrix && vocabs == TF_MARIAN_ONE_GIVEN)
+        return tf_fail(err, "sources and targets have embeddings of their own: --vocab-target is "
+                            "needed, too (the same file, if they have one vocabulary)");
+    if (vocabs == TF_MARIAN_TWO)
         m->c.source_vocab_size = source;
     else if (source != m->c.vocab_size)
-        return tf_fail(err, "dim-vocabs: %s and %s: --vocab-target is needed, too", e->v[0],
-                       e->v[1]);
+        return tf_fail(err, "dim-vocabs: %s and %s: not of one vocabulary", e->v[0], e->v[1]);
     return 0;
 }
 
-static int read_settings(struct import *m, bool separate, struct tf_err *err)
+/* transformer-tied-layers, which is about the decoder only. */
+static int read_tied_layers(struct import *m, struct tf_err *err)
+{
+    static const char key[] = "transformer-tied-layers";
+    const struct tf_yaml_entry *e = tf_yaml_find(&m->yaml, key);
+    if (e == NULL || e->n == 0)
+        return 0;
+    if ((int64_t)e->n != m->c.decoder_layers)
+        return tf_fail(err, "%s: %zu numbers for %" PRId64 " layers of the decoder", key, e->n,
+                       m->c.decoder_layers);
+    m->tied = tf_arena_alloc(&m->b->arena, e->n * sizeof *m->tied);
+    for (size_t i = 0; i < e->n; i++)
+        if (tf_parse_int(&m->tied[i], e->v[i], 1, m->c.decoder_layers, err) != 0)
+            return tf_context(err, "%s", key);
+    return 0;
+}
+
+static int read_settings(struct import *m, enum tf_marian_vocabs vocabs, struct tf_err *err)
 {
     struct tf_config *c = &m->c;
-    int64_t decoder_ff = 0;
     if (check_settings(m, err) != 0 ||
         number(m, "enc-depth", &c->encoder_layers, TF_MAX_LAYERS, err) != 0 ||
         number(m, "dec-depth", &c->decoder_layers, TF_MAX_LAYERS, err) != 0 ||
         number(m, "dim-emb", &c->d_model, TF_MAX_WIDTH, err) != 0 ||
-        number(m, "transformer-dim-ffn", &c->d_ff, TF_MAX_WIDTH, err) != 0 ||
+        number(m, "transformer-dim-ffn", &m->ff[0], TF_MAX_WIDTH, err) != 0 ||
         number(m, "transformer-heads", &c->heads, 1024, err) != 0 ||
-        vocab_sizes(m, separate, err) != 0)
+        read_tied_layers(m, err) != 0 || vocab_sizes(m, vocabs, err) != 0)
         return -1;
-    if (tf_parse_int(&decoder_ff, text_of(m, "transformer-decoder-dim-ffn", "0"), 0, TF_MAX_WIDTH,
-                     err) != 0 ||
-        (decoder_ff != 0 && decoder_ff != c->d_ff))
-        return tf_fail(err, "transformer-decoder-dim-ffn: only that of the encoder is supported");
+    if (tf_parse_int(&m->ff[1], text_of(m, "transformer-decoder-dim-ffn", "0"), 0, TF_MAX_WIDTH,
+                     err) != 0)
+        return tf_context(err, "transformer-decoder-dim-ffn");
+    if (m->ff[1] == 0)
+        m->ff[1] = m->ff[0];
+    if (!tf_names_ff(c, m->ff))
+        return tf_fail(err, "transformer-decoder-dim-ffn: %" PRId64 ", and transformer-dim-ffn %"
+                            PRId64 ": one is more than 8 times the other",
+                       m->ff[1], m->ff[0]);
     if (c->d_model % c->heads != 0)
         return tf_fail(err, "dim-emb %" PRId64 ": not a multiple of transformer-heads %" PRId64,
                        c->d_model, c->heads);
@@ -185,32 +215,32 @@ static int read_settings(struct import *m, bool separate, struct tf_err *err)
 
 /* ---- tensors ---- */
 
-/* "@" is "_pre" where a norm comes before its layer. */
+/* Marian's names where the norm comes after the layer, and before it. */
+#define NORM(ours, after, before)                                \
+    {ours ".norm.g", after "_ln_scale|" before "_ln_scale_pre"}, \
+        {ours ".norm.b", after "_ln_bias|" before "_ln_bias_pre"}
+
 static const struct tf_names_row of_layers[] = {
     {"self.qkv.w", "self_Wq self_Wk self_Wv"},
     {"self.qkv.b", "self_bq self_bk self_bv"},
     {"self.o.w", "self_Wo"},
     {"self.o.b", "self_bo"},
-    {"self.norm.g", "self_Wo_ln_scale@"},
-    {"self.norm.b", "self_Wo_ln_bias@"},
+    NORM("self", "self_Wo", "self_Wo"),
     {"self.ssru.w", "rnn_W rnn_Wf"},
     {"self.ssru.b", "rnn_bf"},
-    {"ssru.norm.g", "rnn_ffn_ln_scale@"},
-    {"ssru.norm.b", "rnn_ffn_ln_bias@"},
+    NORM("ssru", "rnn_ffn", "rnn"),
     {"cross.q.w", "context_Wq"},
     {"cross.q.b", "context_bq"},
     {"cross.kv.w", "context_Wk context_Wv"},
     {"cross.kv.b", "context_bk context_bv"},
     {"cross.o.w", "context_Wo"},
     {"cross.o.b", "context_bo"},
-    {"cross.norm.g", "context_Wo_ln_scale@"},
-    {"cross.norm.b", "context_Wo_ln_bias@"},
+    NORM("cross", "context_Wo", "context_Wo"),
     {"ff.1.w", "ffn_W1"},
     {"ff.1.b", "ffn_b1"},
     {"ff.2.w", "ffn_W2"},
     {"ff.2.b", "ffn_b2"},
-    {"ff.norm.g", "ffn_ffn_ln_scale@"},
-    {"ff.norm.b", "ffn_ffn_ln_bias@"},
+    NORM("ff", "ffn_ffn", "ffn_ffn"),
     {NULL, NULL},
 };
 
@@ -227,25 +257,19 @@ static const struct tf_names_row of_model[] = {
     {NULL, NULL},
 };
 
-/* transformer-tied-layers: layer i (from 0) has the parameters of layer list[i] (from 1). */
-static int64_t layer_in_file(const struct import *m, int64_t layer)
-{
-    const struct tf_yaml_entry *e = tf_yaml_find(&m->yaml, "transformer-tied-layers");
-    struct tf_err unused;
-    int64_t tied;
-    if (e == NULL || (size_t)layer >= e->n ||
-        tf_parse_int(&tied, e->v[layer], 1, TF_MAX_LAYERS, &unused) != 0)
-        return layer + 1;
-    return tied;
-}
-
 static void name_of_layer(const struct tf_names *f, char *to, bool decoder, int64_t layer,
                           const char *word, size_t n)
 {
     const struct import *m = f->arg;
-    const bool norm = word[n - 1] == '@';
-    snprintf(to, TF_FOREIGN_NAME, "%s_l%" PRId64 "_%.*s%s", decoder ? "decoder" : "encoder",
-             layer_in_file(m, layer), (int)n - norm, word, norm && m->c.pre_norm ? "_pre" : "");
+    const char *bar = memchr(word, '|', n);
+    if (bar != NULL && m->c.pre_norm) {
+        n -= (size_t)(bar + 1 - word);
+        word = bar + 1;
+    } else if (bar != NULL) {
+        n = (size_t)(bar - word);
+    }
+    snprintf(to, TF_FOREIGN_NAME, "%s_l%" PRId64 "_%.*s", decoder ? "decoder" : "encoder",
+             decoder && m->tied != NULL ? m->tied[layer] : layer + 1, (int)n, word);
 }
 
 static bool is_extra(const char *name)
@@ -259,6 +283,7 @@ static struct tf_names names_of(const struct import *m)
                              .of_model = of_model,
                              .of_layer = name_of_layer,
                              .arg = m,
+                             .ff = {m->ff[0], m->ff[1]},
                              .is_extra = is_extra};
 }
 
@@ -284,7 +309,8 @@ static int read_vocab(struct import *m, int64_t *unk, const struct tf_marian_voc
 }
 
 int tf_marian_import(struct tf_bundle *b, struct tf_config *c, int64_t *unk,
-                     const struct tf_marian_vocab vocab[2], bool separate, struct tf_err *err)
+                     const struct tf_marian_vocab vocab[2], enum tf_marian_vocabs vocabs,
+                     struct tf_err *err)
 {
     struct import m = {.b = b};
     const struct tf_tensor *settings = tf_bundle_find(m.b, SETTINGS);
@@ -295,7 +321,7 @@ int tf_marian_import(struct tf_bundle *b, struct tf_config *c, int64_t *unk,
     m.c.norm_eps = 1e-6;
     if (tf_yaml_read(&m.yaml, &b->arena, settings->data, settings->bytes, err) != 0)
         return tf_context(err, SETTINGS);
-    if (read_settings(&m, separate, err) != 0 || read_vocab(&m, unk, vocab, err) != 0 ||
+    if (read_settings(&m, vocabs, err) != 0 || read_vocab(&m, unk, vocab, err) != 0 ||
         tf_config_check(&m.c, err) != 0)
         return -1;
     const struct tf_names f = names_of(&m);

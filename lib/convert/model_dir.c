@@ -77,14 +77,14 @@ static size_t matching(const struct dir *d, const char *pattern, const char **pa
     return n;
 }
 
-/* *path: what it is already, or the only file that matches. also: what else to name otherwise. */
+/* *path: what it is already, or the only file that matches. also: what to do if there are more. */
 static int one_of(const struct dir *d, const char *pattern, const char *also, const char **path,
                   struct tf_err *err)
 {
     const char *found = NULL;
     const size_t n = matching(d, pattern, &found);
     if (n > 1 && *path == NULL)
-        return tf_fail(err, "%s: %zu files %s: name one of them%s", d->path, n, pattern, also);
+        return tf_fail(err, "%s: %zu files %s: %s", d->path, n, pattern, also);
     *path = *path != NULL ? *path : found;
     return 0;
 }
@@ -159,6 +159,11 @@ static int read_metadata(const struct dir *d, struct tf_model_dir *m, const char
 }
 
 /* A package of Argos: the model is in a folder of it. */
+static bool is_package(const struct dir *d)
+{
+    return has(d, "metadata.json") != NULL && has(d, "model") != NULL;
+}
+
 static int read_package(struct dir *d, struct tf_model_dir *m, struct tf_err *err)
 {
     struct dir inner = {.a = d->a, .path = at(d, "model")};
@@ -338,6 +343,8 @@ static int read_hf(const struct dir *d, struct tf_model_dir *m, struct tf_err *e
 
 /* ---- Marian ---- */
 
+#define NAME_ONE "name one of them, with --vocab (and --vocab-target, if targets have their own)"
+
 /* A file that the settings name: without the directory where it was when they were written. */
 static const char *named(const struct dir *d, const char *path)
 {
@@ -359,9 +366,9 @@ static int read_settings(const struct dir *d, struct tf_model_dir *m, const char
     const struct tf_yaml_entry *models = tf_yaml_find(&y, "models"),
                                *vocabs = tf_yaml_find(&y, "vocabs");
     if (models != NULL && models->n > 1)
-        return tf_fail(err, "%s: %zu models: name one of them, and --vocab", path, models->n);
+        return tf_fail(err, "%s: %zu models: " NAME_ONE, path, models->n);
     m->weights = models != NULL && models->n == 1 ? named(d, models->v[0]) : NULL;
-    if (vocabs == NULL || vocabs->n == 0)
+    if (vocabs == NULL || vocabs->n == 0 || m->vocab != NULL)
         return 0;
     const char *source = named(d, vocabs->v[0]), *target = named(d, vocabs->v[vocabs->n - 1]);
     if (source == NULL || target == NULL)
@@ -377,6 +384,25 @@ static int read_settings(const struct dir *d, struct tf_model_dir *m, const char
     return 0;
 }
 
+/* Those of both sides, as OPUS-MT and Firefox name them, or the only one. */
+static int find_vocabularies(const struct dir *d, struct tf_model_dir *m, struct tf_err *err)
+{
+    m->vocab = has(d, "source.spm");
+    m->vocab_target = has(d, "target.spm");
+    if (m->vocab == NULL && matching(d, "srcvocab.*.spm", &m->vocab) > 0) {
+        (void)matching(d, "trgvocab.*.spm", &m->vocab_target);
+    } else if (m->vocab == NULL) {
+        if (one_of(d, "*.spm", "name those of sources and targets, --vocab and --vocab-target",
+                   &m->vocab, err) != 0)
+            return -1;
+        m->vocab_target = m->vocab;
+    }
+    return m->pieces == NULL && m->vocab_target != m->vocab
+               ? one_of(d, "*vocab.yml", "name one of them, with --vocab and --vocab-target",
+                        &m->pieces, err)
+               : 0;
+}
+
 static int read_marian(const struct dir *d, struct tf_model_dir *m, struct tf_err *err)
 {
     const char *settings = has(d, "decoder.yml");
@@ -386,19 +412,12 @@ static int read_marian(const struct dir *d, struct tf_model_dir *m, struct tf_er
         (void)matching(d, "config*.yml", &settings);
     if (settings != NULL && read_settings(d, m, settings, err) != 0)
         return -1;
-    if (one_of(d, "*.npz", ", and --vocab", &m->weights, err) != 0 ||
-        one_of(d, "model*.bin*", ", and --vocab", &m->weights, err) != 0)
+    if (one_of(d, "*.npz", NAME_ONE, &m->weights, err) != 0 ||
+        one_of(d, "model*.bin*", NAME_ONE, &m->weights, err) != 0)
         return -1;
     if (m->weights == NULL)
         return tf_fail(err, "%s: no model of a format that is known", d->path);
-    if (m->vocab == NULL) {
-        m->vocab = has(d, "source.spm");
-        m->vocab_target = has(d, "target.spm");
-    }
-    if (one_of(d, "*.spm", ", and --vocab", &m->vocab, err) != 0)
-        return -1;
-    if (m->pieces == NULL && m->vocab_target != NULL &&
-        one_of(d, "*vocab.yml", ", and --vocab", &m->pieces, err) != 0)
+    if (m->vocab == NULL && find_vocabularies(d, m, err) != 0)
         return -1;
     return m->vocab != NULL ? 0 : tf_fail(err, "%s: no SentencePiece model (.spm)", d->path);
 }
@@ -420,15 +439,11 @@ int tf_model_dir_read(struct tf_model_dir *m, struct tf_arena *a, const char *pa
                       struct tf_err *err)
 {
     struct dir d = {.a = a, .path = path};
-    *m = (struct tf_model_dir){0};
     if (list(&d, err) != 0)
         return -1;
-    const int rc = is_ct2(&d)                         ? read_ct2(&d, m, err)
-                   : has(&d, "metadata.json") != NULL ? read_package(&d, m, err)
-                   : is_fairseq(&d)                   ? read_fairseq(&d, m, err)
-                   : has(&d, "config.json") != NULL   ? read_hf(&d, m, err)
-                                                      : read_marian(&d, m, err);
-    if (m->vocab_target != NULL && m->vocab != NULL && strcmp(m->vocab, m->vocab_target) == 0)
-        m->vocab_target = NULL;
-    return rc;
+    return is_ct2(&d)                       ? read_ct2(&d, m, err)
+           : is_package(&d)                 ? read_package(&d, m, err)
+           : is_fairseq(&d)                 ? read_fairseq(&d, m, err)
+           : has(&d, "config.json") != NULL ? read_hf(&d, m, err)
+                                            : read_marian(&d, m, err);
 }

@@ -15,12 +15,13 @@ struct tf_model_dir {
     const char *const *more; /* the files of the same weights besides that one */
     size_t n_more;
     const char *config;               /* config.json of transformers or CTranslate2 */
-    const char *vocab, *vocab_target; /* SentencePiece models; NULL: the source's */
+    const char *vocab, *vocab_target; /* SentencePiece models; both may be one file */
     const char *pieces;               /* the ids of both, if they are not those of vocab */
     const char *pieces_target;        /* those of targets, if they differ */
     const char *tokens; /* of M2M100: where the tags of languages are; of FSMT: tokenizer_config */
     const char *tokenizer;            /* tokenizer.json, where it is in place of vocab */
     const char *fairseq;              /* the directory, if it has dictionaries of fairseq */
+    const char *langs[2];             /* of these, where there are two, in alphabetical order */
     const char *codes;                /* of subword-nmt or fastBPE */
     const char *begin;                /* a token with which targets begin */
     bool fsmt;                        /* transformers' form of fairseq's models */
@@ -41,9 +42,11 @@ struct tf_model_dir {
  * vocab.json. Weights may be in several files, which model.safetensors.index.json or
  * pytorch_model.bin.index.json names, here and in the two above.
  * Marian (OPUS-MT, Firefox, Bergamot): the model and the vocabularies that decoder.yml or
- * config*.yml names, or the only .npz or .bin and the .spm files; where the vocabularies are lists
- * (.yml), source.spm and target.spm beside them. Texts are in the arena. Errors say what is
- * missing, or that there are several. */
+ * config*.yml names, or the only .npz or .bin with source.spm and target.spm, srcvocab.*.spm and
+ * trgvocab.*.spm, or the only .spm; where the vocabularies are lists (.yml), source.spm and
+ * target.spm beside them. *d has the user's vocab, besides which none is looked for, or NULL. Texts
+ * are in the arena. Pipes and devices do not count. Errors say what is missing, or that there are
+ * several. */
 int tf_model_dir_read(struct tf_model_dir *d, struct tf_arena *a, const char *path,
                       struct tf_err *err) TF_MUST_CHECK;
 /* The same of a checkpoint that is named itself, of several in a directory of fairseq; all NULL

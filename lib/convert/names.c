@@ -1,4 +1,5 @@
 /* names.c - see names_private.h. */
+#include "base/buf.h"
 #include "base/err.h"
 #include "convert/names_private.h"
 
@@ -21,7 +22,8 @@ struct import {
     const struct tf_names *f;
     const struct tf_config *c;
     struct tf_bundle *b;
-    bool *used; /* [b->n] */
+    bool *used;     /* [b->n] */
+    uint64_t bytes; /* of parameters so far */
 };
 
 /* The first word of *list, which then begins after it; 0 at the end. */
@@ -220,11 +222,11 @@ static void transpose(char *to, size_t ld, const char *from, uint64_t rows, uint
                 memcpy(to + (c * ld + r) * size, from + (r * cols + c) * size, size);
 }
 
-/* The parts side by side, where one is not enough. */
+/* The parts side by side, and zeros beyond them. */
 static void join(struct import *m, struct tf_tensor *out, const struct parts *p, struct shape want)
 {
     const size_t size = tf_dtype_size(out->dtype);
-    char *data = tf_arena_alloc(&m->b->arena, out->bytes);
+    char *data = tf_arena_zalloc(&m->b->arena, out->bytes);
     uint64_t at = 0; /* columns so far */
     for (size_t i = 0; i < p->n; i++) {
         const struct shape s = shape_of(p->v[i]);
@@ -236,6 +238,34 @@ static void join(struct import *m, struct tf_tensor *out, const struct parts *p,
         at += p->transposed ? s.rows : s.cols;
     }
     out->data = data;
+}
+
+bool tf_names_ff(struct tf_config *c, const int64_t ff[2])
+{
+    const bool wider = ff[0] > ff[1]; /* the encoder's */
+    c->d_ff = ff[!wider];
+    return ff[wider] >= c->d_ff / 8 + (c->d_ff % 8 != 0);
+}
+
+/* The shape in the file of a parameter of that shape. */
+static struct shape in_file(const struct import *m, const char *ours, struct shape s)
+{
+    const uint64_t ff = (uint64_t)m->f->ff[*ours == 'd'];
+    if (ff > 0 && strstr(ours, ".ff.1.") != NULL)
+        s.cols = ff;
+    else if (ff > 0 && tf_ends_with(ours, ".ff.2.w"))
+        s.rows = ff;
+    return s;
+}
+
+/* Many parameters may have the same data, and each becomes a copy. */
+static int count_bytes(struct import *m, uint64_t bytes, struct tf_err *err)
+{
+    m->bytes += bytes;
+    return m->bytes <= TF_MAX_SHARED * ((uint64_t)m->b->file_n + (1 << 20))
+               ? 0
+               : tf_fail(err, "parameters of more than %d times the %zu bytes of the file",
+                         TF_MAX_SHARED, m->b->file_n);
 }
 
 static int import_tensor(struct import *m, struct tf_tensor *out, const struct tf_param *q,
@@ -252,10 +282,10 @@ static int import_tensor(struct import *m, struct tf_tensor *out, const struct t
         .data = p.v[0]->data,
         .bytes = q->n * tf_dtype_size(p.v[0]->dtype),
     };
-    const struct shape want = shape_of(out);
-    if (check_shapes(&p, want, err) != 0)
+    const struct shape want = shape_of(out), have = in_file(m, q->name, want);
+    if (check_shapes(&p, have, err) != 0 || count_bytes(m, out->bytes, err) != 0)
         return -1;
-    if (p.n > 1 || p.transposed)
+    if (p.n > 1 || p.transposed || have.rows < want.rows || have.cols < want.cols)
         join(m, out, &p, want);
     return 0;
 }
@@ -286,7 +316,7 @@ static int import_all(struct import *m, const struct tf_params *p, struct tf_err
 int tf_names_import(const struct tf_names *f, struct tf_bundle *b, const struct tf_config *c,
                     struct tf_err *err)
 {
-    struct import m = {f, c, b, tf_arena_zalloc(&b->arena, b->n + 1)};
+    struct import m = {f, c, b, tf_arena_zalloc(&b->arena, b->n + 1), 0};
     struct tf_params p;
     tf_params_init(&p, c);
     const int rc = import_all(&m, &p, err);

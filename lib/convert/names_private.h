@@ -6,7 +6,10 @@
 #include "exchange/bundle.h"
 #include "model/params.h"
 
-enum { TF_FOREIGN_NAME = 96 /* bytes of a name, with its NUL */ };
+enum {
+    TF_FOREIGN_NAME = 96, /* bytes of a name, with its NUL */
+    TF_MAX_SHARED = 16    /* bytes of parameters for each of a file */
+};
 
 /* A name of ours, and theirs, separated by spaces. */
 struct tf_names_row {
@@ -28,6 +31,9 @@ struct tf_names {
     const void *arg; /* of of_layer */
     bool transposed;       /* matrices of layers are [outputs, inputs] */
     bool vectors_are_rows; /* in what we write: [1, N] */
+    /* Widths of the inner layers of the encoder and of the decoder; 0: d_ff. The function is the
+     * same with further units whose weights are zero: a narrower stack gets them. */
+    int64_t ff[2];
     /* Tensors that a file may have and no parameter needs. */
     bool (*is_extra)(const char *name);
 };
@@ -38,10 +44,14 @@ struct tf_names {
  * smoothing, which would begin by undoing their confidence. */
 struct tf_config tf_names_config(void);
 
+/* d_ff for the widths of both stacks' inner layers. False: one is more than 8 times the other. */
+bool tf_names_ff(struct tf_config *c, const int64_t ff[2]);
+
 /* Replace the tensors of *b by the parameters of the configuration, under our names, in our
  * layout; data that can be used as they are stay where they are, others are in the arena. Tensors
  * are f32, f16 or bf16, a vector [N] or [1, N]. Errors: a tensor that is missing, of another shape
- * or left over; copies of a matrix that differ. */
+ * or left over; copies of a matrix that differ; parameters that take more than TF_MAX_SHARED times
+ * the bytes of the file, of which many have the same data. */
 int tf_names_import(const struct tf_names *f, struct tf_bundle *b, const struct tf_config *c,
                     struct tf_err *err) TF_MUST_CHECK;
 /* The reverse: *b, which is empty, gets their tensors of the parameters ours[i] of p->v[i]; of

@@ -12,6 +12,7 @@ struct tf_bundle {
      * is not set. */
     struct tf_tensor *tensors;
     size_t n;
+    size_t file_n;      /* bytes of the file that was read */
     const char *format; /* of safetensors, written: NULL is tf-tools */
     const char *config; /* JSON text of config_n bytes, or NULL */
     size_t config_n;

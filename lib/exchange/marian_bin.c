@@ -5,7 +5,15 @@
 #include <inttypes.h>
 #include <math.h>
 
-enum { HEAD = 16, ITEM = 32, F32 = 0x404, F16 = 0x402, I8 = 0x101, INTGEMM8 = 0x4101 };
+enum {
+    HEAD = 16,
+    ITEM = 32,
+    F32 = 0x404,
+    F16 = 0x402,
+    I8 = 0x101,
+    INTGEMM8 = 0x10001,
+    INTGEMM8_BROWSERMT = 0x4101, /* its fork, with which Firefox's and Bergamot's are made */
+};
 
 struct item {
     uint64_t name_n, type, rank, bytes;
@@ -44,8 +52,8 @@ static int read_items(struct item *v, uint64_t n, struct rest *r, struct tf_err 
     if (p == NULL)
         return tf_fail(err, "the file ends in its table of %" PRIu64 " items", n);
     for (uint64_t i = 0; i < n; i++, p += ITEM)
-        v[i] = (struct item){tf_load64(p), tf_load64(p + 8), tf_load64(p + 16), tf_load64(p + 24),
-                             NULL, NULL};
+        v[i] = (struct item){
+            tf_load64(p), tf_load64(p + 8), tf_load64(p + 16), tf_load64(p + 24), NULL, NULL};
     for (uint64_t i = 0; i < n; i++) {
         v[i].name = (const char *)take(r, v[i].name_n);
         if (v[i].name == NULL || v[i].name_n < 2 || v[i].name_n > TF_MAX_NAME + 1 ||
@@ -82,6 +90,7 @@ static int check_type(const struct item *item, struct tf_err *err)
     case F16:
     case I8:
     case INTGEMM8:
+    case INTGEMM8_BROWSERMT:
         return 0;
     default:
         return tf_fail(err,
@@ -92,8 +101,8 @@ static int check_type(const struct item *item, struct tf_err *err)
 }
 
 /* to [n] = q / m, [rows, cols], from q [cols, rows] if `transposed`. */
-static int dequantise(float *to, const uint8_t *data, uint64_t rows, uint64_t cols,
-                      bool transposed, const char *name, struct tf_err *err)
+static int dequantise(float *to, const uint8_t *data, uint64_t rows, uint64_t cols, bool transposed,
+                      const char *name, struct tf_err *err)
 {
     float m;
     const int8_t *q = (const int8_t *)data;
@@ -111,7 +120,7 @@ static int read_item(struct tf_tensor *t, const struct item *item, const uint8_t
                      struct tf_arena *a, struct tf_err *err)
 {
     uint64_t bytes, wide;
-    const bool packed = item->type == INTGEMM8;
+    const bool packed = item->type == INTGEMM8 || item->type == INTGEMM8_BROWSERMT;
     t->dtype = item->type == F32 ? TF_F32 : item->type == F16 ? TF_F16 : TF_I8;
     if (check_type(item, err) != 0 || read_dims(t, item, err) != 0)
         return -1;

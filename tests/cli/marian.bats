@@ -18,7 +18,7 @@ make() {
 
 # FILE: the scores of the pairs of src.tfs and tgt.tfs by tf-score and by marian.py are near.
 same_scores() {
-    tf-convert "$1" --vocab "$VOCAB" -o m.tfm
+    tf-convert "$1" --vocab "$VOCAB" --vocab-target "$VOCAB" -o m.tfm
     head -5 "$TEXT" | tf-tokenize -m m.tfm >src.tfs
     sed -n 11,15p "$TEXT" | tf-tokenize -m m.tfm >tgt.tfs
     tf-score -q -m m.tfm --text src.tfs tgt.tfs >got
@@ -32,7 +32,7 @@ ids() { tf-cbor json "$1" | sed -n 's/.*"ids":\(\[[^]]*\]\).*/\1/p'; }
 
 @test "log-probabilities are those of Marian's function, in each variant" {
     variants=('' tied=none 'transformer-decoder-autoreg=rnn dec-cell=ssru'
-        'enc-depth=3 transformer-tied-layers=[1,1,2]' tied=decoder tied=src tied=legacy
+        'dec-depth=3 transformer-tied-layers=[1,1,2]' tied=decoder tied=src tied=legacy
         output-omit-bias=true 'transformer-ffn-activation=relu output-omit-bias=true'
         'transformer-preprocess=n transformer-postprocess=da transformer-postprocess-top=n'
         'transformer-decoder-autoreg=rnn dec-cell=ssru transformer-preprocess=n transformer-postprocess=da transformer-postprocess-top=n'
@@ -44,6 +44,75 @@ ids() { tf-cbor json "$1" | sed -n 's/.*"ids":\(\[[^]]*\]\).*/\1/p'; }
         same_scores m.npz
     done
     [ "$(tf-info m.tfm | awk '$1 == "activation" || $1 == "output_bias" { print $2 }')" = $'swish\ntrue' ]
+}
+
+# most_apart A B: the largest difference between the lines of two files of numbers.
+most_apart() {
+    paste "$1" "$2" | awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > most) most = d } END { print most + 0 }'
+}
+
+# vocabs NAME: the vocabularies of that model of golden/marian
+vocabs() {
+    case $1 in
+    two*) V=("$TOP/tests/golden/marian/en.spm" "$TOP/tests/golden/marian/de.spm") ;;
+    *) V=("$TOP/tests/golden/marian/vocab.spm" "$TOP/tests/golden/marian/vocab.spm") ;;
+    esac
+}
+
+# scores MODEL: of the first 20 pairs of golden/marian
+scores() {
+    head -20 "$TOP/tests/golden/marian/en" | tf-tokenize -m "$1" >src.tfs
+    head -20 "$TOP/tests/golden/marian/de" | tf-tokenize --target -m "$1" >tgt.tfs
+    tf-score -q -m "$1" --text src.tfs tgt.tfs
+}
+
+# near GOT WANT MOST
+near() {
+    [ "$(wc -l <"$1")" = 20 ]
+    most_apart "$1" "$2" | awk -v most="$3" '{ exit $1 > most }' || { paste "$1" "$2" >&2; return 1; }
+}
+
+# trained FILE SCORES: a model that Marian trained has its scores, but for the error of 8 bits. It
+# is m.tfm.
+trained() {
+    vocabs "$(basename "$2")"
+    tf-convert "$1" --vocab "${V[0]}" --vocab-target "${V[1]}" -o m.tfm
+    scores m.tfm >got
+    case $1 in
+    *intgemm8*) near got "$2" 0.2 ;;
+    *) near got "$2" 2e-4 ;;
+    esac
+}
+
+@test "models that Marian trained have Marian's scores" {
+    for file in "$TOP"/tests/golden/marian/*.{npz,bin}.gz; do
+        trained "$file" "${file%.*.gz}.scores"
+    done
+    # Norms before layers and none at the end also go to CTranslate2, and not to transformers.
+    trained "$TOP"/tests/golden/marian/before-no-top.{npz.gz,scores}
+    tf-convert m.tfm --to ctranslate2 -o c
+    tf-convert c -o back.tfm
+    [ "$(fingerprint back.tfm)" = "$(fingerprint m.tfm)" ]
+    t 1 tf-convert m.tfm --to hf -o h
+    expect_error "hf has no pre_norm"
+}
+
+@test "each variant that Marian trains has its scores, also when it returns to Marian" {
+    need_peer pymarian
+    local make=$TOP/tests/golden/marian/make.py
+    "$PEER_PYTHON" "$make" .
+    n=0
+    for file in *.npz *.bin; do
+        trained "$file" "${file%.*}.scores"
+        rm -rf out
+        tf-convert m.tfm --to marian -o out
+        ls out/vocab*.spm | sort >vocabularies
+        # In Marian's own arithmetic, from the same matrices.
+        "$PEER_PYTHON" "$make" score out/model.npz "$(head -1 vocabularies)" "$(tail -1 vocabularies)" >back
+        near got back 2e-4
+        n=$((n + 1))
+    done
+    [ $n -ge 25 ]
 }
 
 @test "Marian's binary format with matrices of 8 bits, compressed too" {
@@ -274,7 +343,7 @@ fingerprint() { tf-info "$1" | grep '^model'; }
         # shellcheck disable=SC2086
         "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz "$size" $variant
         hf_dir dir m.npz
-        tf-convert m.npz --vocab "$VOCAB" -o m.tfm
+        tf-convert m.npz --vocab "$VOCAB" --vocab-target "$VOCAB" -o m.tfm
         t 0 tf-convert dir -o d.tfm
         [ "$(fingerprint d.tfm)" = "$(fingerprint m.tfm)" ]
         rm -r dir
@@ -350,6 +419,75 @@ fingerprint() { tf-info "$1" | grep '^model'; }
     expect_error "tensors 'model.shared.weight' and 'lm_head.weight' should be one matrix, and differ from element 0 on"
 }
 
+@test "two vocabularies of one size are not taken for one" {
+    local golden=$TOP/tests/golden/marian
+    t 1 tf-convert "$golden/two.npz.gz" --vocab "$golden/en.spm" -o m.tfm
+    expect_error "sources and targets have embeddings of their own: --vocab-target is needed, too (the same file, if they have one vocabulary)"
+    [ ! -e m.tfm ]
+    t 1 tf-convert "$golden/relu.npz.gz" --vocab "$golden/en.spm" --vocab-target "$golden/de.spm" -o m.tfm
+    expect_error "one matrix of embeddings, and two vocabularies: --pieces with the ids of both is needed, too"
+    tf-convert "$golden/two.npz.gz" --vocab "$golden/en.spm" --vocab-target "$golden/de.spm" -o m.tfm
+    scores m.tfm >got
+    # As a directory of Firefox; the .spm of both in others, whatever decoder.yml does not say.
+    mkdir d e
+    gunzip -c "$golden/two.npz.gz" >d/model.ende.npz
+    cp "$golden/en.spm" d/srcvocab.ende.spm
+    cp "$golden/de.spm" d/trgvocab.ende.spm
+    echo '{}' >d/metadata.json
+    tf-convert d -o d.tfm
+    [ "$(fingerprint d.tfm)" = "$(fingerprint m.tfm)" ]
+    scores d.tfm | cmp - got
+    cp d/model.ende.npz "$golden"/??.spm e/
+    t 1 tf-convert e -o e.tfm
+    expect_error "e: 2 files *.spm: name those of sources and targets, --vocab and --vocab-target"
+    tf-convert e --vocab e/en.spm --vocab-target e/de.spm -o e.tfm
+    [ "$(fingerprint e.tfm)" = "$(fingerprint m.tfm)" ]
+    printf '%s\n' models: '  - model.ende.npz' vocabs: '  - en.spm' '  - de.spm' >e/decoder.yml
+    tf-convert e -o e.tfm
+    [ "$(fingerprint e.tfm)" = "$(fingerprint m.tfm)" ]
+    t 1 tf-convert e --vocab e/en.spm -o e.tfm
+    expect_error "--vocab-target is needed, too"
+}
+
+@test "layers of the decoder that are tied otherwise than Marian does are refused" {
+    while read -r layers want; do
+        make m.npz "transformer-tied-layers=$layers"
+        t 1 tf-convert m.npz --vocab "$VOCAB" -o m.tfm
+        expect_error "transformer-tied-layers: $want"
+    done <<'END'
+[1] 1 numbers for 2 layers of the decoder
+[1,3] 3: too large, maximum 2
+[0,1] 0: too small, minimum 1
+END
+}
+
+@test "layers that share their parameters take no more than 16 times the file" {
+    make m.npz dim-emb=256 transformer-dim-ffn=256 enc-depth=1 dec-depth=20 \
+        "transformer-tied-layers=[$(printf '1,%.0s' {1..19})1]"
+    tf-convert m.npz --vocab "$VOCAB" -o m.tfm
+    rm m.tfm
+    make m.npz dim-emb=256 transformer-dim-ffn=256 enc-depth=1 dec-depth=200 \
+        "transformer-tied-layers=[$(printf '1,%.0s' {1..199})1]"
+    t 1 tf-convert m.npz --vocab "$VOCAB" -o m.tfm
+    expect_contains "$stderr" "m.npz: parameters of more than 16 times the "
+}
+
+@test "a pipe in a model's directory is not waited for" {
+    make m.npz
+    mkdir d
+    cp m.npz d/
+    for name in decoder.yml source.spm config.json model.bin vocab.yml; do
+        mkfifo d/$name
+        t 1 timeout 20 tf-convert d -o m.tfm
+        expect_error "d: no SentencePiece model (.spm)"
+    done
+    "$TF_PYTHON" "$TOP/tests/cli/torch_file.py" fairseq f f.npz
+    rm f/dict.en.txt
+    mkfifo f/dict.en.txt
+    t 1 timeout 20 tf-convert f -o m.tfm
+    expect_error "f/dict.en.txt: not a regular file"
+}
+
 @test "directories of Marian: decoder.yml, config.yml, or the only files" {
     make m.npz
     tf-convert m.npz --vocab "$VOCAB" -o m.tfm
@@ -369,7 +507,7 @@ fingerprint() { tf-info "$1" | grep '^model'; }
     done
     cp m.npz c/second.npz
     t 1 tf-convert c -o x.tfm
-    expect_error "c: 2 files *.npz: name one of them, and --vocab"
+    expect_error "c: 2 files *.npz: name one of them, with --vocab (and --vocab-target"
     sed -i 's/v.spm/w.spm/' a/decoder.yml
     t 1 tf-convert a -o x.tfm
     expect_error "a/decoder.yml: a vocabulary that is not in the directory"
@@ -433,7 +571,7 @@ PY
         enc-depth=1 dec-depth=1; do
         # shellcheck disable=SC2086
         make_size $variant
-        tf-convert m.npz --vocab "$VOCAB" -o m.tfm
+        tf-convert m.npz --vocab "$VOCAB" --vocab-target "$VOCAB" -o m.tfm
         rm -rf x y z
         tf-convert m.tfm --to marian -o x
         cp x/model.npz n.npz
@@ -519,7 +657,7 @@ PY
     while read -r eps dtype scale positions tied; do
         "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz \
             "$(tf-tokenize --export-vocab -m "$VOCAB" | wc -l)" "tied=$tied"
-        tf-convert m.npz --vocab "$VOCAB" -o m.tfm
+        tf-convert m.npz --vocab "$VOCAB" --vocab-target "$VOCAB" -o m.tfm
         with_eps "$eps" "$dtype" "$positions"
         rm -rf y
         tf-convert e.tfm --to hf -o y
@@ -542,11 +680,6 @@ PY
 END
 }
 
-# most_apart A B: the largest difference between the lines of two files of numbers.
-most_apart() {
-    paste "$1" "$2" | awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > most) most = d } END { print most + 0 }'
-}
-
 @test "transformers computes what a model does that goes there, and saves its scale" {
     need jq
     need_peer transformers torch
@@ -555,7 +688,7 @@ most_apart() {
         "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz \
             "$(tf-tokenize --export-vocab -m "$VOCAB" | wc -l)" enc-depth=6 dec-depth=6 \
             "tied=${variant#* }"
-        tf-convert m.npz --vocab "$VOCAB" -o m.tfm
+        tf-convert m.npz --vocab "$VOCAB" --vocab-target "$VOCAB" -o m.tfm
         with_eps 1e-6 f32 "${variant% *}"
         mv e.tfm m.tfm
         rm -rf y saved
@@ -592,7 +725,9 @@ w["special:model.yml"] = np.frombuffer(y, "i1")
 np.savez("m.npz", **w)
 PY
     t 1 tf-convert m.npz --vocab "$VOCAB" -o m.tfm
-    expect_error "dim-vocabs: 60 and 50: --vocab-target is needed, too"
+    expect_error "sources and targets have embeddings of their own: --vocab-target is needed, too"
+    t 1 tf-convert m.npz --vocab "$VOCAB" --vocab-target "$VOCAB" -o m.tfm
+    expect_error "dim-vocabs: 60 and 50: not of one vocabulary"
     tf-convert m.npz --vocab "$VOCAB" --vocab-target other.spm -o m.tfm
     head -5 "$TEXT" | tf-tokenize -m m.tfm >src.tfs
     sed -n 11,15p other | tf-tokenize -m m.tfm --target >tgt.tfs

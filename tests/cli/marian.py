@@ -41,9 +41,9 @@ def yaml_of(s, V):
     return "\n".join(lines + ["dim-vocabs:", f"  - {V}", f"  - {V}", "input-types:", "  []", ""])
 
 
-def layers_of(s, depth):
-    tied = json.loads(s.get("transformer-tied-layers", "[]"))
-    return [tied[i] if i < len(tied) else i + 1 for i in range(depth)]
+def layers_of(s, side):
+    tied = json.loads(s.get("transformer-tied-layers", "[]")) if side == "decoder" else []
+    return tied or [i + 1 for i in range(int(s[side[:3] + "-depth"]))]
 
 
 def make(path, V, words):
@@ -68,13 +68,13 @@ def make(path, V, words):
     if s["output-omit-bias"] == "false":
         add("decoder_ff_logit_out_b", 1, V)
     for side in "encoder", "decoder":
-        for n in sorted(set(layers_of(s, int(s[side[:3] + "-depth"])))):
+        for n in sorted(set(layers_of(s, side))):
             rnn = side == "decoder" and s["transformer-decoder-autoreg"] == "rnn"
             if rnn:
                 add(f"{side}_l{n}_rnn_W", D, D)
                 add(f"{side}_l{n}_rnn_Wf", D, D)
                 add(f"{side}_l{n}_rnn_bf", 1, D)
-                norm(f"{side}_l{n}_rnn_ffn", pre)
+                norm(f"{side}_l{n}_rnn" + ("" if pre else "_ffn"), pre)
             for part in ([] if rnn else ["self"]) + (["context"] if side == "decoder" else []):
                 for x in "qkvo":
                     add(f"{side}_l{n}_{part}_W{x}", D, D)
@@ -267,10 +267,10 @@ class Model:
         return x + np.concatenate([np.sin(a), np.cos(a)], 1)
 
     def stack(self, side, x, memory):
-        for n in layers_of(self.s, int(self.s[side[:3] + "-depth"])):
+        for n in layers_of(self.s, side):
             name = f"{side}_l{n}"
             if memory is not None and self.s["transformer-decoder-autoreg"] == "rnn":
-                x = self.around(x, name + "_rnn_ffn", lambda y: self.ssru(name + "_rnn", y))
+                x = self.around(x, name + ("_rnn" if self.pre else "_rnn_ffn"), lambda y: self.ssru(name + "_rnn", y))
             else:
                 x = self.around(x, name + "_self_Wo", lambda y: self.attention(
                     name + "_self", y, y, memory is not None))

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Models that Marian trains (8 updates), and what it computes with them.
+
+    make.py DIR [NAME...]      NAME.npz and NAME.scores in DIR, for each variant or for those named;
+                               of -g NAME.bin, and the scores before the conversion
+    make.py score FILE VOCAB TARGET_VOCAB     print Marian's scores of this directory's pairs
+    make.py golden             this directory's own files
+
+Text and vocabularies are in this directory: `vocab.spm` of both languages, `en.spm` and `de.spm` of
+one each, all of 32 pieces; variants whose names begin with "two" have the latter. NAME.scores has
+the log-probability of each of the first 20 pairs. Needs the package pymarian (written with
+1.12.42)."""
+import gzip
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SSRU = "--transformer-decoder-autoreg rnn --dec-cell ssru "
+BEFORE = "--transformer-preprocess n --transformer-postprocess da "
+# Marian quantises matrices whose sides are multiples of 16.
+INTGEMM = "--dim-emb 16 --transformer-dim-ffn 16 --enc-depth 1 --dec-depth 1 -g intgemm8"
+TOP = "--transformer-postprocess-top n "
+ALL = "--tied-embeddings-all "
+
+# What the reader has to have: options, and the vocabularies where they are two. -g converts.
+VARIANTS = {
+    "default": ALL,
+    "relu": ALL + "--transformer-ffn-activation relu --output-omit-bias --transformer-postprocess an",
+    "top": ALL + TOP,
+    "before": ALL + BEFORE + TOP,
+    "before-no-top": ALL + BEFORE,
+    "before-a": ALL + "--transformer-preprocess n --transformer-postprocess a " + TOP,
+    "ssru": ALL + SSRU,
+    "ssru-top": ALL + SSRU + TOP,
+    "ssru-before": ALL + SSRU + BEFORE + TOP,
+    "ssru-before-no-top": ALL + SSRU + BEFORE,
+    "tied-layers": ALL + "--transformer-tied-layers 2 1",
+    "tied-layers-3": ALL + "--dec-depth 3 --transformer-tied-layers 1 1 2",
+    "tied-layers-ssru": ALL + SSRU + BEFORE + TOP + "--transformer-tied-layers 1 1",
+    "depths": ALL + "--enc-depth 1 --dec-depth 3 --transformer-postprocess-emb d",
+    "no-emb": ALL + "--transformer-postprocess-emb ''",
+    "heads": ALL + "--transformer-heads 1 --transformer-depth-scaling",
+    "untied": "",
+    "tied": "--tied-embeddings",
+    "tied-src": "--tied-embeddings-src",
+    "ff": ALL + "--transformer-decoder-dim-ffn 4",
+    "ff-more": ALL + SSRU + "--transformer-decoder-dim-ffn 9",
+    "two": "--tied-embeddings en.spm de.spm",
+    "two-untied": SSRU + "en.spm de.spm",
+    "bin": ALL + "-g float32",
+    "intgemm8": ALL + SSRU + INTGEMM,
+    "two-intgemm8-tied": "--tied-embeddings en.spm de.spm " + INTGEMM,
+    "two-intgemm8": "en.spm de.spm " + INTGEMM,
+    "intgemm8-src": "--tied-embeddings-src " + INTGEMM,
+}
+GOLDEN = ["relu", "before", "before-no-top", "ssru", "ssru-before", "tied-layers", "ff", "two",
+          "two-intgemm8"]
+
+
+def marian(command, *args):
+    code = "import sys, _pymarian; sys.exit(_pymarian.main(sys.argv[1:]))"
+    done = subprocess.run([sys.executable, "-c", code, command, *args],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
+    if done.returncode != 0:
+        errors = [line for line in done.stderr.splitlines() if "Error" in line] or [done.stderr]
+        sys.exit(f"marian {command} {' '.join(args)}: {errors[0][:500]}")
+    return done.stdout
+
+
+def text():
+    """Pairs of lines that can be told apart."""
+    rng = random.Random(4)
+    en = "the a dog cat bird sees hears finds old young red house tree and in".split()
+    de = "der ein Hund Katze Vogel sieht findet alt jung rot Haus Baum und in schnell".split()
+    return [[" ".join(rng.choice(words) for _ in range(rng.randrange(1, 9))) for _ in range(110)]
+            for words in (en, de)]
+
+
+def write_text():
+    for name, lines in zip(("en", "de"), text()):
+        with open(os.path.join(HERE, name), "w", encoding="utf-8") as f:
+            f.writelines(line + "\n" for line in lines)
+
+
+def at(name):
+    return os.path.join(HERE, name)
+
+
+def train(path, options, vocabs):
+    sizes = {"--dim-emb": "4", "--enc-depth": "2", "--dec-depth": "2", "--transformer-heads": "2",
+             "--transformer-dim-ffn": "6"}
+    for key, value in sizes.items():
+        options = options + ([] if key in options else [key, value])
+    marian("train", "--type", "transformer", "--model", path, "--train-sets", at("en"), at("de"),
+           "--vocabs", *vocabs, "--dim-vocabs", "32", "32", "--seed", "7", "--after-batches", "8",
+           "--mini-batch", "8", "--learn-rate", "0.05", "--cpu-threads", "1", "--workspace", "128",
+           "--overwrite", "--sentencepiece-options", "--normalization_rule_name=identity", *options)
+
+
+def score(path, vocabs):
+    lines = marian("score", "--model", path, "--train-sets", at("en"), at("de"), "--vocabs", *vocabs,
+                   "--cpu-threads", "1", "--workspace", "128").splitlines(True)
+    return "".join(lines[:20])
+
+
+def make(directory, name):
+    options, vocabs, gemm = VARIANTS[name].split(), [at("vocab.spm")] * 2, None
+    options = ["" if x == "''" else x for x in options]
+    if "-g" in options:
+        gemm, options = options[-1], options[:-2]
+    if "de.spm" in options:
+        vocabs = [at(x) for x in options if x.endswith(".spm")]
+        options = [x for x in options if not x.endswith(".spm")]
+    path = os.path.join(directory, name + ".npz")
+    scores = os.path.join(directory, name + ".scores")
+    with tempfile.TemporaryDirectory() as tmp:
+        trained = os.path.join(tmp, "m.npz")
+        train(trained, options, vocabs)
+        os.replace(trained, path)
+    with open(scores, "w", encoding="ascii") as f:
+        f.write(score(path, vocabs))
+    if gemm is not None:  # of which Marian prints no scores
+        npz, path = path, os.path.join(directory, name + ".bin")
+        marian("convert", "-f", npz, "-t", path, "-g", gemm)
+        os.remove(npz)
+    return path
+
+
+def golden():
+    write_text()
+    for name in "vocab.spm", "en.spm", "de.spm":
+        if os.path.exists(at(name)):
+            os.remove(at(name))
+    with tempfile.TemporaryDirectory() as tmp:
+        train(tmp + "/m.npz", VARIANTS["default"].split(), [at("vocab.spm")] * 2)
+        train(tmp + "/n.npz", [], [at("en.spm"), at("de.spm")])
+    for name in GOLDEN:
+        path = make(HERE, name)
+        with open(path, "rb") as f, gzip.GzipFile(path + ".gz", "wb", mtime=0) as out:
+            out.write(f.read())
+        os.remove(path)
+
+
+if sys.argv[1] == "golden":
+    golden()
+elif sys.argv[1] == "score":
+    print(score(sys.argv[2], sys.argv[3:5]), end="")
+else:
+    for name in sys.argv[2:] or VARIANTS:
+        make(sys.argv[1], name)
