@@ -9,6 +9,7 @@
 #include "convert/hf_tokenizer_private.h"
 #include "convert/hf_vocab_private.h"
 #include "convert/marian_private.h"
+#include "convert/model_dir_private.h"
 #include "text/bpe_file.h"
 #include "text/sp_check.h"
 #include "text/sp_renumber.h"
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* ---- a vocabulary and its model ---- */
 
@@ -322,18 +324,26 @@ int tf_conversion_read_ct2(struct tf_conversion *m, const char *name, const char
 /* ---- fairseq ---- */
 
 static int read_dictionary(struct tf_conversion *m, struct tf_piece_list *list, const char *dir,
-                           const char *lang, int64_t size, struct tf_err *err)
+                           const char *lang, struct tf_err *err)
 {
     const size_t n = strlen(dir) + strlen(lang) + sizeof "/dict..txt";
     if (strchr(lang, '/') != NULL)
         return tf_fail(err, "%s: source_lang or target_lang with a /", dir);
     char *path = tf_arena_alloc(&m->arena, n);
     snprintf(path, n, "%s/dict.%s.txt", dir, lang);
-    if (tf_fairseq_dictionary(list, &m->arena, path, err) != 0)
-        return -1;
-    return list->n == (uint64_t)size ? 0
-                                     : tf_fail(err, "%s: %zu tokens, and %lld embeddings", path,
-                                               list->n, (long long)size);
+    struct stat st;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return tf_fail(err, "%s: not a regular file", path);
+    return tf_fairseq_dictionary(list, &m->arena, path, err);
+}
+
+static int check_dictionary(const struct tf_piece_list *list, const char *dir, const char *lang,
+                            int64_t size, struct tf_err *err)
+{
+    return list->n == (uint64_t)size
+               ? 0
+               : tf_fail(err, "%s/dict.%s.txt: %zu tokens, and %lld embeddings", dir, lang, list->n,
+                         (long long)size);
 }
 
 static bool equal(const struct tf_piece_list *a, const struct tf_piece_list *b)
@@ -344,15 +354,24 @@ static bool equal(const struct tf_piece_list *a, const struct tf_piece_list *b)
     return a->n == b->n;
 }
 
+/* known: it is known which of the languages is the source's. */
 static int read_dictionaries(struct tf_conversion *m, struct tf_piece_list lists[2],
-                             const char *dir, const struct tf_fairseq_langs *langs,
+                             const char *dir, const struct tf_fairseq_langs *langs, bool known,
                              struct tf_err *err)
 {
     struct tf_config *c = &m->config;
-    if (read_dictionary(m, &lists[0], dir, langs->source, tf_config_source_ids(c), err) != 0 ||
-        read_dictionary(m, &lists[1], dir, langs->target, c->vocab_size, err) != 0)
+    if (read_dictionary(m, &lists[0], dir, langs->source, err) != 0 ||
+        read_dictionary(m, &lists[1], dir, langs->target, err) != 0)
         return -1;
-    if (equal(&lists[0], &lists[1])) {
+    const bool one = equal(&lists[0], &lists[1]);
+    if (!known && !one)
+        return tf_fail(err, "%s: no source_lang and target_lang in the model: which of two "
+                            "dictionaries is that of sources?",
+                       dir);
+    if (check_dictionary(&lists[0], dir, langs->source, tf_config_source_ids(c), err) != 0 ||
+        check_dictionary(&lists[1], dir, langs->target, c->vocab_size, err) != 0)
+        return -1;
+    if (one) {
         lists[1] = lists[0];
         c->source_vocab_size = 0;
     } else if (c->tie == TF_TIE_ALL) {
@@ -361,28 +380,56 @@ static int read_dictionaries(struct tf_conversion *m, struct tf_piece_list lists
     return 0;
 }
 
-int tf_conversion_read_fairseq(struct tf_conversion *m, const char *name, const char *dir,
-                               const struct tf_convert_opts *o, struct tf_err *err)
+/* fairseq-train without -s and -t does not say in which direction it trains. Its data, by custom,
+ * are in a directory NAME.SOURCE-TARGET; and one dictionary needs no direction: then false. */
+static bool find_direction(struct tf_fairseq_langs *l, const char *const langs[2])
+{
+    l->source = langs[0];
+    l->target = langs[1];
+    size_t n = l->data != NULL ? strlen(l->data) : 0;
+    while (n > 0 && l->data[n - 1] == '/')
+        n--;
+    for (int i = 0; i < 2; i++) {
+        char end[520];
+        const size_t len = (size_t)snprintf(end, sizeof end, "%s-%s", langs[i], langs[1 - i]);
+        if (n <= len || memcmp(l->data + n - len, end, len) != 0 ||
+            strchr("./_", l->data[n - len - 1]) == NULL)
+            continue;
+        l->source = langs[i];
+        l->target = langs[1 - i];
+        return true;
+    }
+    return false;
+}
+
+int tf_conversion_read_fairseq(struct tf_conversion *m, const char *name,
+                               const struct tf_model_dir *dir, const struct tf_convert_opts *o,
+                               struct tf_err *err)
 {
     struct tf_piece_list lists[2];
     struct tf_fairseq_langs langs;
-    if (dir == NULL)
+    if (dir->fairseq == NULL)
         return tf_fail_status(err, TF_USAGE, "%s: a model of fairseq: no dict.*.txt beside it",
                               name);
     if (tf_fairseq_import(&m->bundle, &m->config, &langs, &m->torch, err) != 0)
         return tf_context(err, "%s", name);
+    bool known = langs.source != NULL && langs.target != NULL;
+    if (!known && dir->langs[0] != NULL)
+        known = find_direction(&langs, dir->langs);
     if (langs.source == NULL || langs.target == NULL)
         return tf_fail(err, "%s: no source_lang and target_lang", name);
-    if (read_dictionaries(m, lists, dir, &langs, err) != 0 || read_codes(m, o, err) != 0)
+    if (read_dictionaries(m, lists, dir->fairseq, &langs, known, err) != 0 ||
+        read_codes(m, o, err) != 0)
         return -1;
     if (use_segmenters(m, o, lists, err) != 0)
-        return o->vocab != NULL ? -1 : tf_context(err, "%s", dir);
+        return o->vocab != NULL ? -1 : tf_context(err, "%s", dir->fairseq);
     m->header.special.unk = tf_piece_list_id(&lists[1], "<unk>");
-    (void)(tf_lang_set(m->header.lang, langs.source) &&
-           tf_lang_set(m->header.target_lang, langs.target));
+    if (known)
+        (void)(tf_lang_set(m->header.lang, langs.source) &&
+               tf_lang_set(m->header.target_lang, langs.target));
     say_what(name, "fairseq", &m->config, " --early-stopping");
     say_words(name, o);
-    return tf_conversion_check_vocab(m, dir, name, err);
+    return tf_conversion_check_vocab(m, dir->fairseq, name, err);
 }
 
 /* ---- FSMT: fairseq's models, as transformers has them ---- */

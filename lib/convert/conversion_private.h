@@ -10,6 +10,8 @@
 #include "stream/header.h"
 #include "text/bpe_codes.h"
 
+struct tf_model_dir; /* model_dir_private.h */
+
 enum { TF_MAX_CONFIG = 1 << 20 /* bytes of a configuration in JSON */ };
 
 /* A file of weights besides the input, of the same format. */
@@ -56,7 +58,7 @@ int tf_conversion_check_vocab(const struct tf_conversion *m, const char *name,
 
 /* Models of other programs, whose file has been read: their tensors become ours, their vocabularies
  * SentencePiece models with the ids of the model. name: of the file; config: config.json of its
- * directory, or NULL; dir: that directory, or NULL. */
+ * directory, or NULL; dir: what is beside the file. */
 int tf_conversion_read_marian(struct tf_conversion *m, const char *name,
                               const struct tf_convert_opts *o, struct tf_err *err) TF_MUST_CHECK;
 int tf_conversion_read_hf(struct tf_conversion *m, const char *name, const char *config,
@@ -65,7 +67,8 @@ int tf_conversion_read_ct2(struct tf_conversion *m, const char *name, const char
                            const struct tf_convert_opts *o, struct tf_err *err) TF_MUST_CHECK;
 int tf_conversion_read_fsmt(struct tf_conversion *m, const char *name, const char *config,
                             const struct tf_convert_opts *o, struct tf_err *err) TF_MUST_CHECK;
-int tf_conversion_read_fairseq(struct tf_conversion *m, const char *name, const char *dir,
-                               const struct tf_convert_opts *o, struct tf_err *err) TF_MUST_CHECK;
+int tf_conversion_read_fairseq(struct tf_conversion *m, const char *name,
+                               const struct tf_model_dir *dir, const struct tf_convert_opts *o,
+                               struct tf_err *err) TF_MUST_CHECK;
 
 #endif

@@ -299,7 +299,7 @@ static int read_file(struct tf_conversion *m, struct tf_in *in, const struct tf_
         if ((fairseq || ct2 || config != NULL) && refuse_config(name, o, err) != 0)
             return -1;
         if (fairseq)
-            return tf_conversion_read_fairseq(m, name, dir->fairseq, o, err);
+            return tf_conversion_read_fairseq(m, name, dir, o, err);
         if ((m->from == TF_FORMAT_TORCH && read_state(m, name, dir->config, err) != 0) ||
             read_parts(m, dir, err) != 0)
             return -1;

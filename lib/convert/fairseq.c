@@ -169,18 +169,34 @@ static void name_of_layer(const struct tf_names *f, char *to, bool decoder, int6
              layer, (int)n, word);
 }
 
-/* Numbers that say how the file was written, and tables that are computed. */
+/* Copies of a layer's matrices, for a fast kernel, that fairseq 0.12.2 saves and does not use:
+ * encoder.layers.N.in_proj_weight beside those of encoder.layers.N.self_attn. */
+static bool is_copy(const char *name)
+{
+    static const char *const names[] = {"in_proj_weight", "in_proj_bias", "out_proj_weight",
+                                        "out_proj_bias",  "fc1_weight",   "fc1_bias",
+                                        "fc2_weight",     "fc2_bias"};
+    int n = 0;
+    if (sscanf(name, "encoder.layers.%*d.%n", &n) < 0 || n == 0)
+        return false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name + n, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Numbers that say how the file was written, tables that are computed, and copies. */
 static bool is_extra(const char *name)
 {
     const char *dot = strchr(name, '.');
     return dot != NULL && (strcmp(dot, ".version") == 0 ||
-                           strncmp(dot, ".embed_positions.", 17) == 0);
+                           strncmp(dot, ".embed_positions.", 17) == 0 || is_copy(name));
 }
 
 /* Older checkpoints have the three projections of an attention as one matrix: as three, by rows. */
 static void split_fused(struct tf_bundle *b)
 {
-    static const char fused[] = "in_proj_", letters[] = "qkv";
+    static const char fused[] = "attn.in_proj_", letters[] = "qkv";
     struct tf_tensor *all = tf_arena_zalloc(&b->arena, (3 * b->n + 1) * sizeof *all);
     size_t n = 0;
     for (size_t i = 0; i < b->n; i++) {
@@ -192,7 +208,7 @@ static void split_fused(struct tf_bundle *b)
         }
         for (size_t k = 0; k < 3; k++) {
             char name[2 * TF_MAX_NAME];
-            const int len = snprintf(name, sizeof name, "%.*s%c_proj.%s", (int)(at - t->name),
+            const int len = snprintf(name, sizeof name, "%.*sattn.%c_proj.%s", (int)(at - t->name),
                                      t->name, letters[k], at + sizeof fused - 1);
             all[n] = *t;
             all[n].name = tf_arena_strndup(&b->arena, name, (size_t)len);
@@ -242,8 +258,8 @@ int tf_fairseq_import(struct tf_bundle *b, struct tf_config *c, struct tf_fairse
     tf_buf_release(&m.refused);
     if (rc != 0)
         return -1;
-    *langs = (struct tf_fairseq_langs){language(&m, t, "source_lang"),
-                                       language(&m, t, "target_lang")};
+    *langs = (struct tf_fairseq_langs){of_task(&m, t, "source_lang"), of_task(&m, t, "target_lang"),
+                                       of_task(&m, t, "data")};
     rc = tf_fairseq_parameters(b, &m.c, m.ff, false, err);
     *c = m.c;
     return rc;

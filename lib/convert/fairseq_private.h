@@ -9,16 +9,14 @@
 
 /* What the directory beside a checkpoint has to supply. */
 struct tf_fairseq_langs {
-    const char *source, *target; /* of dict.LANG.txt; in the arena of the bundle */
+    const char *source, *target; /* of dict.LANG.txt, or NULL; in the arena of the bundle */
+    const char *data;            /* the directory of what it was trained on, or NULL */
 };
 
-/* d_ff for the widths of both stacks' inner layers. False: one is more than 8 times the other. */
-bool tf_fairseq_ff(struct tf_config *c, const int64_t ff[2]);
 /* Find out how the matrices of embeddings are tied, and replace the tensors of *b by the parameters
  * of the configuration *c, under our names. vocab_size, source_vocab_size and tie are set from the
  * tensors; shared: one matrix is embeddings and projection, of which a file need not have every
- * copy. The inner layers of the narrower stack become d_ff wide, with zeros, which add nothing.
- * Errors: see tf_fairseq_import. */
+ * copy; ff: widths of both stacks' inner layers. Errors: see tf_fairseq_import. */
 int tf_fairseq_parameters(struct tf_bundle *b, struct tf_config *c, const int64_t ff[2],
                           bool shared, struct tf_err *err) TF_MUST_CHECK;
 

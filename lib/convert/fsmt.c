@@ -73,7 +73,7 @@ static int read_ids(struct import *m, struct tf_err *err)
 static void read_langs(const struct import *m, struct tf_arena *a, struct tf_fairseq_langs *langs)
 {
     const struct tf_value *list = tf_value_get(&m->s.json, "langs");
-    *langs = (struct tf_fairseq_langs){NULL, NULL};
+    *langs = (struct tf_fairseq_langs){0};
     if (list == NULL || list->kind != TF_ARRAY || list->n != 2 || list->items[0].kind != TF_TEXT ||
         list->items[1].kind != TF_TEXT)
         return;

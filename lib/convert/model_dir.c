@@ -31,6 +31,13 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* Opening a pipe would wait for its writer. */
+static bool is_file(int dir, const char *name)
+{
+    struct stat st;
+    return fstatat(dir, name, &st, 0) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
+}
+
 static int list(struct dir *d, struct tf_err *err)
 {
     DIR *open = opendir(d->path);
@@ -38,7 +45,7 @@ static int list(struct dir *d, struct tf_err *err)
     if (open == NULL)
         return tf_fail_errno(err, "%s", d->path);
     for (errno = 0; d->n < MAX_FILES && (e = readdir(open)) != NULL; errno = 0)
-        if (e->d_name[0] != '.')
+        if (e->d_name[0] != '.' && is_file(dirfd(open), e->d_name))
             d->name[d->n++] = tf_arena_strndup(d->a, e->d_name, strlen(e->d_name));
     const int failed = errno;
     closedir(open);
@@ -184,6 +191,17 @@ static bool is_fairseq(const struct dir *d)
     return matching(d, "dict.*.txt", &path) > 0 && matching(d, "*.pt", &path) > 0;
 }
 
+/* Those of dict.LANG.txt. */
+static void find_langs(const struct dir *d, struct tf_model_dir *m)
+{
+    const char *path;
+    if (matching(d, "dict.*.txt", &path) != 2)
+        return;
+    for (size_t i = 0, k = 0; i < d->n; i++)
+        if (fnmatch("dict.*.txt", d->name[i], 0) == 0)
+            m->langs[k++] = tf_arena_strndup(d->a, d->name[i] + 5, strlen(d->name[i]) - 9);
+}
+
 static int read_fairseq(const struct dir *d, struct tf_model_dir *m, struct tf_err *err)
 {
     static const char *const names[] = {"model.pt", "checkpoint_best.pt"};
@@ -191,13 +209,14 @@ static int read_fairseq(const struct dir *d, struct tf_model_dir *m, struct tf_e
     for (size_t i = 0; i < 2 && m->weights == NULL; i++)
         m->weights = has(d, names[i]);
     m->fairseq = d->path;
+    find_langs(d, m);
     m->codes = has(d, "bpecodes");
     if (m->codes == NULL)
         m->codes = has(d, "code");
     if (m->codes != NULL && (stat(m->codes, &st) != 0 || !S_ISREG(st.st_mode)))
         m->codes = NULL; /* a folder of code */
     find_segmenters(d, m);
-    return one_of(d, "*.pt", "", &m->weights, err);
+    return one_of(d, "*.pt", "name one of them", &m->weights, err);
 }
 
 /* ---- transformers ---- */

@@ -13,6 +13,48 @@ make() {
 
 fingerprint() { tf-info "$1" | grep '^model'; }
 
+# trained DIR: a model that fairseq trained on the text of golden/marian has fairseq's log-probabilities.
+trained() {
+    tf-convert "$1" -o m.tfm
+    head -20 "$TOP/tests/golden/marian/en" | tf-tokenize -m m.tfm >src.tfs
+    head -20 "$TOP/tests/golden/marian/de" | tf-tokenize --target -m m.tfm >tgt.tfs
+    tf-score -q -m m.tfm --text src.tfs tgt.tfs >got
+    paste got "$1/scores" | awk '{ d = $1 - $2 } d > 1e-4 || d < -1e-4 { print; bad = 1 }
+        END { exit bad || NR != 20 }' || { echo "$1"; return 1; }
+}
+
+@test "models that fairseq trained have fairseq's log-probabilities" {
+    cp -r "$TOP/tests/golden/fairseq" g
+    chmod -R u+w g
+    gunzip g/*/model.pt.gz
+    for dir in g/*/; do trained "${dir%/}"; done
+    # Their directions: from the name of the data, and from the checkpoint.
+    for name in default two; do
+        tf-convert g/$name -o m.tfm
+        [ "$(tf-info m.tfm | awk '/^(lang|target_lang) / { print $2 }')" = $'en\nde' ]
+    done
+}
+
+@test "a checkpoint that does not say which language is which" {
+    cp -r "$TOP/tests/golden/fairseq/before" d
+    gunzip d/model.pt.gz
+    # With one dictionary that is no matter.
+    trained d
+    tf-info m.tfm | grep -q ^lang && return 1
+    make source=40 tie=none langs=none
+    t 1 tf-convert d -o x.tfm
+    expect_error "d: no source_lang and target_lang in the model: which of two dictionaries is that of sources?"
+    cp d/dict.de.txt d/dict.fr.txt
+    t 1 tf-convert d -o x.tfm
+    expect_error "d/model.pt: no source_lang and target_lang"
+}
+
+@test "each variant that fairseq trains" {
+    need_peer fairseq torch
+    "$PEER_PYTHON" "$TOP/tests/golden/fairseq/make.py" all >log 2>&1 || { tail log; return 1; }
+    for dir in all/*; do trained "$dir"; done
+}
+
 @test "a checkpoint is the model that was put into it, in each form and variant" {
     natively
     for variant in '' form=legacy fused=true 'form=legacy fused=true tie=decoder' tie=none \

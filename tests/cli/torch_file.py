@@ -167,7 +167,7 @@ def narrow(model, n):
 
 def fairseq(path, npz, words):
     k = dict(ct2.KEYS, form="zip", fused="false", dtype="f32", cfg="false", extra="", bias="false",
-             offset="2", dict="", ff="0")
+             offset="2", dict="", ff="0", langs="")
     k.update(x.split("=", 1) for x in words)
     target = [f"w{i}@@" if i % 3 else f"w{i}" for i in range(52)]
     if k["dict"]:
@@ -197,6 +197,8 @@ def fairseq(path, npz, words):
     if int(k["ff"]):
         arguments["decoder_ffn_embed_dim"] = int(k["ff"])
     langs = {"source_lang": "en", "target_lang": "de"}
+    if k["langs"] == "none":
+        langs = dict.fromkeys(langs)
     root = {"model": model, "extra_state": {"epoch": 3, "best": 1.5, "set": {1, 2}, "b": b"\0x"},
             "last_optimizer_state": {"state": {0: {"exp_avg": Tensor(np.zeros((3, 2), "<f4"))}}}}
     if k["cfg"] == "true":
