@@ -22,7 +22,7 @@ static inline size_t tf_rows_count(const struct tf_rows *r)
 }
 
 /* A lane. Scratch buffers are kept from operation to operation, but not their contents. */
-enum { TF_HOST_SCRATCHES = 4, TF_HOST_NORM_CHUNK = 65536 };
+enum { TF_HOST_SCRATCHES = 7, TF_HOST_NORM_CHUNK = 65536 };
 struct tf_ctx {
     const struct tf_backend *be; /* the table that it was opened from */
     struct tf_rng_state rng;

@@ -8,9 +8,9 @@ import subprocess
 
 # The families and the functions in them, FILE:NAME; the first that fits.
 FAMILIES = (
-    ("quantising", r"ops/cpu/int8\.c:(quantise|.*pack(_|$))"),
-    ("laying out", r"ops/cpu/(linear|gemm_fp32|bf16)\.c:.*(_pack|panels|slices|pairs)"),
-    ("products", r"ops/cpu/(gemm_|linear|sgemm|int8|bf16|openblas)|libopenblas"),
+    ("quantising", r"ops/cpu/int8\.c:(quantise|lay_out|pack)"),
+    ("laying out", r"ops/cpu/(fp32|bf16)\.c:(pack_part|.*(panels|slices|pair|lay_out))"),
+    ("products", r"ops/cpu/(gemm_|linear|fp32|int8|bf16|openblas)|libopenblas"),
     ("attention", r"ops/cpu/(attention\.c|decode\.c:(.*cached_attention|dot|softmax$|.*scatter))"),
     ("loss", r"ops/cpu/xent"),
     ("norms", r"ops/cpu/norm"),

@@ -126,8 +126,28 @@ static inline void dot_pairs(int sums, int x, int w)
 #define TF_ISA generic
 #define TILES_ISA "generic"
 #endif
-#define TF_INT8 tiles
-#define TF_BF16 tiles
+#define TF_SET tiles
 #define TF_AMX
+
+/* ---- a table with such products ---- */
+
+#include "ops/cpu/kernels_private.h"
+
+static struct tf_cpu_table tiled;
+
+static struct tf_ctx *open_tiled(const struct tf_ctx_opts *o, struct tf_err *err)
+{
+    (void)o, (void)err;
+    return tf_host_open(&tiled.be);
+}
+
+static inline void use_tiles(const struct tf_backend *plain, const struct tf_cpu_products *p)
+{
+    tiled = *(const struct tf_cpu_table *)plain;
+    tiled.be.open = open_tiled;
+    tiled.packed = p;
+    if (p->multiply != NULL)
+        tiled.products = p;
+}
 
 #endif

@@ -360,11 +360,11 @@ built_version() {
     fake cc 'echo aarch64-linux-gnu'
     top_make 0 -n CUDA=no B="$T/b" CC="$T/bin/cc" "$T/b/lib/ops/cpu/int8.neondot.o"
     expect_contains "$output" " -DTF_SETS_ARM "
-    top_make 2 -n CUDA=no B="$T/b" CC="$T/bin/cc" "$T/b/lib/ops/cpu/gemm_fp32.avx2.o"
+    top_make 2 -n CUDA=no B="$T/b" CC="$T/bin/cc" "$T/b/lib/ops/cpu/fp32.avx2.o"
     fake cc 'echo riscv64-linux-gnu'
-    top_make 0 -n CUDA=no B="$T/b" CC="$T/bin/cc" "$T/b/lib/ops/cpu/gemm_fp32.generic.o"
+    top_make 0 -n CUDA=no B="$T/b" CC="$T/bin/cc" "$T/b/lib/ops/cpu/fp32.generic.o"
     [[ $output != *TF_SETS* ]]
-    top_make 2 -n CUDA=no B="$T/b" CC="$T/bin/cc" "$T/b/lib/ops/cpu/gemm_fp32.neon.o"
+    top_make 2 -n CUDA=no B="$T/b" CC="$T/bin/cc" "$T/b/lib/ops/cpu/fp32.neon.o"
 }
 
 @test "ARCH: a cross build whose libraries deps unpacks in the build tree" {

@@ -46,7 +46,7 @@ static float by_rule(float start, const float *x, size_t sx, const float *w, siz
     return start;
 }
 
-static void test_packed(const struct tf_backend *tiled)
+static void test_packed(const struct tf_backend *be)
 {
     for (uint64_t seed = 0; seed < cases(60); seed++) {
         struct product p = new_product(seed);
@@ -56,7 +56,7 @@ static void test_packed(const struct tf_backend *tiled)
             p.w[i] = drawn(seed + 100, i);
         for (size_t i = 0; i < p.N; i++)
             p.b[i] = drawn(seed + 200, i);
-        float *y = computed(tiled, &p, 0, p.rows);
+        float *y = computed(be, &p, 0, p.rows);
         size_t wrong = 0;
         for (size_t i = 0; i < p.rows; i++)
             for (size_t j = 0; j < p.N; j++) {
@@ -65,7 +65,7 @@ static void test_packed(const struct tf_backend *tiled)
                                      p.transposed ? 1 : p.N, p.K);
                 wrong += y[i * p.N + j] != (p.relu && !(want > 0) ? 0 : want);
             }
-        if (wrong > 0 || !same_alone(tiled, &p, y))
+        if (wrong > 0 || !same_alone(be, &p, y))
             ok(false, "seed %d: %zu rows, K %zu, N %zu: %zu wrong", (int)seed, p.rows, p.K, p.N,
                wrong);
         free(y);
@@ -75,16 +75,16 @@ static void test_packed(const struct tf_backend *tiled)
 }
 
 /* More rows than two blocks of linear_bwd: 240, 240 and 21. */
-static void test_gradients(const struct tf_backend *tiled)
+static void test_gradients(const struct tf_backend *be)
 {
     enum { R = 501, K = 70, N = 37 };
     struct tf_err err = {0};
-    struct tf_ctx *c = tiled->open(&(struct tf_ctx_opts){.threads = 1}, &err);
+    struct tf_ctx *c = be->open(&(struct tf_ctx_opts){.threads = 1}, &err);
     uint32_t off[] = {0, R};
     const struct tf_rows rows = {R, 1, 1, off};
     float *x = draw(1, R * K), *w = draw(2, K * N), *dy = draw(3, R * N), *dx = draw(4, R * K),
           *dw = draw(5, K * N);
-    tiled->linear_bwd(c, dx, dw, NULL, dy, x, w, &rows, N, K, 0, (struct tf_dropout){0});
+    be->linear_bwd(c, dx, dw, NULL, dy, x, w, &rows, N, K, 0, (struct tf_dropout){0});
     size_t wrong = 0;
     for (size_t i = 0; i < R; i++)
         for (size_t k = 0; k < K; k++)
@@ -103,7 +103,7 @@ static void test_gradients(const struct tf_backend *tiled)
     free(dy);
     free(dx);
     free(dw);
-    tiled->close(c);
+    be->close(c);
 }
 
 /* All operations together, the loss among them. */
@@ -125,7 +125,7 @@ static double *gradients_of(const struct tf_backend *be, const struct tf_config 
     return g;
 }
 
-static void test_model(const struct tf_backend *tiled, const struct tf_backend *plain)
+static void test_model(const struct tf_backend *be, const struct tf_backend *plain)
 {
     struct tf_config c = small_config();
     c.d_model = 72;
@@ -135,7 +135,7 @@ static void test_model(const struct tf_backend *tiled, const struct tf_backend *
     float *flat = small_weights(&c, 3);
     size_t n;
     double loss[2], *a = gradients_of(plain, &c, flat, &n, &loss[0]),
-                    *b = gradients_of(tiled, &c, flat, &n, &loss[1]), off = 0, all = 0;
+                    *b = gradients_of(be, &c, flat, &n, &loss[1]), off = 0, all = 0;
     for (size_t i = 0; i < n; i++) {
         off += (a[i] - b[i]) * (a[i] - b[i]);
         all += a[i] * a[i];
@@ -155,16 +155,9 @@ int main(void)
         skip("no " TILES_ISA);
         return done();
     }
-    struct tf_backend tiled = *plain;
-    tiled.pack_new = TF_CPU_BF16(pack_new);
-    tiled.pack = TF_CPU_BF16(pack);
-    tiled.linear_packed = TF_CPU_BF16(linear_packed);
-    tiled.embed_packed = TF_CPU_BF16(embed_packed);
-    tiled.linear_fwd = TF_CPU_BF16(linear_fwd);
-    tiled.linear_bwd = TF_CPU_BF16(linear_bwd);
-    tiled.xent = TF_CPU_BF16(xent);
-    test_packed(&tiled);
-    test_gradients(&tiled);
-    test_model(&tiled, plain);
+    use_tiles(plain, &TF_CPU_SET(bf16));
+    test_packed(&tiled.be);
+    test_gradients(&tiled.be);
+    test_model(&tiled.be, plain);
     return done();
 }

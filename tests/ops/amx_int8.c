@@ -15,11 +15,7 @@ int main(void)
         skip("no " TILES_ISA);
         return done();
     }
-    struct tf_backend tiled = *plain;
-    tiled.pack_new = TF_CPU_INT8(pack_new);
-    tiled.pack = TF_CPU_INT8(pack);
-    tiled.linear_packed = TF_CPU_INT8(linear_packed);
-    tiled.embed_packed = TF_CPU_INT8(embed_packed);
+    use_tiles(plain, &TF_CPU_SET(int8));
     for (uint64_t seed = 0; seed < cases(200); seed++) {
         struct product p = new_product(seed);
         for (size_t i = 0; i < p.rows * p.K + p.K * p.N + p.N; i++) {
@@ -33,8 +29,8 @@ int main(void)
             else
                 p.b[i - p.rows * p.K - p.K * p.N] = drawn;
         }
-        float *y = computed(plain, &p, 0, p.rows), *z = computed(&tiled, &p, 0, p.rows);
-        if (memcmp(y, z, p.rows * p.N * sizeof *y) != 0 || !same_alone(&tiled, &p, z))
+        float *y = computed(plain, &p, 0, p.rows), *z = computed(&tiled.be, &p, 0, p.rows);
+        if (memcmp(y, z, p.rows * p.N * sizeof *y) != 0 || !same_alone(&tiled.be, &p, z))
             ok(false, "seed %d: %zu rows, K %zu, N %zu", (int)seed, p.rows, p.K, p.N);
         free(y);
         free(z);

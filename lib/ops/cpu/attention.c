@@ -77,17 +77,18 @@ static void multiply(struct tf_cpu_gemm g, float *c, size_t ldc, const float *a,
 static void products(float *out, const struct block *b, const float *x, size_t ldx,
                      const float *panels, size_t n)
 {
-    product((struct tf_cpu_gemm){.c = out,
-                                 .ldc = b->ld,
-                                 .a = x + b->from * ldx,
-                                 .ras = ldx,
-                                 .kas = 1,
-                                 .b = panels + b->base / TF_NR * n * TF_NR,
-                                 .ldb = TF_NR,
-                                 .panel = n * TF_NR,
-                                 .M = b->to - b->from,
-                                 .N = b->hi - b->base,
-                                 .K = n});
+    const struct tf_cpu_gemm g = {.c = out,
+                                  .ldc = b->ld,
+                                  .a = x + b->from * ldx,
+                                  .ras = ldx,
+                                  .kas = 1,
+                                  .b = panels + b->base / TF_NR * n * TF_NR,
+                                  .ldb = TF_NR,
+                                  .panel = n * TF_NR,
+                                  .M = b->to - b->from,
+                                  .N = b->hi - b->base,
+                                  .K = n};
+    TF_CPU(gemm)(&g);
 }
 
 /* Lanes j .. j+15 that lie in [from, to). */

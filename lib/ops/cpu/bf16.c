@@ -1,20 +1,13 @@
-/* bf16.c - the matrix products of training and decoding in bf16: linear maps, their gradients, the
- * projection to the vocabulary, and maps over packed weights. What is multiplied is rounded to
- * bf16, to nearest even; products are exact, sums are fp32, and so is everything in memory.
+/* bf16.c - products in bf16: what is multiplied is rounded to bf16, to nearest even; products are
+ * exact, sums are fp32, and so is everything in memory.
  *
  * Two neighbours along k share 32 bits, the even k in the lower half; an odd K is filled up with
  * zero. An element is one chain over the pairs, acc = fma(a0, b0, fma(a1, b1, acc)), in which
  * numbers below 2^-126 count as 0: the definition of VDPBF16PS (Intel SDM), which avx512bf16 has.
  * The other sets make the same bits of two multiply-adds, except of products below 2^-126 where
  * those are not fused (generic), and of all such numbers on ARM, where they are kept. AMX has
- * another definition and so other bits: amx_pairs_private.h.
- *
- * The operations are those of linear.c and xent.c. */
-#include "ops/cpu/dropout_private.h"
-#include "ops/cpu/embed_private.h"
+ * another definition and so other bits: amx_pairs_private.h. */
 #include "ops/cpu/gemm_private.h"
-#include "ops/cpu/linear_private.h"
-#include "ops/cpu/xent_private.h"
 
 #ifdef TF_AMX
 #include "ops/cpu/amx_pairs_private.h"
@@ -53,27 +46,6 @@ static size_t turned_slice(size_t K, size_t M)
 }
 
 #endif
-
-#define ROWS 240  /* as in linear.c */
-#define BLOCK 240 /* as in xent.c */
-
-/* Of B in panels, and of A in slices or in rows without gaps: K counts pairs, and gives strides. */
-static void product_of_pairs(struct tf_cpu_gemm g)
-{
-    g.ras = g.K;
-    g.kas = 1;
-    g.ldb = TF_NR;
-    g.panel = g.K * TF_NR;
-#if defined __SSE__ && !defined __AVX512BF16__
-    enum { FLUSH = 0x8040 }; /* results and operands below 2^-126 are 0 */
-    const unsigned saved = __builtin_ia32_stmxcsr();
-    __builtin_ia32_ldmxcsr(saved | FLUSH);
-    multiply(&g);
-    __builtin_ia32_ldmxcsr(saved);
-#else
-    multiply(&g);
-#endif
-}
 
 /* ---- pairs ---- */
 
@@ -156,224 +128,92 @@ static void panels_of_pairs(float *p, const float *b, size_t ldb, size_t K, size
     }
 }
 
-/* ---- linear maps ---- */
+/* ---- for the operations ---- */
 
-void TF_CPU_BF16(linear_fwd)(struct tf_ctx *c, tf_mem_act *y, const tf_mem_act *x,
-                             const tf_mem_param *w, const tf_mem_param *b, const struct tf_rows *r,
-                             int N, int K, unsigned flags, struct tf_dropout dropout)
+static void lay_out_a(struct tf_ctx *c, struct tf_cpu_gemm *g, const float *a, size_t lda,
+                      bool transposed)
 {
-    const size_t n = (size_t)N, k = (size_t)K, rows = tf_rows_count(r);
-    float *panels = tf_cpu_scratch(c, TF_CPU_PANELS, tf_cpu_panels_size(pairs(k), n)),
-          *block = tf_cpu_scratch(c, TF_CPU_BLOCK, ROWS * pairs(k));
-    const struct dropout dr = dropout_of(c, flags & TF_LIN_RELU ? dropout : (struct tf_dropout){0});
-    panels_of_pairs(panels, w, n, k, n);
-    for (size_t i = 0; i < rows; i += ROWS) {
-        const size_t m = least(ROWS, rows - i);
-        pair_columns(block, in(x, i * k), k, m, k);
-        product_of_pairs((struct tf_cpu_gemm){.c = out(y, i * n),
-                                              .ldc = n,
-                                              .a = block,
-                                              .b = panels,
-                                              .M = m,
-                                              .N = n,
-                                              .K = pairs(k),
-                                              .bias = b,
-                                              .relu = (flags & TF_LIN_RELU) != 0});
-        if (dr.scale > 0)
-            for (size_t j = i; j < i + m; j++)
-                dropout_row(&dr, r->off[0] + (uint32_t)j, out(y, j * n), in(y, j * n), n);
+    const size_t k = pairs(g->K);
+    float *to = tf_cpu_scratch(c, TF_CPU_A, transposed ? turned_size(k, g->M) : g->M * k);
+    if (transposed) {
+        float *columns = tf_cpu_scratch(c, TF_CPU_ROW, k * g->M);
+        pair_rows(columns, g->M, a, lda, g->K, g->M);
+        turn(to, columns, g->M, k, g->M);
+        g->slice = turned_slice(k, g->M);
+    } else {
+        pair_columns(to, a, lda, g->M, g->K);
+        g->ras = k;
+        g->kas = 1;
+    }
+    g->a = to;
+}
+
+static void panels_of(struct tf_ctx *c, float *p, const float *b, size_t ldb, bool transposed,
+                      size_t K, size_t N)
+{
+    if (!transposed) {
+        panels_of_pairs(p, b, ldb, K, N);
+        return;
+    }
+    float *rows = tf_cpu_scratch(c, TF_CPU_ROW, TF_NR * pairs(K));
+    for (size_t n0 = 0; n0 < N; n0 += TF_NR) {
+        const size_t n = least(TF_NR, N - n0);
+        pair_columns(rows, b + n0 * ldb, ldb, n, K);
+        TF_CPU(panels_t)(p + n0 * pairs(K), rows, pairs(K), pairs(K), n);
     }
 }
 
-void TF_CPU_BF16(linear_bwd)(struct tf_ctx *c, tf_mem_act *dx, tf_mem_param *dw, tf_mem_param *db,
-                             tf_mem_act *dy, const tf_mem_act *x, const tf_mem_param *w,
-                             const struct tf_rows *r, int N, int K, unsigned flags,
-                             struct tf_dropout dropout)
+static void lay_out_b(struct tf_ctx *c, struct tf_cpu_gemm *g, int buffer, const float *b,
+                      size_t ldb, bool transposed)
 {
-    const size_t n = (size_t)N, k = (size_t)K, rows = tf_rows_count(r);
-    const float scale = dropout.p > 0 ? (float)(1 / (1 - (double)dropout.p)) : 1;
-    /* w' in panels, and room for w in pairs or a block of dy; that block in panels; x' in pairs and
-     * slices */
-    const size_t all = tf_cpu_panels_size(pairs(n), k), half = pairs(ROWS) * k;
-    float *panels = tf_cpu_scratch(c, TF_CPU_PANELS, all + (k > ROWS ? k : ROWS) * pairs(n)),
-          *rows_of = panels + all,
-          *block = tf_cpu_scratch(c, TF_CPU_BLOCK, tf_cpu_panels_size(pairs(ROWS), n)),
-          *columns = tf_cpu_scratch(c, TF_CPU_TILE, half + turned_size(pairs(ROWS), k)),
-          *slices = columns + half;
-    if (dx != NULL) {
-        pair_columns(rows_of, w, n, k, n);
-        TF_CPU(panels_t)(panels, rows_of, pairs(n), pairs(n), k);
-    }
-    clear_gradients(dw, db, rows, n, k);
-
-    for (size_t i = 0; i < rows; i += ROWS) {
-        const size_t m = least(ROWS, rows - i);
-        const float *dyi = in(dy, i * n);
-        if (db != NULL)
-            add_columns(db, dyi, m, n);
-        if (dx != NULL) {
-            pair_columns(rows_of, dyi, n, m, n);
-            product_of_pairs((struct tf_cpu_gemm){.c = out(dx, i * k),
-                                                  .ldc = k,
-                                                  .a = rows_of,
-                                                  .b = panels,
-                                                  .M = m,
-                                                  .N = k,
-                                                  .K = pairs(n),
-                                                  .add = (flags & TF_LIN_ADD_DX) != 0});
-        }
-        if (dx != NULL && flags & TF_LIN_FROM_RELU)
-            mask_rows(out(dx, i * k), in(x, i * k), m * k, scale);
-        if (dw != NULL) {
-            panels_of_pairs(block, dyi, n, m, n);
-            pair_rows(columns, k, in(x, i * k), k, m, k);
-            turn(slices, columns, k, pairs(m), k);
-            product_of_pairs((struct tf_cpu_gemm){.c = dw,
-                                                  .ldc = n,
-                                                  .a = slices,
-                                                  .slice = turned_slice(pairs(m), k),
-                                                  .b = block,
-                                                  .M = k,
-                                                  .N = n,
-                                                  .K = pairs(m),
-                                                  .add = i > 0});
-        }
-    }
+    float *panels = tf_cpu_scratch(c, buffer, tf_cpu_panels_size(pairs(g->K), g->N));
+    panels_of(c, panels, b, ldb, transposed, g->K, g->N);
+    g->b = panels;
 }
 
-/* ---- the projection to the vocabulary ---- */
-
-/* For the products of a chunk: x' and x in panels; of a block: rows of E or of dz in pairs, E in
- * panels, dz' in pairs and slices. */
-struct operands {
-    float *xt, *x, *rows, *e, *columns, *dz;
-};
-
-static void logits(const struct chunk *k, float *z, size_t v, size_t m)
+static void multiply_bf16(struct tf_ctx *c, const struct tf_cpu_gemm *g)
 {
-    const struct operands *o = k->own;
-    const size_t D = (size_t)k->x->D;
-    if (v == 0) {
-        pair_columns(o->x, k->in, D, k->n, D); /* its room is free until the gradients */
-        TF_CPU(panels_t)(o->xt, o->x, pairs(D), pairs(D), k->n);
-    }
-    pair_columns(o->rows, in(k->x->e, v * D), D, m, D);
-    product_of_pairs((struct tf_cpu_gemm){.c = z,
-                                          .ldc = k->ld,
-                                          .a = o->rows,
-                                          .b = o->xt,
-                                          .M = m,
-                                          .N = k->ld,
-                                          .K = pairs(D)});
-}
-
-static void multiply_out(const struct chunk *k, const float *dz, size_t v, size_t m)
-{
-    const struct operands *o = k->own;
-    const size_t D = (size_t)k->x->D, n = pairs(k->n);
-    if (v == 0)
-        panels_of_pairs(o->x, k->in, D, k->n, D);
-    pair_columns(o->rows, dz, k->ld, m, k->n);
-    product_of_pairs((struct tf_cpu_gemm){.c = out(k->x->de, v * D),
-                                          .ldc = D,
-                                          .a = o->rows,
-                                          .b = o->x,
-                                          .M = m,
-                                          .N = D,
-                                          .K = n,
-                                          .add = k->first > 0});
-    panels_of_pairs(o->e, in(k->x->e, v * D), D, m, D);
-    pair_rows(o->columns, k->n, dz, k->ld, m, k->n);
-    turn(o->dz, o->columns, k->n, pairs(m), k->n);
-    product_of_pairs((struct tf_cpu_gemm){.c = out(k->x->dx, k->first * D),
-                                          .ldc = D,
-                                          .a = o->dz,
-                                          .slice = turned_slice(pairs(m), k->n),
-                                          .b = o->e,
-                                          .M = k->n,
-                                          .N = D,
-                                          .K = pairs(m),
-                                          .add = v > 0});
-}
-
-void TF_CPU_BF16(xent)(struct tf_ctx *c, const struct tf_xent *x)
-{
-    const struct projection p = {BLOCK, 16, logits, multiply_out};
-    const size_t D = (size_t)x->D, rows = chunk_rows(x, p.tile), most = D > rows ? D : rows;
-    const size_t xt = tf_cpu_panels_size(pairs(D), rows),
-                 own = tf_cpu_panels_size(pairs(rows), D), row = rows * pairs(D),
-                 block = BLOCK * pairs(most), e = tf_cpu_panels_size(pairs(BLOCK), D),
-                 columns = pairs(BLOCK) * rows, dz = turned_size(pairs(BLOCK), rows);
-    struct operands o;
-    o.xt = tf_cpu_scratch(c, TF_CPU_PANELS,
-                          xt + (own > row ? own : row) + block + e + columns + dz);
-    o.x = o.xt + xt;
-    o.rows = o.x + (own > row ? own : row);
-    o.e = o.rows + block;
-    o.columns = o.e + e;
-    o.dz = o.columns + columns;
-    cross_entropy(c, x, &p, &o);
+    (void)c;
+    struct tf_cpu_gemm of = *g;
+    of.K = pairs(g->K);
+    of.ldb = TF_NR;
+    of.panel = of.K * TF_NR;
+#if defined __SSE__ && !defined __AVX512BF16__
+    enum { FLUSH = 0x8040 }; /* results and operands below 2^-126 are 0 */
+    const unsigned saved = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr(saved | FLUSH);
+    multiply(&of);
+    __builtin_ia32_ldmxcsr(saved);
+#else
+    multiply(&of);
+#endif
 }
 
 /* ---- packed weights ---- */
 
-struct tf_packed {
-    size_t K, N;
-    float *panels; /* of pairs */
-};
-
-struct tf_packed *TF_CPU_BF16(pack_new)(struct tf_ctx *c, int K, int N, bool halves,
-                                        struct tf_err *err)
+static void reserve(struct tf_ctx *c, struct tf_packed *w)
 {
-    (void)halves, (void)err;
-    const size_t k = (size_t)K, n = (size_t)N;
-    struct tf_packed *p = tf_arena_alloc(&c->packed, sizeof *p);
-    *p = (struct tf_packed){
-        k, n, tf_arena_alloc(&c->packed, tf_cpu_panels_size(pairs(k), n) * sizeof(float))};
-    return p;
+    w->panels = tf_arena_alloc(&c->packed, tf_cpu_panels_size(pairs(w->K), w->N) * sizeof(float));
 }
 
-void TF_CPU_BF16(pack)(struct tf_ctx *c, struct tf_packed *p, const tf_mem_param *w, size_t ld,
-                       bool transposed, size_t first, size_t n)
+static void pack_part(struct tf_ctx *c, struct tf_packed *p, const tf_mem_param *w, size_t ld,
+                      bool transposed, size_t first, size_t n)
 {
-    const size_t k = p->K;
-    float *to = p->panels + first * pairs(k);
-    if (!transposed) {
-        panels_of_pairs(to, w, ld, k, n);
-        return;
-    }
-    float *rows = tf_cpu_scratch(c, TF_CPU_TILE, TF_NR * pairs(k));
-    for (size_t n0 = 0; n0 < n; n0 += TF_NR) {
-        const size_t some = least(TF_NR, n - n0);
-        pair_columns(rows, in(w, n0 * k), k, some, k);
-        TF_CPU(panels_t)(to + n0 * pairs(k), rows, pairs(k), pairs(k), some);
-    }
+    panels_of(c, out(p->panels, first * pairs(p->K)), w, transposed ? p->K : ld, transposed, p->K,
+              n);
 }
 
-void TF_CPU_BF16(linear_packed)(struct tf_ctx *c, tf_mem *y, const tf_mem_act *x,
-                                const struct tf_packed *w, const tf_mem_param *b, size_t rows,
-                                unsigned flags)
+static void multiply_packed(struct tf_ctx *c, const struct tf_cpu_gemm *g,
+                            const struct tf_packed *w)
 {
-    const size_t k = pairs(w->K);
-    float *block = tf_cpu_scratch(c, TF_CPU_TILE, least(ROWS, rows) * k);
-    for (size_t i = 0; i < rows; i += ROWS) {
-        const size_t m = least(ROWS, rows - i);
-        pair_columns(block, in(x, i * w->K), w->K, m, w->K);
-        product_of_pairs((struct tf_cpu_gemm){.c = out(y, i * w->N),
-                                              .ldc = w->N,
-                                              .a = block,
-                                              .b = w->panels,
-                                              .M = m,
-                                              .N = w->N,
-                                              .K = k,
-                                              .bias = b,
-                                              .relu = (flags & TF_LIN_RELU) != 0});
-    }
+    struct tf_cpu_gemm with = *g;
+    with.b = w->panels;
+    multiply_bf16(c, &with);
 }
 
-static void row_of(float *e, const struct tf_packed *w, size_t id)
+static void column(float *e, const struct tf_packed *w, size_t id)
 {
-    const float *from = w->panels + id / TF_NR * TF_NR * pairs(w->K) + id % TF_NR;
+    const float *from = in(w->panels, id / TF_NR * TF_NR * pairs(w->K) + id % TF_NR);
     for (size_t k = 0; k < w->K; k++) {
         uint32_t pair;
         memcpy(&pair, from + k / 2 * TF_NR, sizeof pair);
@@ -382,10 +222,13 @@ static void row_of(float *e, const struct tf_packed *w, size_t id)
     }
 }
 
-void TF_CPU_BF16(embed_packed)(struct tf_ctx *c, tf_mem_act *x, const tf_mem_u32 *ids,
-                               const tf_mem_u32 *at, const struct tf_packed *w,
-                               const tf_mem_param *pos, size_t rows, float scale)
-{
-    (void)c;
-    embed_packed_rows(x, ids, at, w, pos, rows, w->K, scale, row_of);
-}
+const struct tf_cpu_products TF_CPU_SET(bf16) = {.rows = 240,
+                                                 .entries = 240,
+                                                 .multiple = 16,
+                                                 .lay_out_a = lay_out_a,
+                                                 .lay_out_b = lay_out_b,
+                                                 .multiply = multiply_bf16,
+                                                 .multiply_packed = multiply_packed,
+                                                 .reserve = reserve,
+                                                 .pack = pack_part,
+                                                 .column = column};

@@ -17,8 +17,8 @@
 
 /* table.c, once for each set */
 #define TABLES(set)                                                \
-    extern const struct tf_backend *const tf_cpu_backends_##set[], \
-        *const tf_cpu_openblas_backends_##set[]
+    extern const struct tf_backend *const tf_cpu_##set##_tables[], \
+        *const tf_cpu_##set##_openblas[]
 TABLES(generic);
 
 static bool always(void)
@@ -92,7 +92,7 @@ static const struct set {
 } best_first[] = {
 #define SET(name, runs, by_name)                                                       \
     {                                                                                  \
-        #name, runs, tf_cpu_backends_##name, tf_cpu_openblas_backends_##name, by_name \
+        #name, runs, tf_cpu_##name##_tables, tf_cpu_##name##_openblas, by_name \
     }
 #ifdef TF_SETS_X86
     /* It has not run on such a processor yet, only tests/ops/amx_*.c on others. */

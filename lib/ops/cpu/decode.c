@@ -1,6 +1,6 @@
 /* decode.c - for decoding only: attention of single queries over cached keys, cache rows into their
  * slots, log-probabilities, mixtures of models. */
-#include "ops/cpu/cpu_private.h"
+#include "ops/cpu/kernels_private.h"
 #include "ops/cpu/vec_private.h"
 
 /* x = softmax x in place; n may be 0. */

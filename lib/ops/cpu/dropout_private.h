@@ -4,7 +4,7 @@
 #define TF_OPS_CPU_DROPOUT_PRIVATE_H
 
 #include "base/rng.h"
-#include "ops/cpu/cpu_private.h"
+#include "ops/cpu/kernels_private.h"
 #include "ops/cpu/vec_private.h"
 
 struct dropout {

@@ -1,7 +1,20 @@
 /* embed.c - embedding and position: x = dropout(table[id] * scale + pos[place]), paper
  * sections 3.4 and 3.5. */
 #include "ops/cpu/dropout_private.h"
-#include "ops/cpu/embed_private.h"
+#include "ops/cpu/vec_private.h"
+
+/* e: the row of the table; NULL: 0. pos: the position's row or NULL. x may be e. */
+INLINE void embed_row(float *x, const float *e, const float *pos, size_t D, float scale)
+{
+    v16f s = v_set(scale);
+    for (size_t d = 0; d < D; d += 16) {
+        size_t n = D - d;
+        v16f v = e != NULL ? v_mul(v_load_n(e + d, n), s) : v_set(0);
+        if (pos != NULL)
+            v = v_add(v, v_load_n(pos + d, n));
+        v_store_n(x + d, v, n);
+    }
+}
 
 /* The row of an id; NULL: none. */
 static const float *row_of(const tf_mem_param *table, uint32_t id, size_t D)
@@ -69,4 +82,20 @@ void TF_CPU(embed_rows)(struct tf_ctx *c, tf_mem_act *x, const tf_mem_u32 *ids,
     for (size_t r = 0; r < rows; r++)
         embed_row(out(x, r * width), row_of(table, id[r], width),
                   pos != NULL ? in(pos, place[r] * width) : NULL, width, scale);
+}
+
+void TF_CPU(embed_packed)(struct tf_ctx *c, tf_mem_act *x, const tf_mem_u32 *ids,
+                          const tf_mem_u32 *at, const struct tf_packed *w, const tf_mem_param *pos,
+                          size_t rows, float scale)
+{
+    const struct tf_cpu_products *p = tf_cpu_table_of(c)->packed;
+    const size_t D = w->K;
+    const uint32_t *id = ids, *place = at;
+    for (size_t r = 0; r < rows; r++) {
+        float *e = out(x, r * D);
+        if (id[r] != TF_NO_ID)
+            p->column(e, w, id[r]);
+        embed_row(e, id[r] != TF_NO_ID ? e : NULL, pos != NULL ? in(pos, place[r] * D) : NULL, D,
+                  scale);
+    }
 }

@@ -1,11 +1,10 @@
-/* gemm_private.h - the matrix product that all operations use: C = A B with A of any strides and B
- * in column panels. Every element of C is one chain of fused multiply-adds over k in order,
- * whatever the other sizes are, so a row's bits depend neither on its neighbours nor on the
- * blocking. */
+/* gemm_private.h - the matrix product of our own kernels: C = A B with A of any strides and B in
+ * column panels. Every element of C is one chain of fused multiply-adds over k in order, whatever
+ * the other sizes are, so a row's bits depend neither on its neighbours nor on the blocking. */
 #ifndef TF_OPS_CPU_GEMM_PRIVATE_H
 #define TF_OPS_CPU_GEMM_PRIVATE_H
 
-#include "ops/cpu/cpu_private.h"
+#include "ops/cpu/kernels_private.h"
 #include "ops/cpu/vec_private.h"
 
 #if VL == 16
@@ -53,30 +52,7 @@ _Static_assert(TF_PACK_COLUMNS % TF_NR == 0, "parts of a matrix are whole panels
         TF_CPU_TILE_NAMES(1), TF_CPU_TILE_NAMES(2)};
 #endif
 
-struct tf_cpu_gemm {
-    float *c; /* [M, N], stride ldc */
-    size_t ldc;
-    const float *a; /* element (i, k) at a[i * ras + k * kas] */
-    size_t ras, kas;
-    /* 0, or A as tf_cpu_slices lays it out: rows i .. i+TF_MR-1 begin at a[i / TF_MR * slice], ras
-     * 1, kas TF_MR */
-    size_t slice;
-    /* element (k, j) at b[j / TF_NR * panel + k * ldb + j % TF_NR]; whole registers are read: to
-     * the next multiple of VL columns */
-    const float *b;
-    size_t ldb, panel;
-    size_t M, N, K;
-    const float *bias; /* [N] where the chains start, or NULL: 0 */
-    bool add;          /* start at C instead */
-    bool relu;
-};
-
 void TF_CPU(gemm)(const struct tf_cpu_gemm *g);
-/* The same in one statement, where g is written out in the call. */
-static inline void product(struct tf_cpu_gemm g)
-{
-    TF_CPU(gemm)(&g);
-}
 
 /* Floats of a [K, N] matrix in panels, padded with zeros to whole panels. */
 static inline size_t tf_cpu_panels_size(size_t K, size_t N)

@@ -10,7 +10,6 @@
  * it. Those of x86 without it multiply pairs of 16 bits: there the rows of x are kept in 16 bits,
  * and the weights, still bytes in memory, are widened as they are loaded. AMX multiplies tiles:
  * amx_private.h. */
-#include "ops/cpu/embed_private.h"
 #include "ops/cpu/gemm_private.h"
 
 #ifdef TF_AMX
@@ -47,13 +46,16 @@ _Static_assert(TF_PACK_COLUMNS % NR == 0, "parts of a matrix are whole panels");
  * each tile fetches a part of the next panel. */
 enum { CACHE = 2 << 20 };
 
-/* Column j of panel p, k = GROUP g + i: bytes[((p * groups + g) * NR + j) * GROUP + i]. Panels
- * are filled up with columns, and groups with k, whose q is 0. */
-struct tf_packed {
-    size_t K, N, groups;
-    float *scale; /* [N], filled up to whole panels */
-    uint8_t *bytes;
-};
+static size_t whole(size_t n, size_t of)
+{
+    return (n + of - 1) / of * of;
+}
+
+/* Groups of a column. */
+static size_t groups_of(size_t K)
+{
+    return whole(K, STEP) / GROUP;
+}
 
 /* The factor that makes the largest magnitude 127: 0 where that is not finite or tiny. */
 static float factor_of(float max)
@@ -81,7 +83,8 @@ INLINE v16u quantised(v16f x, v16f factor)
 INLINE vi columns_at(const uint8_t *w)
 {
 #if GROUP == 4
-    return (vi) * (const vu_at *)w;
+    const vu_at *bytes = (const vu_at *)w;
+    return (vi)*bytes;
 #elif VL == 16
     return (vi)_mm512_cvtepi8_epi16(_mm256_loadu_si256((const void *)w));
 #else
@@ -282,52 +285,72 @@ static void multiply_panel(struct tile *t, size_t m, size_t n, size_t fetch)
 
 #endif
 
-static size_t whole(size_t n, size_t of)
+/* ---- for the operations ---- */
+
+/* A: the scales of ROWS rows, and their numbers, ldx apart. */
+static size_t row_length(size_t K)
 {
-    return (n + of - 1) / of * of;
+    return whole(K, STEP > 16 ? STEP : 16);
 }
 
-void TF_CPU_INT8(linear_packed)(struct tf_ctx *c, tf_mem *y, const tf_mem_act *x,
-                                const struct tf_packed *w, const tf_mem_param *b, size_t rows,
-                                unsigned flags)
+static void lay_out_a(struct tf_ctx *c, struct tf_cpu_gemm *g, const float *a, size_t lda,
+                      bool transposed)
 {
-    const size_t ldx = whole(w->K, STEP > 16 ? STEP : 16);
-    q_of_x *q = (q_of_x *)tf_cpu_scratch(c, TF_CPU_TILE, ROWS * ldx * sizeof *q / sizeof(float));
-    struct row row[ROWS];
-    struct tile t = {.groups = w->groups,
-                     .ldx = ldx,
-                     .ldy = w->N,
-                     .relu = (flags & TF_LIN_RELU) != 0};
+    (void)transposed; /* linear_packed never is */
+    const size_t ldx = row_length(g->K);
+    struct row *row = tf_host_scratch(c, TF_CPU_A, ROWS * (sizeof *row + ldx * sizeof(q_of_x)));
+    q_of_x *q = (q_of_x *)(row + ROWS);
+    for (size_t i = 0; i < g->M; i++)
+        row[i] = quantise(q + i * ldx, a + i * lda, g->K);
+    g->a = (const float *)row;
+}
+
+static void multiply_packed(struct tf_ctx *c, const struct tf_cpu_gemm *g,
+                            const struct tf_packed *w)
+{
+    (void)c;
+    const struct row *row = (const struct row *)g->a;
+    struct tile t = {.groups = groups_of(g->K),
+                     .ldx = row_length(g->K),
+                     .ldy = g->ldc,
+                     .relu = g->relu};
+    const size_t panel = t.groups * NR * GROUP;
+    const bool fetch = VL == 8 && !OFFSET && g->M > TF_MR && g->N * g->K > CACHE;
 #ifdef TF_AMX
     TILE_CONFIGURE(&amx_config);
 #endif
-    for (size_t m0 = 0; m0 < rows; m0 += ROWS) {
-        const size_t m = least(rows - m0, ROWS);
-        for (size_t i = 0; i < m; i++)
-            row[i] = quantise(q + i * ldx, in(x, (m0 + i) * w->K), w->K);
-        const bool fetch = VL == 8 && !OFFSET && m > TF_MR && w->N * w->K > CACHE;
-        for (size_t n0 = 0; n0 < w->N; n0 += NR) {
-            t.x = q;
-            t.row = row;
-            t.w = w->bytes + n0 * w->groups * GROUP;
-            t.scale = w->scale + n0;
-            t.bias = b != NULL ? in(b, n0) : NULL;
-            t.y = out(y, m0 * w->N + n0);
-            multiply_panel(&t, m, least(w->N - n0, NR),
-                           n0 + NR < w->N && fetch ? w->groups * NR * GROUP : 0);
-        }
+    for (size_t n0 = 0; n0 < g->N; n0 += NR) {
+        t.x = (const q_of_x *)(row + ROWS);
+        t.row = row;
+        t.w = (const uint8_t *)w->panels + n0 / NR * panel;
+        t.scale = w->scale + n0;
+        t.bias = g->bias != NULL ? g->bias + n0 : NULL;
+        t.y = g->c + n0;
+        multiply_panel(&t, g->M, least(g->N - n0, NR), n0 + NR < g->N && fetch ? panel : 0);
     }
 #ifdef TF_AMX
     TILE_RELEASE();
 #endif
 }
 
-/* ---- the weights ---- */
+/* ---- the weights: column j of panel p, k = GROUP g + i, at byte ((p groups + g) NR + j) GROUP +
+ * i. Panels are filled up with columns, and groups with k, whose q is 0. ---- */
+
+static void reserve(struct tf_ctx *c, struct tf_packed *w)
+{
+    const size_t padded = whole(w->N, NR), column = groups_of(w->K) * GROUP;
+    w->scale = tf_arena_alloc(&c->packed, padded * sizeof *w->scale);
+    w->panels = tf_arena_alloc(&c->packed, padded * column);
+    /* The last panel is filled up, and where pack does not fill up the end of K, all are. */
+    const size_t from = column > whole(w->K, GROUP) ? 0 : w->N / NR * NR;
+    memset((uint8_t *)w->panels + from * column, OFFSET, (padded - from) * column);
+    memset(w->scale + w->N, 0, (padded - w->N) * sizeof *w->scale);
+}
 
 /* The first group of column j. */
 static uint8_t *bytes_of(const struct tf_packed *p, size_t j)
 {
-    return p->bytes + (j / NR * p->groups * NR + j % NR) * GROUP;
+    return (uint8_t *)p->panels + (j / NR * groups_of(p->K) * NR + j % NR) * GROUP;
 }
 
 /* Columns from j on, n or 16 of w [K, n], stride ld. */
@@ -372,25 +395,8 @@ static void pack_row(struct tf_packed *p, q_of_x *q, const float *row, size_t j)
             to[i] = (uint8_t)(q[k + i] + OFFSET);
 }
 
-struct tf_packed *TF_CPU_INT8(pack_new)(struct tf_ctx *c, int K, int N, bool halves,
-                                        struct tf_err *err)
-{
-    (void)halves, (void)err;
-    const size_t k = (size_t)K, n = (size_t)N, padded = whole(n, NR),
-                 groups = whole(k, STEP) / GROUP;
-    struct tf_packed *p = tf_arena_alloc(&c->packed, sizeof *p);
-    *p = (struct tf_packed){.K = k, .N = n, .groups = groups};
-    p->scale = tf_arena_alloc(&c->packed, padded * sizeof *p->scale);
-    p->bytes = tf_arena_alloc(&c->packed, padded * groups * GROUP);
-    /* What fills up: the last panel, or of each the end of K. */
-    const size_t from = groups * GROUP > whole(k, GROUP) ? 0 : n / NR * NR;
-    memset(p->bytes + from * groups * GROUP, OFFSET, (padded - from) * groups * GROUP);
-    memset(p->scale + n, 0, (padded - n) * sizeof *p->scale);
-    return p;
-}
-
-void TF_CPU_INT8(pack)(struct tf_ctx *c, struct tf_packed *p, const tf_mem_param *w, size_t ld,
-                       bool transposed, size_t first, size_t n)
+static void pack_part(struct tf_ctx *c, struct tf_packed *p, const tf_mem_param *w, size_t ld,
+                      bool transposed, size_t first, size_t n)
 {
     q_of_x *q =
         (q_of_x *)tf_cpu_scratch(c, TF_CPU_TILE, whole(p->K, 16) * sizeof *q / sizeof(float));
@@ -401,9 +407,7 @@ void TF_CPU_INT8(pack)(struct tf_ctx *c, struct tf_packed *p, const tf_mem_param
             pack_columns(p, in(w, j), ld, first + j, n - j);
 }
 
-/* ---- rows of a table ---- */
-
-static void row_of(float *e, const struct tf_packed *w, size_t id)
+static void column(float *e, const struct tf_packed *w, size_t id)
 {
     const uint8_t *from = bytes_of(w, id);
     const float scale = w->scale[id];
@@ -413,10 +417,9 @@ static void row_of(float *e, const struct tf_packed *w, size_t id)
     }
 }
 
-void TF_CPU_INT8(embed_packed)(struct tf_ctx *c, tf_mem_act *x, const tf_mem_u32 *ids,
-                               const tf_mem_u32 *at, const struct tf_packed *w,
-                               const tf_mem_param *pos, size_t rows, float scale)
-{
-    (void)c;
-    embed_packed_rows(x, ids, at, w, pos, rows, w->K, scale, row_of);
-}
+const struct tf_cpu_products TF_CPU_SET(int8) = {.rows = ROWS,
+                                                 .lay_out_a = lay_out_a,
+                                                 .multiply_packed = multiply_packed,
+                                                 .reserve = reserve,
+                                                 .pack = pack_part,
+                                                 .column = column};

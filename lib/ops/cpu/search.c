@@ -2,7 +2,7 @@
  * the best candidates and the bound that a candidate has to reach to enter it, which nearly all ids
  * fail. Algorithm: ops/search_state.h. */
 #include "base/memory.h"
-#include "ops/cpu/cpu_private.h"
+#include "ops/cpu/kernels_private.h"
 #include "ops/host_search.h"
 
 #include <stdlib.h>

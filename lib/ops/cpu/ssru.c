@@ -1,6 +1,6 @@
 /* ssru.c - the cells of a simpler simple recurrent unit: 16 columns at a time, row after row, the
  * cell in a register. */
-#include "ops/cpu/cpu_private.h"
+#include "ops/cpu/kernels_private.h"
 #include "ops/cpu/vec_private.h"
 
 /* n columns of a row: x + f (before - x), which is f before + (1 - f) x. */

@@ -1,5 +1,5 @@
 /* swish.c - y = x / (1 + exp(-x)), with dropout, and its gradient. */
-#include "ops/cpu/cpu_private.h"
+#include "ops/cpu/kernels_private.h"
 #include "ops/cpu/dropout_private.h"
 #include "ops/cpu/vec_private.h"
 

@@ -1,6 +1,6 @@
 /* update.c - sums over flat blocks, Adam (Kingma & Ba 2015) and the moving average of
  * weights. */
-#include "ops/cpu/cpu_private.h"
+#include "ops/cpu/kernels_private.h"
 #include "ops/cpu/vec_private.h"
 
 #include <math.h>
