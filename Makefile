@@ -79,31 +79,23 @@ test_src := $(filter-out tests/ops/problems.c,$(sort $(wildcard tests/unit/*.c t
 harness_src := $(sort $(wildcard tests/harness/*.c)) tests/ops/problems.c
 fuzz_src := $(filter-out tests/fuzz/replay.c,$(sort $(wildcard tests/fuzz/*.c)))
 
-# Kernels that gain from wide registers are compiled for each instruction set, chosen at run time.
+# Kernels that gain from wide registers are compiled for each kernel set, chosen at run time. A row
+# of the table of sets is a word here: NAME,KERNELS,INT8,BF16,FLAGS with ":" for blanks.
 target := $(shell $(CC) -dumpmachine 2>/dev/null)
 x86 := $(filter x86_64-% amd64-%,$(target))
 arm := $(filter aarch64-%,$(target))
-isas := generic $(if $(x86),avx2 avx512) $(if $(arm),neon)
-isa_avx2 := -mavx2 -mfma -mf16c
-isa_avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mprefer-vector-width=512
-# Without the first scheduling pass gcc keeps a tile of products in registers.
-isa_neon := -DTF_NEON -fno-schedule-insns
-# Sets that add dot products: of bytes, which only int8.c uses, or of pairs of bf16, which only
-# bf16.c does. The other kernels of a set are those of its base.
-int8_sets := $(isas) $(if $(x86),avxvnni avx512vnni amx) $(if $(arm),neondot)
-bf16_sets := $(isas) $(if $(x86),avx512bf16 amx)
-sets := $(sort $(int8_sets) $(bf16_sets))
-base_avxvnni := avx2
-base_avx512vnni := avx512
-base_avx512bf16 := avx512
-base_amx := avx512
-base_neondot := neon
-int8_avx512bf16 := avx512vnni
-isa_avxvnni := $(isa_avx2) -mavxvnni
-isa_avx512vnni := $(isa_avx512) -mavx512vnni
-isa_avx512bf16 := $(isa_avx512) -mavx512bf16
-isa_amx := $(isa_avx512bf16) -mamx-tile -mamx-int8 -mamx-bf16 -DTF_AMX
-isa_neondot := $(isa_neon) -march=armv8.2-a+dotprod
+comma := ,
+set_table := lib/ops/cpu/sets.def
+set_rows := $(shell sed -nE '$(if $(x86),,/TF_SETS_X86/,/endif/d;) \
+	$(if $(arm),,/TF_SETS_ARM/,/endif/d;) /^SET/{:a;/,$$/{N;s/\n */ /;ba}; \
+	s/^[A-Z_]*.(\w+), (\w+), (\w+), (\w+), ([^,]*),.*/\1,\2,\3,\4,\5/;s/ /:/g;p}' $(set_table) \
+	2>/dev/null)
+# $(call field,ROW,N); $(call own,N): the sets whose kernels of field N are their own.
+field = $(word $2,$(subst $(comma), ,$1))
+own = $(foreach r,$(set_rows),$(filter $(call field,$r,$1),$(call field,$r,1)))
+isas := $(call own,2)
+set_flags = $(foreach r,$(set_rows),$(if $(filter $1,$(call field,$r,1)),$(subst :, ,$(call \
+	field,$r,5))))
 
 NVCC ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard $(CUDA_HOME)/bin/nvcc) nvcc)
 have_nvcc := $(if $(filter auto yes,$(CUDA)),$(shell command -v $(NVCC) 2>/dev/null))
@@ -133,8 +125,9 @@ endif
 lib_obj := $(lib_src:%.c=$B/%.o) \
 	$(foreach t,f32 f64,$(ref_src:%.c=$B/%.$t.o)) \
 	$(foreach i,$(isas),$(isa_src:%.c=$B/%.$i.o)) \
-	$(int8_sets:%=$B/lib/ops/cpu/int8.%.o) $(bf16_sets:%=$B/lib/ops/cpu/bf16.%.o) \
-	$(sets:%=$B/lib/ops/cpu/table.%.o)
+	$(patsubst %,$B/lib/ops/cpu/int8.%.o,$(call own,3)) \
+	$(patsubst %,$B/lib/ops/cpu/bf16.%.o,$(call own,4)) \
+	$(patsubst %,$B/lib/ops/cpu/table.%.o,$(call own,1))
 sp_obj := $(sp_src:%.cc=$B/%.o)
 cu_obj := $(cu_src:%.cu=$B/%.o)
 cmd_obj := $(cmd_src:%.c=$B/%.o)
@@ -228,7 +221,6 @@ emu_flags = -std=c++20 -Wall -Wextra -Wno-unknown-pragmas -Wno-missing-field-ini
 	-fvisibility=hidden -ffp-contract=off -DTF_EMULATE -Itests/emulate \
 	$(or $(san),$(emu_checks)) $(CXXFLAGS) -O1
 all_ldflags = -Wl,--as-needed,$(harden_link) $(san) $(LDFLAGS)
-comma := ,
 nv_flags = -std=c++20 -O3 -Ilib -Xcompiler -fPIC,-fvisibility=hidden,-ffp-contract=off \
 	$(foreach a,$(CUDA_ARCH),-gencode arch=compute_$a,code=sm_$a)\
 	-gencode arch=compute_$(lastword $(CUDA_ARCH)),code=compute_$(lastword $(CUDA_ARCH)) $(NVCCFLAGS)
@@ -312,13 +304,14 @@ $B/commit: FORCE
 	if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 $B/lib/base/version.o: lib/base/version.c VERSION $B/flags $B/commit
 	$(call cc,$<,-DTF_RELEASE='"$(release)"' -DTF_COMMIT='"$(file <$B/commit)"')
-define isa_rule
-$$B/lib/ops/cpu/%.$1.o: lib/ops/cpu/%.c $$B/flags
-	$$(call cc,$$<,$$(kernel) $$(isa_$1) -DTF_SET=$1 -DTF_ISA=$(or $(base_$1),$1) \
-	    -DTF_INT8=$(or $(int8_$1),$(if $(filter $1,$(int8_sets)),$1,$(base_$1))) \
-	    -DTF_BF16=$(if $(filter $1,$(bf16_sets)),$1,$(base_$1)))
+# $(call set_rule,NAME,KERNELS,INT8,BF16)
+define set_rule
+$$B/lib/ops/cpu/%.$1.o: lib/ops/cpu/%.c $$(set_table) $$B/flags
+	$$(call cc,$$<,$$(kernel) $(if $(filter $1,$2),,$(call set_flags,$2)) $(call set_flags,$1) \
+	    -DTF_SET=$1 -DTF_ISA=$2 -DTF_INT8=$3 -DTF_BF16=$4)
 endef
-$(foreach i,$(sets),$(eval $(call isa_rule,$i)))
+$(foreach r,$(set_rows),$(eval $(call set_rule,$(call field,$r,1),$(call field,$r,2),$(call \
+	field,$r,3),$(call field,$r,4))))
 
 $B/%.o: %.cc $B/flags
 	@mkdir -p $(@D)

@@ -2,7 +2,7 @@
  *
  * All files but cpu.c and openblas.c are compiled for each instruction set, with -DTF_ISA=generic,
  * avx2, avx512, neon: TF_CPU(name) keeps their symbols apart. Kernel sets that only add dot
- * products have files of their own for those: TF_CPU_SET(name) is of the kernel
+ * products (sets.def) have files of their own for those: TF_CPU_SET(name) is of the kernel
  * set that a file is compiled for, -DTF_SET. Contracts: ops/backend.h.
  *
  * Operations that multiply matrices (linear.c, xent.c) are written once, over the products of the
