@@ -1,143 +1,424 @@
 /* yaml.c - see yaml.h. */
 #include "exchange/yaml.h"
+#include "base/buf.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_LINES = 1 << 22 };
+enum { MAX_ENTRIES = 1 << 22 };
 
 struct text {
-    const char *p, *end; /* of a line */
-    size_t line;         /* from 1 on */
+    const char *p, *end;
+    const char *begin; /* of the line */
+    size_t line;       /* its number, from 1 on */
     struct tf_arena *arena;
+    struct tf_buf work; /* a scalar */
 };
 
-static void skip_blanks(struct text *t)
-{
-    while (t->p < t->end && (*t->p == ' ' || *t->p == '\t'))
-        t->p++;
-}
-
-static bool at_end(struct text *t)
-{
-    skip_blanks(t);
-    return t->p == t->end || *t->p == '#';
-}
-
-static int hex(int c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
-/* One escape after its backslash, as UTF-8 at *to; false if it is unknown. \x is a code point. */
-static bool escape(struct text *t, char **to)
-{
-    static const char names[] = "0abtnvfre\"/\\ ", values[] = "\0\a\b\t\n\v\f\r\033\"/\\ ";
-    if (t->p == t->end)
-        return false;
-    const char c = *t->p++;
-    const char *at = c != '\0' ? strchr(names, c) : NULL;
-    if (at != NULL) {
-        *(*to)++ = values[at - names];
-        return true;
-    }
-    const int digits = c == 'x' ? 2 : c == 'u' ? 4 : 0;
-    unsigned code = 0;
-    if (digits == 0 || t->end - t->p < digits)
-        return false;
-    for (int i = 0; i < digits; i++) {
-        const int d = hex(*t->p++);
-        if (d < 0)
-            return false;
-        code = code * 16 + (unsigned)d;
-    }
-    if (code < 0x80) {
-        *(*to)++ = (char)code;
-    } else if (code < 0x800) {
-        *(*to)++ = (char)(0xc0 | code >> 6);
-        *(*to)++ = (char)(0x80 | (code & 0x3f));
-    } else {
-        *(*to)++ = (char)(0xe0 | code >> 12);
-        *(*to)++ = (char)(0x80 | (code >> 6 & 0x3f));
-        *(*to)++ = (char)(0x80 | (code & 0x3f));
-    }
-    return true;
-}
-
-/* Where a text that began with `quote` before t->p ends, or NULL: not in this line. */
-static const char *closing(const struct text *t, char quote)
-{
-    for (const char *p = t->p; p < t->end; p++) {
-        if (*p == '\\' && quote == '"')
-            p++;
-        else if (*p == quote && quote == '\'' && p + 1 < t->end && p[1] == quote)
-            p++;
-        else if (*p == quote)
-            return p;
-    }
-    return NULL;
-}
-
-/* The scalar in quotes that begins here; NULL if it is not one. No escape is shorter than what it
- * stands for. */
-static const char *quoted(struct text *t)
-{
-    const char quote = *t->p++, *end = closing(t, quote);
-    if (end == NULL)
-        return NULL;
-    char *out = tf_arena_zalloc(t->arena, (size_t)(end - t->p) + 1), *to = out;
-    while (t->p < end) {
-        const char c = *t->p++;
-        if (c == quote)
-            t->p++; /* the second of two */
-        if (c != '\\' || quote == '\'')
-            *to++ = c;
-        else if (!escape(t, &to))
-            return NULL;
-    }
-    t->p = end + 1;
-    return out;
-}
-
-/* The plain scalar that begins here and ends before a comment, the end of the line, or one of
- * `stops` (":" means a colon before a blank or the end). */
-static const char *plain(struct text *t, const char *stops)
-{
-    const char *begin = t->p;
-    for (; t->p < t->end; t->p++) {
-        const bool before_blank = t->p + 1 == t->end || t->p[1] == ' ' || t->p[1] == '\t';
-        if (strchr(stops, *t->p) != NULL && (*t->p != ':' || before_blank))
-            break;
-        if (*t->p == '#' && t->p > begin && t->p[-1] == ' ')
-            break;
-    }
-    const char *end = t->p;
-    while (end > begin && (end[-1] == ' ' || end[-1] == '\t'))
-        end--;
-    return tf_arena_strndup(t->arena, begin, (size_t)(end - begin));
-}
+/* Where a scalar stands. */
+enum scope {
+    KEY,   /* on one line, before a colon */
+    BLOCK, /* over lines that are indented more than the map */
+    FLOW   /* in brackets */
+};
 
 static int refuse(const struct text *t, const char *what, struct tf_err *err)
 {
     return tf_fail(err, "line %zu: %s", t->line, what);
 }
 
-static int scalar(struct text *t, const char **v, const char *stops, struct tf_err *err)
+static int beyond(const struct text *t, struct tf_err *err)
+{
+    return refuse(t, "YAML beyond scalars and lists of them", err);
+}
+
+/* ---- places ---- */
+
+static bool is_blank(const struct text *t, const char *p)
+{
+    return p < t->end && (*p == ' ' || *p == '\t');
+}
+
+/* A CR alone is text, as in yaml-cpp, which leaves it plain. */
+static bool is_break(const struct text *t, const char *p)
+{
+    return p == t->end || *p == '\n' || (*p == '\r' && (p + 1 == t->end || p[1] == '\n'));
+}
+
+static bool is_space(const struct text *t, const char *p)
+{
+    return is_break(t, p) || is_blank(t, p);
+}
+
+/* An indicator, which only before a blank is one. */
+static bool is_sign(const struct text *t, char c)
+{
+    return t->p < t->end && *t->p == c && is_space(t, t->p + 1);
+}
+
+static size_t column(const struct text *t)
+{
+    return (size_t)(t->p - t->begin);
+}
+
+static void skip_blanks(struct text *t)
+{
+    while (is_blank(t, t->p))
+        t->p++;
+}
+
+static bool is_comment(const struct text *t, const char *p)
+{
+    return p < t->end && *p == '#' && (p == t->begin || p[-1] == ' ' || p[-1] == '\t');
+}
+
+/* Is this the end of the line, or a comment? */
+static bool at_end(struct text *t)
 {
     skip_blanks(t);
-    if (t->p < t->end && (*t->p == '"' || *t->p == '\'')) {
-        *v = quoted(t);
-        return *v != NULL
-                   ? 0
-                   : refuse(t, "a text in quotes without its end, or with an unknown escape", err);
+    return is_break(t, t->p) || is_comment(t, t->p);
+}
+
+/* From the end of a line to the start of the next. */
+static void next_line(struct text *t)
+{
+    if (t->p == t->end)
+        return;
+    t->p += *t->p == '\r' && t->p + 1 < t->end && t->p[1] == '\n' ? 2 : 1;
+    t->begin = t->p;
+    t->line++;
+}
+
+/* To the next text that is no comment; false: there is none. */
+static bool skip_lines(struct text *t)
+{
+    while (t->p < t->end && at_end(t)) {
+        while (!is_break(t, t->p))
+            t->p++;
+        next_line(t);
     }
-    if (t->p < t->end && strchr("&*!|>{}%@`?", *t->p) != NULL)
-        return refuse(t, "YAML beyond scalars and lists of them", err);
-    *v = plain(t, stops);
+    return t->p < t->end;
+}
+
+/* --- or ... at the start of a line. */
+static bool at_marker(const struct text *t, const char *marker)
+{
+    return t->p == t->begin && t->end - t->p >= 3 && memcmp(t->p, marker, 3) == 0 &&
+           is_space(t, t->p + 3);
+}
+
+static bool at_any_marker(const struct text *t)
+{
+    return at_marker(t, "---") || at_marker(t, "...");
+}
+
+/* ---- scalars ---- */
+
+static void copy(struct text *t, const char **v)
+{
+    *v = tf_arena_strndup(t->arena, t->work.len > 0 ? t->work.p : "", t->work.len);
+}
+
+/* U+0085, U+2028 or U+2029: its bytes, else 0. */
+static size_t wide_break(const struct text *t)
+{
+    const size_t n = (size_t)(t->end - t->p);
+    if (n >= 2 && memcmp(t->p, "\xc2\x85", 2) == 0)
+        return 2;
+    return n >= 3 && (memcmp(t->p, "\xe2\x80\xa8", 3) == 0 || memcmp(t->p, "\xe2\x80\xa9", 3) == 0)
+               ? 3
+               : 0;
+}
+
+/* A run of blanks and line breaks in quotes: one break is a space, more are one less; blanks around
+ * them are none. */
+static void fold(struct text *t, bool single)
+{
+    const char *begin = t->p;
+    size_t breaks = 0, wide, wides = 0;
+    skip_blanks(t);
+    while (t->p < t->end && ((wide = single ? wide_break(t) : 0) > 0 || is_break(t, t->p))) {
+        if (breaks == 0)
+            begin = t->p;
+        if (wide > 0) {
+            tf_buf_add(&t->work, t->p, wide);
+            t->p += wide;
+            wides++;
+        } else {
+            if (breaks > 0)
+                tf_buf_byte(&t->work, '\n');
+            next_line(t);
+        }
+        breaks++;
+        skip_blanks(t);
+    }
+    if (breaks == 0)
+        tf_buf_add(&t->work, begin, (size_t)(t->p - begin));
+    else if (breaks == 1 && wides == 0)
+        tf_buf_byte(&t->work, ' ');
+}
+
+/* The number of so many hexadecimal digits; 0 if there are fewer. */
+static uint32_t hex(struct text *t, int digits)
+{
+    uint32_t code = 0;
+    for (; digits > 0 && t->p < t->end; digits--) {
+        static const char lower[] = "0123456789abcdef", upper[] = "0123456789ABCDEF";
+        const char *at = memchr(lower, *t->p, 16);
+        const char *base = at != NULL ? lower : upper;
+        if (at == NULL && (at = memchr(upper, *t->p, 16)) == NULL)
+            return 0;
+        code = code << 4 | (uint32_t)(at - base);
+        t->p++;
+    }
+    return digits == 0 ? code : 0;
+}
+
+static bool is_surrogate(uint32_t code, uint32_t first)
+{
+    return code >= first && code < first + 0x400;
+}
+
+/* A character by its number. A pair of surrogates is one, as Python 2 wrote it. */
+static bool code_point(struct text *t, int digits)
+{
+    uint32_t code = hex(t, digits);
+    if (is_surrogate(code, 0xd800) && t->end - t->p >= 6 && memcmp(t->p, "\\u", 2) == 0) {
+        t->p += 2;
+        const uint32_t low = hex(t, 4);
+        code = is_surrogate(low, 0xdc00) ? 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00) : 0;
+    }
+    if (code == 0 || code > 0x10ffff || is_surrogate(code & ~0x400U, 0xd800))
+        return false;
+    tf_buf_char(&t->work, code);
+    return true;
+}
+
+/* A break after a backslash is nothing, and neither are blanks at the start of the next line. */
+static void join_lines(struct text *t)
+{
+    next_line(t);
+    skip_blanks(t);
+    while (t->p < t->end && is_break(t, t->p)) {
+        tf_buf_byte(&t->work, '\n');
+        next_line(t);
+        skip_blanks(t);
+    }
+}
+
+/* One escape after its backslash; false if it is unknown. */
+static bool escape(struct text *t)
+{
+    static const char names[] = "abtnvfre\"/\\ \t", values[] = "\a\b\t\n\v\f\r\033\"/\\ \t",
+                      wide[] = "N_LP";
+    static const uint32_t codes[] = {0x85, 0xa0, 0x2028, 0x2029};
+    if (t->p == t->end)
+        return false;
+    if (is_break(t, t->p)) {
+        join_lines(t);
+        return true;
+    }
+    const char c = *t->p++;
+    const char *at = memchr(names, c, sizeof names - 1);
+    if (at != NULL) {
+        tf_buf_byte(&t->work, (unsigned char)values[at - names]);
+        return true;
+    }
+    at = memchr(wide, c, sizeof wide - 1);
+    if (at != NULL) {
+        tf_buf_char(&t->work, codes[at - wide]);
+        return true;
+    }
+    return code_point(t, c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0);
+}
+
+static int quoted(struct text *t, const char **v, enum scope scope, struct tf_err *err)
+{
+    const size_t line = t->line;
+    const char quote = *t->p++;
+    const bool single = quote == '\'';
+    while (t->p < t->end && (*t->p != quote || (single && t->p + 1 < t->end && t->p[1] == quote))) {
+        if (scope == KEY && is_break(t, t->p))
+            break;
+        if (is_space(t, t->p) || (single && wide_break(t) > 0)) {
+            fold(t, single);
+            continue;
+        }
+        const char c = *t->p++;
+        if (c == quote)
+            t->p++; /* the second of two */
+        if (c == '\xc1' && t->p < t->end && *t->p == '\xbf') {
+            tf_buf_byte(&t->work, 0x7f); /* as yaml-cpp writes it */
+            t->p++;
+        } else if (c != '\\' || single)
+            tf_buf_byte(&t->work, (unsigned char)c);
+        else if (!escape(t))
+            return refuse(t, "an unknown escape in quotes, or a NUL", err);
+    }
+    if (t->p == t->end || *t->p != quote || (scope == KEY && t->line > line)) {
+        t->line = line;
+        return refuse(t, "a text in quotes without its end", err);
+    }
+    t->p++;
+    copy(t, v);
+    return 0;
+}
+
+/* Does a plain scalar end before this character? */
+static bool ends_plain(const struct text *t, enum scope scope)
+{
+    static const char brackets[] = ",[]{}";
+    const char *p = t->p;
+    if (scope == FLOW && memchr(brackets, *p, 5) != NULL)
+        return true;
+    if (*p == ':')
+        return is_space(t, p + 1) || (scope == FLOW && memchr(brackets, p[1], 5) != NULL);
+    return is_comment(t, p);
+}
+
+/* To the line on which a plain scalar goes on; returns how many breaks are before it, or 0. */
+static size_t continuation(struct text *t, size_t indent, enum scope scope)
+{
+    const struct text was = *t;
+    size_t breaks = 0;
+    while (t->p < t->end && is_break(t, t->p)) {
+        next_line(t);
+        breaks++;
+        const bool marker = at_any_marker(t);
+        skip_blanks(t);
+        if (marker)
+            break;
+    }
+    if (breaks > 0 && !is_break(t, t->p) && (scope == FLOW || column(t) > indent) &&
+        !ends_plain(t, scope) && !at_any_marker(t))
+        return breaks;
+    *t = was;
+    return 0;
+}
+
+static void plain(struct text *t, const char **v, size_t indent, enum scope scope)
+{
+    for (;;) {
+        const char *begin = t->p;
+        while (!is_break(t, t->p) && !ends_plain(t, scope))
+            t->p++;
+        size_t n = (size_t)(t->p - begin);
+        while (n > 0 && (begin[n - 1] == ' ' || begin[n - 1] == '\t'))
+            n--;
+        tf_buf_add(&t->work, begin, n);
+        const size_t breaks = scope == KEY ? 0 : continuation(t, indent, scope);
+        if (breaks == 0)
+            break;
+        if (breaks == 1)
+            tf_buf_byte(&t->work, ' ');
+        for (size_t i = 1; i < breaks; i++)
+            tf_buf_byte(&t->work, '\n');
+    }
+    copy(t, v);
+}
+
+/* ---- block scalars: | keeps line breaks, > folds them ---- */
+
+struct block {
+    bool folded;
+    char chomp;    /* '-' and '+': no break at the end, and all of them; 0: one */
+    size_t indent; /* 0: that of the first line */
+};
+
+static int block_header(struct text *t, struct block *b, size_t indent, struct tf_err *err)
+{
+    b->folded = *t->p++ == '>';
+    for (; t->p < t->end && memchr("+-123456789", *t->p, 11) != NULL; t->p++)
+        if (*t->p == '+' || *t->p == '-')
+            b->chomp = *t->p;
+        else
+            b->indent = indent + (size_t)(*t->p - '0');
+    if (!at_end(t))
+        return beyond(t, err);
+    while (!is_break(t, t->p))
+        t->p++;
+    next_line(t);
+    return 0;
+}
+
+/* Skip empty lines, and the indent of the first that is not; returns how many there were. */
+static size_t block_breaks(struct text *t, const struct block *b, size_t most)
+{
+    size_t n = 0;
+    for (;; n++) {
+        while (t->p < t->end && *t->p == ' ' && column(t) < (b->indent > 0 ? b->indent : most))
+            t->p++;
+        if (t->p == t->end || !is_break(t, t->p))
+            return n;
+        next_line(t);
+    }
+}
+
+static int block(struct text *t, const char **v, size_t indent, struct tf_err *err)
+{
+    struct block b = {0};
+    if (block_header(t, &b, indent, err) != 0)
+        return -1;
+    size_t breaks = block_breaks(t, &b, SIZE_MAX);
+    if (b.indent == 0)
+        b.indent = column(t) > indent ? column(t) : indent + 1;
+    bool ended = false;
+    while (t->p < t->end && column(t) == b.indent) {
+        const bool indented = is_blank(t, t->p);
+        const char *begin = t->p;
+        for (size_t i = 0; i < breaks; i++)
+            tf_buf_byte(&t->work, '\n');
+        while (!is_break(t, t->p))
+            t->p++;
+        tf_buf_add(&t->work, begin, (size_t)(t->p - begin));
+        ended = t->p < t->end;
+        next_line(t);
+        breaks = block_breaks(t, &b, b.indent);
+        if (t->p == t->end || column(t) != b.indent)
+            break;
+        if (!b.folded || indented || is_blank(t, t->p))
+            tf_buf_byte(&t->work, '\n');
+        else if (breaks == 0)
+            tf_buf_byte(&t->work, ' ');
+    }
+    if (ended && b.chomp != '-')
+        tf_buf_byte(&t->work, '\n');
+    for (size_t i = 0; i < breaks && b.chomp == '+'; i++)
+        tf_buf_byte(&t->work, '\n');
+    copy(t, v);
+    if (t->p < t->end)
+        t->p = t->begin;
+    return 0;
+}
+
+/* ---- values ---- */
+
+/* A tag, such as !!str: all is text. */
+static void skip_tag(struct text *t)
+{
+    if (t->p == t->end || *t->p != '!')
+        return;
+    while (!is_space(t, t->p))
+        t->p++;
+    skip_blanks(t);
+}
+
+/* The scalar that begins here; none where a value or its list ends. indent: of the map. */
+static int scalar(struct text *t, const char **v, size_t indent, enum scope scope,
+                  struct tf_err *err)
+{
+    tf_buf_clear(&t->work);
+    skip_tag(t);
+    if (t->p < t->end && (*t->p == '"' || *t->p == '\''))
+        return quoted(t, v, scope, err);
+    if (scope == BLOCK && t->p < t->end && (*t->p == '|' || *t->p == '>'))
+        return block(t, v, indent, err);
+    if ((t->p < t->end && memchr("&*|>[]{}%@`", *t->p, 11) != NULL) || is_sign(t, '?') ||
+        is_sign(t, '-'))
+        return beyond(t, err);
+    plain(t, v, indent, scope);
     return 0;
 }
 
@@ -155,62 +436,183 @@ static void push(struct tf_yaml_entry *e, const char *v, struct tf_arena *a)
 /* [a, b] */
 static int flow_list(struct text *t, struct tf_yaml_entry *e, struct tf_err *err)
 {
+    const size_t line = t->line;
     const char *v;
     t->p++;
-    skip_blanks(t);
-    while (t->p < t->end && *t->p != ']') {
-        if (scalar(t, &v, ",]", err) != 0)
+    while (skip_lines(t) && *t->p != ']') {
+        if (scalar(t, &v, 0, FLOW, err) != 0)
             return -1;
         push(e, v, t->arena);
-        skip_blanks(t);
-        if (t->p < t->end && *t->p == ',')
-            t->p++;
-        else if (t->p == t->end || *t->p != ']')
+        if (!skip_lines(t) || (*t->p != ',' && *t->p != ']'))
             break;
-        skip_blanks(t);
+        t->p += *t->p == ',';
     }
-    if (t->p == t->end)
+    if (t->p == t->end || *t->p != ']') {
+        t->line = line;
         return refuse(t, "a list without its end", err);
+    }
     t->p++;
     return 0;
 }
 
-static int value(struct text *t, struct tf_yaml_entry *e, struct tf_err *err)
+static int value(struct text *t, struct tf_yaml_entry *e, size_t indent, enum scope scope,
+                 struct tf_err *err)
 {
     const char *v;
-    skip_blanks(t);
+    skip_tag(t);
     if (t->p < t->end && *t->p == '[')
         return flow_list(t, e, err);
-    if (scalar(t, &v, "", err) != 0)
+    if (scalar(t, &v, indent, scope, err) != 0)
         return -1;
     push(e, v, t->arena);
     return 0;
 }
 
-static int read_line(struct tf_yaml *y, struct text *t, struct tf_err *err)
+/* Nothing else is in the line of a value, unless it ended at the start of a line. */
+static int end_line(struct text *t, struct tf_err *err)
 {
-    const char *begin = t->p;
-    if (at_end(t) || (t->end - begin == 3 && memcmp(begin, "---", 3) == 0))
+    if (t->p == t->begin || at_end(t))
         return 0;
-    const bool item = *t->p == '-' && (t->p + 1 == t->end || t->p[1] == ' ');
-    if (item || t->p > begin) { /* of the list that the key before it has */
-        if (y->n == 0 || (!item && *t->p != '['))
-            return refuse(t, "YAML beyond scalars and lists of them", err);
-        t->p += item;
-        if (value(t, &y->v[y->n - 1], err) != 0)
-            return -1;
-    } else {
-        struct tf_yaml_entry *e = &y->v[y->n];
-        if (scalar(t, &e->key, ":", err) != 0)
-            return -1;
-        if (t->p == t->end || *t->p != ':')
-            return refuse(t, "not 'key: value'", err);
+    return is_sign(t, ':') ? beyond(t, err) : refuse(t, "text after a value", err);
+}
+
+/* ---- maps ---- */
+
+/* The colon after a key, with which the entry counts. */
+static int colon(struct tf_yaml *y, struct text *t, struct tf_err *err)
+{
+    if (t->p == t->end || *t->p != ':')
+        return refuse(t, "not 'key: value'", err);
+    if (y->n == MAX_ENTRIES)
+        return tf_fail(err, "more than %d entries", MAX_ENTRIES);
+    t->p++;
+    y->n++;
+    return 0;
+}
+
+/* The items of a list, which may be indented no more than the map. */
+static int items(struct text *t, struct tf_yaml_entry *e, struct tf_err *err)
+{
+    const size_t indent = column(t);
+    while (skip_lines(t) && !at_any_marker(t) && column(t) == indent && is_sign(t, '-')) {
         t->p++;
-        y->n++;
-        if (!at_end(t) && value(t, e, err) != 0)
+        if (at_end(t)) {
+            push(e, "", t->arena);
+            continue;
+        }
+        if (value(t, e, indent, BLOCK, err) != 0 || end_line(t, err) != 0)
             return -1;
     }
+    return 0;
+}
+
+/* The key of a block, on one line or after "? ", and its colon. */
+static int block_key(struct tf_yaml *y, struct text *t, struct tf_yaml_entry *e, size_t indent,
+                     struct tf_err *err)
+{
+    if (!is_sign(t, '?')) {
+        if (scalar(t, &e->key, indent, KEY, err) != 0)
+            return -1;
+        skip_blanks(t);
+        return colon(y, t, err);
+    }
+    t->p++;
+    e->key = "";
+    if (skip_lines(t) && column(t) > indent &&
+        (scalar(t, &e->key, indent, BLOCK, err) != 0 || end_line(t, err) != 0))
+        return -1;
+    if (!skip_lines(t) || column(t) != indent || !is_sign(t, ':'))
+        return refuse(t, "not 'key: value'", err);
+    return colon(y, t, err);
+}
+
+static int block_entry(struct tf_yaml *y, struct text *t, size_t indent, struct tf_err *err)
+{
+    struct tf_yaml_entry *e = &y->v[y->n];
+    if (column(t) != indent)
+        return beyond(t, err);
+    if (block_key(y, t, e, indent, err) != 0)
+        return -1;
+    if (!at_end(t))
+        return value(t, e, indent, BLOCK, err) != 0 ? -1 : end_line(t, err);
+    if (!skip_lines(t) || at_any_marker(t) || column(t) < indent)
+        return 0;
+    if (is_sign(t, '-'))
+        return items(t, e, err);
+    if (column(t) == indent)
+        return 0;
+    return value(t, e, indent, BLOCK, err) != 0 ? -1 : end_line(t, err);
+}
+
+static int block_map(struct tf_yaml *y, struct text *t, struct tf_err *err)
+{
+    const size_t indent = column(t);
+    while (skip_lines(t) && !at_any_marker(t))
+        if (block_entry(y, t, indent, err) != 0)
+            return -1;
+    return 0;
+}
+
+static int flow_entry(struct tf_yaml *y, struct text *t, struct tf_err *err)
+{
+    struct tf_yaml_entry *e = &y->v[y->n];
+    if (is_sign(t, '?')) {
+        t->p++;
+        (void)skip_lines(t);
+    }
+    if (scalar(t, &e->key, 0, FLOW, err) != 0)
+        return -1;
+    (void)skip_lines(t);
+    if (colon(y, t, err) != 0)
+        return -1;
+    return !skip_lines(t) || *t->p == ',' || *t->p == '}' ? 0 : value(t, e, 0, FLOW, err);
+}
+
+/* {a: 1, b: 2} */
+static int flow_map(struct tf_yaml *y, struct text *t, struct tf_err *err)
+{
+    t->p++;
+    while (skip_lines(t) && *t->p != '}') {
+        if (flow_entry(y, t, err) != 0)
+            return -1;
+        if (!skip_lines(t) || (*t->p != ',' && *t->p != '}'))
+            break;
+        t->p += *t->p == ',';
+    }
+    if (t->p == t->end || *t->p != '}')
+        return refuse(t, "a map without its end", err);
+    t->p++;
     return at_end(t) ? 0 : refuse(t, "text after a value", err);
+}
+
+/* ---- documents ---- */
+
+/* To the map: without a byte-order mark, directives, comments, ---, and a tag. */
+static bool skip_head(struct text *t)
+{
+    t->p += tf_utf8_mark(t->p, (size_t)(t->end - t->p));
+    t->begin = t->p;
+    while (skip_lines(t) && t->p == t->begin && *t->p == '%')
+        while (!is_break(t, t->p))
+            t->p++;
+    if (t->p < t->end && at_marker(t, "---")) {
+        t->p += 3;
+        (void)skip_lines(t);
+    }
+    if (t->end - t->p >= 5 && memcmp(t->p, "!!map", 5) == 0)
+        skip_tag(t);
+    return skip_lines(t);
+}
+
+static int document(struct tf_yaml *y, struct text *t, struct tf_err *err)
+{
+    if (!skip_head(t))
+        return 0;
+    if (*t->p == '{' ? flow_map(y, t, err) != 0 : block_map(y, t, err) != 0)
+        return -1;
+    while (skip_lines(t) && at_marker(t, "..."))
+        t->p += 3;
+    return t->p == t->end ? 0 : refuse(t, "more than one map", err);
 }
 
 static int by_key(const void *a, const void *b)
@@ -231,30 +633,24 @@ static int check_unique(const struct tf_yaml *y, struct tf_err *err)
     return twice == NULL ? 0 : tf_fail(err, "'%s' is there twice", *twice);
 }
 
+static struct text text_of(struct tf_arena *a, const char *text, size_t n)
+{
+    const char *nul = n > 0 ? memchr(text, 0, n) : NULL;
+    return (struct text){
+        .p = text, .end = nul != NULL ? nul : text + n, .begin = text, .line = 1, .arena = a};
+}
+
 int tf_yaml_read(struct tf_yaml *y, struct tf_arena *a, const char *text, size_t n,
                  struct tf_err *err)
 {
-    const char *nul = memchr(text, 0, n), *end = nul != NULL ? nul : text + n;
-    size_t lines = 1;
-    for (const char *p = text; p < end; p++)
-        lines += *p == '\n';
-    *y = (struct tf_yaml){0};
-    if (lines > MAX_LINES)
-        return tf_fail(err, "%zu lines: at most %d", lines, MAX_LINES);
-    y->v = tf_arena_zalloc(a, lines * sizeof *y->v);
-    struct text t = {.p = text, .arena = a};
-    while (t.p < end) {
-        const char *stop = memchr(t.p, '\n', (size_t)(end - t.p)),
-                   *next = stop != NULL ? stop + 1 : end;
-        t.end = stop != NULL ? stop : end;
-        if (t.end > t.p && t.end[-1] == '\r')
-            t.end--;
-        t.line++;
-        if (read_line(y, &t, err) != 0)
-            return -1;
-        t.p = next;
-    }
-    return check_unique(y, err);
+    struct text t = text_of(a, text, n);
+    size_t colons = 0; /* each entry has one */
+    for (const char *p = t.p; p < t.end && colons < MAX_ENTRIES; p++)
+        colons += *p == ':';
+    *y = (struct tf_yaml){.v = tf_arena_zalloc(a, (colons + 1) * sizeof *y->v)};
+    const int rc = document(y, &t, err);
+    tf_buf_release(&t.work);
+    return rc != 0 ? -1 : check_unique(y, err);
 }
 
 const struct tf_yaml_entry *tf_yaml_find(const struct tf_yaml *y, const char *key)
@@ -263,4 +659,30 @@ const struct tf_yaml_entry *tf_yaml_find(const struct tf_yaml *y, const char *ke
         if (strcmp(y->v[i].key, key) == 0)
             return &y->v[i];
     return NULL;
+}
+
+static bool is_number(const char *s)
+{
+    const size_t n = strspn(s, "0123456789");
+    return n > 0 && s[n] == 0;
+}
+
+bool tf_yaml_is_list(const char *text, size_t n)
+{
+    struct tf_arena a = {0};
+    struct tf_yaml_entry first[2] = {{0}};
+    struct tf_yaml y = {.v = first};
+    struct text t = text_of(&a, text, n);
+    struct tf_err none = {0};
+    int rc = skip_head(&t) ? 0 : -1;
+    if (rc == 0 && *t.p == '{') {
+        t.p++;
+        rc = skip_lines(&t) ? flow_entry(&y, &t, &none) : -1;
+    } else if (rc == 0) {
+        rc = block_entry(&y, &t, column(&t), &none);
+    }
+    const bool yes = rc == 0 && y.n == 1 && first->n == 1 && is_number(first->v[0]);
+    tf_buf_release(&t.work);
+    tf_arena_release(&a);
+    return yes;
 }

@@ -1,5 +1,6 @@
-/* yaml.h - the subset of YAML in which Marian writes the configuration of a model: a map of scalars
- * and of lists of scalars, a line each (yaml.org/spec/1.2.2).
+/* yaml.h - the subset of YAML in which Marian (yaml-cpp) and PyYAML write the configuration of a
+ * model and the list of its pieces: one map of scalars and of lists of scalars
+ * (yaml.org/spec/1.2.2).
  *
  *     dec-depth: 6
  *     separator-symbol: "[eos]"
@@ -8,8 +9,16 @@
  *       - 32000
  *     input-types:
  *       []
+ *     ?a: 7
+ *     ? a key that is longer than a line, or
+ *       one over several lines
+ *     : 8
  *
- * All keys and values are text. Anchors, nested maps, block scalars and complex keys are refused.
+ * or {dec-depth: 6, dim-vocabs: [32000, 32000]}. All keys and values are text, in any style: plain,
+ * in quotes, or as a block after | or >; tags (!!str) say nothing. In single quotes U+0085, U+2028
+ * and U+2029 end a line, as in PyYAML's YAML 1.1, and belong to the text; elsewhere they are text,
+ * as in YAML 1.2. Anchors, nested maps, complex keys, texts with a NUL and several documents are
+ * refused.
  */
 #ifndef TF_EXCHANGE_YAML_H
 #define TF_EXCHANGE_YAML_H
@@ -36,5 +45,8 @@ int tf_yaml_read(struct tf_yaml *y, struct tf_arena *a, const char *text, size_t
                  struct tf_err *err) TF_MUST_CHECK;
 /* NULL if there is none. */
 const struct tf_yaml_entry *tf_yaml_find(const struct tf_yaml *y, const char *key);
+/* Do n bytes look like such a map, whose first value is a number? For a file whose name does not
+ * say it. */
+bool tf_yaml_is_list(const char *text, size_t n);
 
 #endif

@@ -4,11 +4,13 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/parse.h"
+#include "base/utf8.h"
 #include "exchange/yaml.h"
 #include "stream/model.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* Pieces with their ids, in the order of the file. */
 struct list {
@@ -117,24 +119,43 @@ static int by_id(struct list *l, const char **texts, struct tf_err *err)
     return 0;
 }
 
-/* Does the first line end with a colon and a number? */
-static bool is_yaml(const char *p, size_t n)
+/* Does a name end so, perhaps with .gz after it? */
+static bool is_named(const char *path, const char *end)
 {
-    const char *lf = memchr(p, '\n', n);
-    const char *end = lf != NULL ? lf : p + n, *q = end;
-    while (q > p && q[-1] >= '0' && q[-1] <= '9')
-        q--;
-    return q < end && q - p > 2 && q[-1] == ' ' && q[-2] == ':';
+    const size_t n = strlen(path) - (tf_ends_with(path, ".gz") ? 3 : 0), k = strlen(end);
+    return n >= k && strncasecmp(path + n - k, end, k) == 0;
 }
 
-static int read_any(struct list *l, const char *bytes, size_t size, struct tf_err *err)
+static bool begins_with(const char *p, size_t n, const char *text)
 {
-    const size_t space = strspn(bytes, " \t\r\n");
-    if (space < size && (bytes[space] == '{' || bytes[space] == '['))
+    for (; *text != 0; text++) {
+        const size_t space = strspn(p, " \t\r\n");
+        p += space;
+        n -= space;
+        if (n == 0 || *p != *text)
+            return false;
+        p++;
+        n--;
+    }
+    return true;
+}
+
+/* What Marian's and other programs' names say, and if they say nothing, the first entry. */
+static int read_any(struct list *l, const char *path, const char *bytes, size_t size,
+                    struct tf_err *err)
+{
+    const size_t mark = tf_utf8_mark(bytes, size);
+    const bool is_yml = is_named(path, ".yml") || is_named(path, ".yaml");
+    bytes += mark;
+    size -= mark;
+    if (is_named(path, ".json") ||
+        (!is_yml && !is_named(path, ".txt") &&
+         (begins_with(bytes, size, "{\"") || begins_with(bytes, size, "{}") ||
+          begins_with(bytes, size, "[\"") || begins_with(bytes, size, "[]"))))
         return read_json(l, bytes, size, err);
-    if (is_yaml(bytes, size))
+    if (is_yml || (!is_named(path, ".txt") && tf_yaml_is_list(bytes, size)))
         return read_yaml(l, bytes, size, err);
-    if (memchr(bytes, 0, size) != NULL)
+    if (size > 0 && memchr(bytes, 0, size) != NULL)
         return tf_fail(err, "not a list of pieces");
     read_lines(l, bytes, size);
     return 0;
@@ -156,7 +177,7 @@ int tf_piece_list_read(struct tf_piece_list *list, struct tf_arena *a, const cha
     struct list l = {.a = a};
     if (tf_read_file(&bytes, &size, path, TF_MAX_VOCAB, err) != 0)
         return -1;
-    int rc = read_any(&l, bytes, size, err);
+    int rc = read_any(&l, path, bytes, size, err);
     free(bytes);
     const char **v = rc == 0 ? tf_arena_zalloc(a, (l.n + 1) * sizeof *v) : NULL;
     if (rc == 0)

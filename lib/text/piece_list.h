@@ -1,6 +1,7 @@
 /* piece_list.h - the pieces of a vocabulary by id, as other programs have them in text files: YAML
  * of Marian, a line `piece: id` each; JSON, an object of piece and id or an array of pieces; or
- * plain text, a piece a line. The first bytes decide which. */
+ * plain text, a piece a line. Names that end in .yml, .yaml, .json or .txt, also before .gz, decide
+ * which; with others, the first entry. */
 #ifndef TF_TEXT_PIECE_LIST_H
 #define TF_TEXT_PIECE_LIST_H
 

@@ -59,6 +59,41 @@ int main(void)
            "quotes");
     is_str(values("\xc2\x85"), "[it's]", "\\x is a code point; two quotes are one");
     is_str(values("a\\n"), "[\"\\\t\xe2\x82\xac" "A]", "escapes in double quotes only");
+    is_int(read_text("\"\\U0001F600\\_\\N\\L\\P\": \"\\ud83d\\uDE00\"\n"
+                     "\"x\\\n   \\ y\": \"a\n   b\n\n  c\"\n",
+                     &err),
+           -1, "a key in quotes over lines, without '?'");
+    is_int(read_text("\"\\U0001F600\\_\\N\\L\\P\": \"\\ud83d\\uDE00\"\n"
+                     "? \"x\\\n   \\ y\"\n: \"a\n   b\n\n  c\"\n",
+                     &err),
+           0, "all of PyYAML's escapes, a pair of surrogates, and lines");
+    is_str(values("\xf0\x9f\x98\x80\xc2\xa0\xc2\x85\xe2\x80\xa8\xe2\x80\xa9"), "[\xf0\x9f\x98\x80]",
+           "characters by name and by number");
+    is_str(values("x y"), "[a b\nc]", "lines are folded");
+    is_int(read_text("\xef\xbb\xbf%YAML 1.1\r\n# a\r\n--- !!map\r\n?a: 1  \r\n-b: 2\t# two\r\n\r\n"
+                     ":c: 3\r\n? d\r\n  e\r\n: !!int \"4\"\r\n--: 5\r\n---f: 6\r\n...\r\n# end",
+                     &err),
+           0, "a mark, a directive, comments, CR LF, markers, tags, blanks at ends");
+    is_str(values("?a"), "[1]", "a plain key that begins with ?");
+    is_str(values("-b"), "[2]", "and with -");
+    is_str(values(":c"), "[3]", "and with :");
+    is_str(values("d e"), "[4]", "a key over lines");
+    is_str(values("--"), "[5]", "dashes");
+    is_str(values("---f"), "[6]", "that are no marker");
+    is_int(read_text(
+               "? |\n  a\n   b\n\n: 1\n? >-\n  a\n  b\n\n  c\n: |2+\n    d\n\n? |1-\n  e\n:\n  2\n",
+               &err),
+           0, "blocks");
+    is_str(values("a\n b\n"), "[1]", "lines are kept, with one at the end");
+    is_str(values("a b\nc"), "[  d\n\n]", "or folded; blanks beyond the indent are text");
+    is_str(values(" e"), "[2]", "the indent may be given");
+    is_int(read_text("{a: 0, \"b\":1,\n ? c\n   d\n  : [2, 'x'], e: , 'f''g': -1 # h\n}\n", &err),
+           0, "a map in brackets");
+    is_str(values("a"), "[0]", "its plain scalars");
+    is_str(values("b"), "[1]", "quotes before a colon");
+    is_str(values("c d"), "[2][x]", "a key over lines, a list");
+    is_str(values("e"), "", "no value");
+    is_str(values("f'g"), "[-1]", "its last entry");
     is_int(tf_yaml_read(&y, &arena, "a: 1\0b: {", 9, &err), 0, "a NUL ends the text");
     is_int((long long)y.n, 1, "and nothing after it counts");
 
@@ -66,13 +101,29 @@ int main(void)
     refused("a: 1\na: 2\n", "'a' is there twice");
     refused("a: {b: c}\n", "line 1: YAML beyond scalars and lists of them");
     refused("a:\n  b: c\n", "line 2: YAML beyond scalars and lists of them");
-    refused("? a\n: b\n", "line 1: YAML beyond scalars and lists of them");
+    refused("? a: b\n: c\n", "line 1: YAML beyond scalars and lists of them");
+    refused("? a\nb: c\n", "line 2: not 'key: value'");
+    refused("?\n  - a\n: c\n", "line 2: YAML beyond scalars and lists of them");
+    refused("a: b: c\n", "line 1: YAML beyond scalars and lists of them");
+    refused("a:\n  - - b\n", "line 2: YAML beyond scalars and lists of them");
+    refused("a: 1\n---\nb: 2\n", "line 2: more than one map");
+    refused("{a: 1, b: 2\n", "line 2: a map without its end");
+    refused("{a: 1, b}\n", "line 1: not 'key: value'");
+    refused("{a: 1} b\n", "line 1: text after a value");
     refused("a: &x 1\n", "line 1: YAML beyond scalars and lists of them");
     refused("- 1\n", "line 1: YAML beyond scalars and lists of them");
-    refused("a: \"b\n", "line 1: a text in quotes without its end, or with an unknown escape");
-    refused("a: \"\\q\"\n", "line 1: a text in quotes without its end, or with an unknown escape");
+    refused("a: \"b\n", "line 1: a text in quotes without its end");
+    refused("\"b\nc\": 1\n", "line 1: a text in quotes without its end");
     refused("a: 'b' c\n", "line 1: text after a value");
     refused("a: [1, 2\n", "line 1: a list without its end");
+    static const char *const escapes[] = {"q",     "x4",    "u20",          "U0000",
+                                          "0",     "x00",   "u0000",        "U00110000",
+                                          "ud800", "udc00", "ud83d\\ud83d", "ud83dx"};
+    for (size_t i = 0; i < sizeof escapes / sizeof *escapes; i++) {
+        char text[40];
+        snprintf(text, sizeof text, "\"\\%s\": 1\n", escapes[i]);
+        refused(text, "line 1: an unknown escape in quotes, or a NUL");
+    }
     tf_arena_release(&arena);
     return done();
 }
