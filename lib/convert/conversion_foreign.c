@@ -89,10 +89,10 @@ static int read_segmenter(struct tf_conversion *m, struct tf_buf *to, const char
         return -1;
     tf_buf_add(to, bytes, n);
     free(bytes);
-    if (list->n == 0 || has_ids(m, to, list))
+    if (list->n == 0 || (m->added == NULL && has_ids(m, to, list)))
         return 0;
     struct tf_buf with_ids = {0};
-    const int rc = tf_sp_renumber(&with_ids, to->p, to->len, list->v, list->n, side, err);
+    const int rc = tf_sp_renumber(&with_ids, to->p, to->len, list, m->added, side, err);
     tf_buf_release(to);
     *to = with_ids;
     return rc == 0          ? 0
@@ -219,9 +219,9 @@ static int use_tokenizer(struct tf_conversion *m, const char *path, struct tf_er
     if (rc == 0)
         rc = tf_hf_pad_pieces(&list, &m->arena, m->config.vocab_size, err);
     if (rc == 0)
-        rc = tf_sp_renumber(&m->vocab_buf, spm.p, spm.len, list.v, list.n, &source, err);
+        rc = tf_sp_renumber(&m->vocab_buf, spm.p, spm.len, &list, NULL, &source, err);
     if (rc == 0)
-        rc = tf_sp_renumber(&m->vocab_target_buf, spm.p, spm.len, list.v, list.n, &target, err);
+        rc = tf_sp_renumber(&m->vocab_target_buf, spm.p, spm.len, &list, NULL, &target, err);
     if (rc == 0)
         set_vocabularies(m);
     tf_buf_release(&spm);
@@ -279,8 +279,8 @@ int tf_conversion_read_hf(struct tf_conversion *m, const char *name, const char 
 }
 
 static int import_ct2(struct tf_conversion *m, const char *name, const char *config,
-                      const struct tf_convert_opts *o, struct tf_piece_list lists[2],
-                      bool *guessed, struct tf_err *err)
+                      const struct tf_convert_opts *o, struct tf_piece_list lists[2], bool *guessed,
+                      struct tf_err *err)
 {
     char *json = NULL;
     size_t n = 0;

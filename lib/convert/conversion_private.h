@@ -40,6 +40,7 @@ struct tf_conversion {
     size_t vocab_n, vocab_target_n;
     struct tf_buf vocab_buf, vocab_target_buf;
     struct tf_bpe_codes codes; /* that split the text of those; lines NULL: none */
+    const bool *added; /* by id, or NULL: tokens that were added to the pieces of a segmenter */
     const struct tf_tensor **v; /* input tensor of each parameter, in the order of params */
     const struct tf_tensor **v_amax; /* of those in 8 bits (int8.h); else NULL */
     struct tf_tensor *out, *out_amax; /* output tensors, names without "p/"; the latter's dims are 0

@@ -15,6 +15,7 @@ enum { NONE = -1 };
 
 struct tf_bpe {
     const struct tf_sp *sp;
+    bool words; /* no codes: words are tokens */
     struct tf_bpe_codes codes;
     struct tf_bpe_merges merges;
     struct tf_text_table tokens; /* ids */
@@ -23,12 +24,15 @@ struct tf_bpe {
 
 /* ---- loading ---- */
 
-/* The codes that a vocabulary carries; lines are NULL if there are none. */
-static struct tf_bpe_codes codes_of(const void *bytes, size_t n)
+/* The codes that a vocabulary carries; lines are NULL if there are none, or only words. */
+static struct tf_bpe_codes codes_of(const void *bytes, size_t n, bool *words)
 {
     struct tf_bpe_codes codes = {0};
     struct tf_proto_field f, inner;
+    *words = false;
     for (struct tf_span m = {bytes, n}; m.n > 0 && tf_proto_field(&m, &f);) {
+        if (f.number == TF_PROTO_WORDS)
+            *words = f.value != 0;
         if (f.number != TF_PROTO_CODES || f.body.p == NULL)
             continue;
         codes = (struct tf_bpe_codes){.lines = ""};
@@ -74,21 +78,23 @@ static uint32_t symbol_of(const struct tf_bpe *b, const char *p, size_t n)
 int tf_bpe_load(struct tf_bpe **bpe, const void *bytes, size_t n, const struct tf_sp *sp,
                 struct tf_err *err)
 {
-    const struct tf_bpe_codes codes = codes_of(bytes, n);
-    struct tf_bpe_merges merges;
+    bool words;
+    const struct tf_bpe_codes codes = codes_of(bytes, n, &words);
+    struct tf_bpe_merges merges = {0};
     *bpe = NULL;
-    if (codes.lines == NULL)
+    if (codes.lines == NULL && !words)
         return 0;
     if (tf_sp_unk(sp) < 0)
-        return tf_fail(err, "codes, and no unknown piece");
-    if (tf_bpe_merges_new(&merges, &codes, err) != 0)
+        return tf_fail(err, "words between spaces, and no unknown piece");
+    if (codes.lines != NULL && tf_bpe_merges_new(&merges, &codes, err) != 0)
         return tf_context(err, "codes");
     struct tf_bpe *b = tf_xcalloc(1, sizeof *b);
     b->sp = sp;
+    b->words = codes.lines == NULL;
     b->codes = codes;
     b->merges = merges;
     b->unk = (uint32_t)tf_sp_unk(sp);
-    b->end = symbol_of(b, TF_BPE_END, strlen(TF_BPE_END));
+    b->end = b->words ? 0 : symbol_of(b, TF_BPE_END, strlen(TF_BPE_END));
     list_tokens(b);
     *bpe = b;
     return 0;
@@ -239,7 +245,7 @@ static void put_piece(struct work *w, const char *p, size_t n, bool last)
     const bool end = w->b->codes.end_in_pieces;
     tf_buf_clear(&w->text);
     tf_buf_add(&w->text, p, n);
-    if (last == end)
+    if (last == end && !w->b->words)
         tf_buf_str(&w->text, end ? TF_BPE_END : TF_BPE_CONTINUES);
     if (w->ids != NULL) {
         uint32_t id = tf_text_table_find(&w->b->tokens, w->text.p, w->text.len);
@@ -254,7 +260,7 @@ static void put_piece(struct work *w, const char *p, size_t n, bool last)
 
 static void put_word(struct work *w, const char *p, size_t n)
 {
-    if (tf_utf8_at(p, n) == n) { /* a character is one piece, whatever the codes have */
+    if (w->b->words || tf_utf8_at(p, n) == n) { /* a character is one piece, whatever the codes have */
         put_piece(w, p, n, true);
         return;
     }
@@ -332,7 +338,7 @@ int tf_bpe_decode(const struct tf_bpe *b, const uint32_t *ids, size_t n, struct 
             unknown ? (struct tf_text){UNKNOWN, sizeof UNKNOWN - 1} : token_of(b->sp, ids[i]);
         if (!within)
             tf_buf_byte(out, ' ');
-        within = !unknown && cut_end(&s, end ? TF_BPE_END : TF_BPE_CONTINUES) != end;
+        within = !unknown && !b->words && cut_end(&s, end ? TF_BPE_END : TF_BPE_CONTINUES) != end;
         tf_buf_add(out, s.p, s.n);
     }
     return 0;

@@ -1,6 +1,6 @@
-/* bpe_private.h - text to ids and back with a vocabulary that carries the codes of byte-pair
- * encoding (bpe_codes.h): words between spaces, split as subword-nmt splits them, into tokens of a
- * dictionary.
+/* bpe_private.h - text to ids and back with a vocabulary of words between spaces: tokens of a
+ * dictionary, or split into such, as subword-nmt splits them, by the codes of byte-pair encoding
+ * that the vocabulary carries (bpe_codes.h).
  *
  * A BPE model of SentencePiece can't: it merges any two neighbours whose text is a piece, and these
  * codes only two whose merge is listed (with the merges b c, a b, ab c they split abcd into a, bc
@@ -14,7 +14,7 @@
 struct tf_bpe; /* read-only once created; may be shared between threads */
 
 /* From the bytes of a vocabulary, and the same as SentencePiece loads it; both have to stay.
- * *bpe = NULL if it carries no codes. Errors: codes that tf_bpe_codes_check refuses. */
+ * *bpe = NULL if it is another. Errors: codes that tf_bpe_codes_check refuses. */
 int tf_bpe_load(struct tf_bpe **bpe, const void *bytes, size_t n, const struct tf_sp *sp,
                 struct tf_err *err) TF_MUST_CHECK;
 void tf_bpe_free(struct tf_bpe *bpe);

@@ -54,7 +54,7 @@ int tf_sampler_new(struct tf_sampler **out, const struct tf_sp *sp, struct tf_er
         return tf_fail(err, "the vocabulary has no unknown piece and can't be sampled");
     struct tf_sampler *s = tf_xcalloc(1, sizeof *s);
     const bool unigram = tf_sp_sampling(sp) == TF_SP_UNIGRAM;
-    size_t size = (size_t)tf_sp_size(sp), bytes = 0, total = 0, n;
+    size_t size = (size_t)tf_sp_all(sp), bytes = 0, total = 0, n;
     for (uint32_t id = 0; id < size; id++) {
         tf_sp_piece(sp, id, &n);
         total += n;
@@ -123,6 +123,7 @@ int tf_sample(const struct tf_sampler *s, const char *text, size_t n, double alp
     if (n == 0)
         return 0;
     struct tf_buf normal = {0};
+    const size_t start = ids->n;
     int rc = tf_sp_normalize(s->sp, text, n, &normal, err);
     if (rc == 0 && normal.len > 0) {
         if (unigram && nbest > 0)
@@ -135,6 +136,8 @@ int tf_sample(const struct tf_sampler *s, const char *text, size_t n, double alp
             tf_sample_unigram(s, normal.p, normal.len, alpha, rng, ids);
         else
             tf_sample_bpe(s, normal.p, normal.len, alpha, rng, ids);
+        if (rc == 0 && tf_sp_renumbered(s->sp) && !(unigram && nbest > 0))
+            tf_sp_finish(s->sp, normal.p, normal.len, ids, start);
     }
     tf_buf_release(&normal);
     return rc;

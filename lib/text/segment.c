@@ -38,7 +38,7 @@ static bool list_pieces(struct tf_segmenter *s, const struct tf_sp *sp, struct l
 {
     float least = FLT_MAX;
     s->most = FLT_MIN; /* as the library begins */
-    for (uint32_t id = 0; id < (uint64_t)tf_sp_size(sp); id++) {
+    for (uint32_t id = 0; id < (uint64_t)tf_sp_all(sp); id++) {
         struct tf_trie_piece piece = {.id = id, .score = tf_sp_score(sp, id)};
         piece.p = tf_sp_piece(sp, id, &piece.n);
         const enum tf_sp_kind kind = tf_sp_kind(sp, id);
@@ -51,7 +51,7 @@ static bool list_pieces(struct tf_segmenter *s, const struct tf_sp *sp, struct l
                 add_normal(s, &least, &piece);
         } else if (kind == TF_SP_BYTE) {
             s->byte_id[strtoul(piece.p + strlen("<0x"), NULL, 16) & 0xff] = id;
-        } else if (kind == TF_SP_UNUSED && !s->unigram) {
+        } else if (kind == TF_SP_UNUSED && !s->unigram && !tf_sp_renumbered(sp)) {
             return false;
         }
     }
@@ -63,12 +63,12 @@ static bool list_pieces(struct tf_segmenter *s, const struct tf_sp *sp, struct l
  * looks for these first, and refuses a line with a control piece. */
 static bool reserved_apart(const struct tf_segmenter *s, const struct tf_sp *sp)
 {
-    for (uint32_t id = 0; !s->unigram && id < (uint64_t)tf_sp_size(sp); id++) {
+    for (uint32_t id = 0; !s->unigram && id < (uint64_t)tf_sp_all(sp); id++) {
         const enum tf_sp_kind kind = tf_sp_kind(sp, id);
         size_t n;
         uint32_t other;
         const char *p = tf_sp_piece(sp, id, &n);
-        if (kind != TF_SP_NORMAL && kind != TF_SP_USER &&
+        if (kind != TF_SP_NORMAL && kind != TF_SP_USER && kind != TF_SP_UNUSED &&
             (n <= tf_segment_char(p, SIZE_MAX) || tf_piece_longest(&s->all, p, n, &other) == n))
             return false;
     }
@@ -93,11 +93,12 @@ static bool load(struct tf_segmenter *s, const struct tf_sp *sp, struct lists *l
 
 struct tf_segmenter *tf_segmenter_new(const struct tf_sp *sp, const void *bytes, size_t n)
 {
-    const size_t size = (size_t)tf_sp_size(sp);
+    const size_t size = (size_t)tf_sp_all(sp);
     struct tf_segmenter *s = tf_xcalloc(1, sizeof *s);
     struct lists l = {.all = tf_xarray(NULL, size, sizeof *l.all),
                       .user = tf_xarray(NULL, size, sizeof *l.user)};
     s->is_user = tf_xcalloc(size, sizeof *s->is_user);
+    s->sp = sp;
     const bool loaded = load(s, sp, &l);
     free(l.all);
     free(l.user);
@@ -173,7 +174,9 @@ void tf_segment(const struct tf_segmenter *s, struct tf_segment_room *room, cons
     if (room->text.len == 0)
         return;
     (s->unigram ? tf_segment_unigram : tf_segment_bpe)(s, room, room->text.p, room->text.len, ids);
-    if (s->joins_unknown)
+    if (tf_sp_renumbered(s->sp))
+        tf_sp_finish(s->sp, room->text.p, room->text.len, ids, start);
+    else if (s->joins_unknown)
         join_unknown(s, ids, start);
     if (room->text.len > KEEP_BYTES)
         empty(room);

@@ -20,6 +20,14 @@ static constexpr size_t MOST_USER = 64;
 
 using table = std::unordered_set<std::string_view>;
 
+/* The length of the character at p, of n bytes. */
+static size_t char_at(const char *p, size_t n)
+{
+    const unsigned char c = n > 0 ? (unsigned char)*p : 0;
+    const size_t len = c < 0xc0 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+    return len < n ? len : n;
+}
+
 /* Whether the texts spread over the buckets. Chance puts no more than about 10 of n texts into one
  * of n buckets, and no more than about 2 n / p + 20 into one of p. */
 static bool spread(const table &t)
@@ -53,9 +61,10 @@ static int check_tables(const void *bytes, size_t n, struct tf_err *err)
 {
     table normal, other; /* as in the library, which looks texts up in them while it encodes */
     std::vector<std::string_view> user;
-    struct tf_span m = {(const uint8_t *)bytes, n};
+    const struct tf_span model = {(const uint8_t *)bytes, n};
+    struct tf_span m = model, more = model;
     struct tf_proto_piece p;
-    while (tf_proto_piece(&m, &p)) {
+    while (tf_proto_piece(&m, &p) || tf_proto_unlisted(&more, &p)) {
         std::string_view s((const char *)p.text.p, p.text.n);
         bool is_user = p.type == TF_PIECE_USER_DEFINED;
         if (is_user)
@@ -92,25 +101,68 @@ static void read_pieces(struct tf_sp *s, const void *bytes, size_t n)
             else if (f.number == TF_PROTO_TRAINER && inner.number == TF_PROTO_BYTE_FALLBACK &&
                      inner.is_varint)
                 s->p.join_unknown = inner.value == 0;
-    for (struct tf_span m = all; id < (size_t)s->size && tf_proto_piece(&m, &piece); id++) {
+    for (struct tf_span m = all; m.n > 0 && tf_proto_field(&m, &f);)
+        if (f.number == TF_PROTO_RENUMBERED)
+            s->renumbered = f.value != 0;
+    s->renumbered |= s->all > s->size;
+    for (struct tf_span m = all, more = all;
+         id < (size_t)s->all && (tf_proto_piece(&m, &piece) || tf_proto_unlisted(&more, &piece));
+         id++) {
         size_t text =
             piece.type == TF_PIECE_UNKNOWN ? std::max(piece.text.n, unknown) : piece.text.n;
         s->user[id] = piece.type == TF_PIECE_USER_DEFINED;
+        if (s->renumbered && piece.type == TF_PIECE_UNUSED && (int64_t)id < s->size)
+            s->unused[s->p.IdToPiece((int)id)] = (uint32_t)id;
         s->text_bytes[id] = (uint32_t)(text * growth);
     }
 }
 
 /* The model without its self-test: lines that the library encodes, and prints as they are if the
- * result is not the expected one; and without codes, which it does not know. */
+ * result is not the expected one; without what it does not know; and with the pieces that have no
+ * id after all others. */
 static std::string without_extras(const void *bytes, size_t n)
 {
     std::string out;
+    struct tf_buf unlisted = {};
     struct tf_span m = {(const uint8_t *)bytes, n};
     struct tf_proto_field f;
     for (const uint8_t *from = m.p; m.n > 0 && tf_proto_field(&m, &f); from = m.p)
-        if (f.number != TF_PROTO_SELF_TEST && f.number != TF_PROTO_CODES)
+        if (f.number == TF_PROTO_UNLISTED && f.body.p != nullptr)
+            tf_proto_put_bytes(&unlisted, TF_PROTO_PIECE, f.body.p, f.body.n);
+        else if (f.number != TF_PROTO_SELF_TEST && f.number < TF_PROTO_CODES)
             out.append((const char *)from, (size_t)(m.p - from));
+    if (unlisted.len > 0)
+        out.append(unlisted.p, unlisted.len);
+    tf_buf_release(&unlisted);
     return out;
+}
+
+/* How many pieces have an id, and what stands for the others. */
+static int read_unlisted(struct tf_sp *s, const void *bytes, size_t n, struct tf_err *err)
+{
+    struct tf_proto_piece piece;
+    s->all = s->p.GetPieceSize();
+    for (struct tf_span m = {(const uint8_t *)bytes, n}; tf_proto_unlisted(&m, &piece);)
+        s->listed.push_back((uint32_t)(piece.stands_for >= 0 ? piece.stands_for : s->unk));
+    s->size = s->all - (int64_t)s->listed.size();
+    for (uint32_t id : s->listed)
+        if (id >= s->size)
+            return tf_fail(err, "SentencePiece model with a piece that stands for no other");
+    return 0;
+}
+
+/* Append the ids of one segmentation of the library, with the texts of its pieces. */
+template <class T> static void add_pieces(const struct tf_sp *s, const T &t, struct tf_ids *ids)
+{
+    const size_t start = ids->n;
+    std::string text;
+    for (size_t i = 0; i < t.pieces_size(); i++) {
+        auto piece = t.pieces((int)i);
+        const uint32_t id = piece.id();
+        text += piece.piece();
+        tf_ids_add(ids, &id, 1);
+    }
+    tf_sp_finish(s, text.data(), text.size(), ids, start);
 }
 
 extern "C" {
@@ -132,15 +184,16 @@ int tf_sp_load(struct tf_sp **out, const void *bytes, size_t n, struct tf_err *e
         } s = {new tf_sp()};
         if (!s.v->p.LoadFromSerializedProto(without_extras(bytes, n)).ok())
             return tf_fail(err, "not a SentencePiece model, or a damaged one");
-        s.v->size = s.v->p.GetPieceSize();
-        if (s.v->size < 1)
-            return tf_fail(err, "SentencePiece model without pieces");
         s.v->pad = s.v->p.pad_id();
         s.v->unk = s.v->p.unk_id();
         s.v->bos = s.v->p.bos_id();
         s.v->eos = s.v->p.eos_id();
-        s.v->user.reset(new bool[(size_t)s.v->size]());
-        s.v->text_bytes.reset(new uint32_t[(size_t)s.v->size]());
+        if (read_unlisted(s.v, bytes, n, err) != 0)
+            return -1;
+        if (s.v->size < 1)
+            return tf_fail(err, "SentencePiece model without pieces");
+        s.v->user.reset(new bool[(size_t)s.v->all]());
+        s.v->text_bytes.reset(new uint32_t[(size_t)s.v->all]());
         read_pieces(s.v, bytes, n);
         std::vector<std::vector<int>> nbest;
         std::vector<int> ids;
@@ -163,6 +216,50 @@ void tf_sp_free(struct tf_sp *s)
 int64_t tf_sp_size(const struct tf_sp *s)
 {
     return s->size;
+}
+
+int64_t tf_sp_all(const struct tf_sp *s)
+{
+    return s->all;
+}
+
+bool tf_sp_renumbered(const struct tf_sp *s)
+{
+    return s->renumbered;
+}
+
+static uint32_t listed(const struct tf_sp *s, uint32_t id)
+{
+    return id < s->size ? id : s->listed[(size_t)(id - s->size)];
+}
+
+/* The id of a run of unknown characters. */
+static uint32_t id_of_run(const struct tf_sp *s, const char *p, size_t n)
+{
+    auto found = s->unused.find(std::string_view(p, n));
+    return found != s->unused.end() ? found->second : (uint32_t)s->unk;
+}
+
+void tf_sp_finish(const struct tf_sp *s, const char *text, size_t n, struct tf_ids *ids,
+                  size_t start)
+{
+    size_t to = start, at = 0, run = 0; /* run: bytes of unknown characters before `at` */
+    for (size_t i = start; i < ids->n; i++) {
+        const uint32_t id = ids->v[i];
+        const bool unknown =
+            s->p.join_unknown && (id == s->unk || (s->renumbered && s->p.IsUnused((int)id)));
+        const size_t left = n - at, len = id == s->unk ? char_at(text + at, left)
+                                                       : s->p.IdToPiece((int)id).size();
+        if (!unknown && run > 0)
+            ids->v[to++] = id_of_run(s, text + at - run, run);
+        if (!unknown)
+            ids->v[to++] = listed(s, id);
+        at += len < left ? len : left;
+        run = unknown ? run + (len < left ? len : left) : 0;
+    }
+    if (run > 0)
+        ids->v[to++] = id_of_run(s, text + at - run, run);
+    ids->n = to;
 }
 
 int64_t tf_sp_pad(const struct tf_sp *s)
@@ -197,7 +294,7 @@ bool tf_sp_joins_unknown(const struct tf_sp *s)
 
 const char *tf_sp_piece(const struct tf_sp *s, uint32_t id, size_t *n)
 {
-    TF_ASSERT(id < s->size);
+    TF_ASSERT(id < s->all);
     const std::string &piece = s->p.IdToPiece((int)id);
     *n = piece.size();
     return piece.data();
@@ -205,13 +302,13 @@ const char *tf_sp_piece(const struct tf_sp *s, uint32_t id, size_t *n)
 
 float tf_sp_score(const struct tf_sp *s, uint32_t id)
 {
-    TF_ASSERT(id < s->size);
+    TF_ASSERT(id < s->all);
     return s->p.GetScore((int)id);
 }
 
 enum tf_sp_kind tf_sp_kind(const struct tf_sp *s, uint32_t id)
 {
-    TF_ASSERT(id < s->size);
+    TF_ASSERT(id < s->all);
     int i = (int)id;
     return s->p.IsUnknown(i)   ? TF_SP_UNKNOWN
            : s->p.IsControl(i) ? TF_SP_CONTROL
@@ -226,6 +323,14 @@ int tf_sp_encode(const struct tf_sp *s, const char *text, size_t n, struct tf_id
 {
     return guarded(err, "encode", [&]() -> int {
         tf_processor::encoding scope;
+        if (s->renumbered) {
+            sp::ImmutableSentencePieceText t;
+            sp::util::Status status = s->p.Encode(std::string_view(text, n), t.mutable_proto());
+            if (!status.ok())
+                return fail(err, "encode", status);
+            add_pieces(s, t, ids);
+            return 0;
+        }
         static thread_local std::vector<int> v;
         sp::util::Status status = s->p.Encode(std::string_view(text, n), &v);
         if (!status.ok())
@@ -280,7 +385,7 @@ int tf_sp_normalize(const struct tf_sp *s, const char *text, size_t n, struct tf
         for (size_t i = 0; i < t.pieces_size(); i++) {
             auto piece = t.pieces((int)i);
             const std::string &p = piece.piece();
-            if (piece.id() < s->size && s->p.IsByte((int)piece.id()) &&
+            if (piece.id() < s->all && s->p.IsByte((int)piece.id()) &&
                 p.size() == 6) /* "<0xE4>" */
                 tf_buf_byte(out, (unsigned char)strtoul(p.c_str() + 3, nullptr, 16));
             else
@@ -304,11 +409,7 @@ int tf_sp_nbest(const struct tf_sp *s, const char *text, size_t n, int size, str
         size_t start = ids->n;
         for (int i = 0; i < count; i++) {
             auto h = t.nbests(i);
-            for (size_t k = 0; k < h.pieces_size(); k++) {
-                uint32_t id = h.pieces((int)k).id();
-                if (!s->p.join_unknown || k == 0 || id != s->unk || ids->v[ids->n - 1] != id)
-                    tf_ids_add(ids, &id, 1);
-            }
+            add_pieces(s, h, ids);
             end[i] = ids->n - start;
             score[i] = h.score();
         }

@@ -2,12 +2,18 @@
 #include "text/sp_build.h"
 #include "text/sp_proto_private.h"
 
+#include <string.h>
+
 enum { UNIGRAM = 1, BPE = 2 /* of model_type */ };
 
 void tf_sp_build_piece(struct tf_buf *out, const char *text, float score, int type)
 {
     struct tf_buf work = {0};
-    tf_proto_put_piece(out, &work, "", text, score, type);
+    const struct tf_proto_piece p = {.text = {(const uint8_t *)text, strlen(text)},
+                                     .score = score,
+                                     .type = type,
+                                     .stands_for = -1};
+    tf_proto_put_piece(out, &work, TF_PROTO_PIECE, "", &p);
     tf_buf_release(&work);
 }
 

@@ -47,6 +47,8 @@ int tf_sp_check(const void *bytes, size_t n, struct tf_err *err)
     while (m.n > 0) {
         if (!tf_proto_field(&m, &f))
             return malformed(err);
+        if (f.number == TF_PROTO_UNLISTED)
+            f.number = TF_PROTO_PIECE;
         if (f.number == TF_PROTO_PIECE && ++pieces > TF_MAX_PIECES)
             return tf_fail(err, "SentencePiece model with more than %zu pieces", TF_MAX_PIECES);
         if (f.number != TF_PROTO_CODES &&

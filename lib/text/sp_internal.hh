@@ -11,10 +11,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <map>
 #include <memory>
 #include <new>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 #define _Noreturn [[noreturn]]
 extern "C" {
@@ -50,11 +53,14 @@ class tf_processor : public sp::SentencePieceProcessor
 
 struct tf_sp {
     tf_processor p;
-    int64_t size, pad, unk, bos, eos;
+    int64_t size, all, pad, unk, bos, eos;
     enum tf_sp_sampling sampling;
     /* by id */
     std::unique_ptr<bool[]> user;           /* a user-defined symbol */
     std::unique_ptr<uint32_t[]> text_bytes; /* most that it becomes */
+    std::vector<uint32_t> listed;           /* of the pieces from the size on */
+    bool renumbered;
+    std::map<std::string_view, uint32_t> unused; /* ids, by text, if it is */
 };
 
 /* The library's messages have the form "Internal: path/file.cc(123) [condition] text": keep only

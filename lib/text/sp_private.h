@@ -28,7 +28,17 @@ enum tf_sp_sampling { TF_SP_NO_SAMPLING, TF_SP_UNIGRAM, TF_SP_BPE };
 int tf_sp_load(struct tf_sp **sp, const void *bytes, size_t n, struct tf_err *err) TF_MUST_CHECK;
 void tf_sp_free(struct tf_sp *sp);
 
-int64_t tf_sp_size(const struct tf_sp *sp);
+int64_t tf_sp_size(const struct tf_sp *sp); /* pieces with an id */
+/* The pieces that text becomes besides have numbers from the size on, up to this, and stand for
+ * ids (sp_renumber.h). */
+int64_t tf_sp_all(const struct tf_sp *sp);
+/* Does a segmentation need tf_sp_finish? Of these vocabularies unused pieces take no part in it. */
+bool tf_sp_renumbered(const struct tf_sp *sp);
+/* Finish a segmentation of a normalised text, numbers from `start` on, an unknown one for each
+ * character: a run of those becomes the unused piece of its text, or one unknown id; and what stands
+ * for an id becomes it. */
+void tf_sp_finish(const struct tf_sp *sp, const char *text, size_t n, struct tf_ids *ids,
+                  size_t start);
 int64_t tf_sp_pad(const struct tf_sp *sp); /* -1: none; likewise the next three */
 int64_t tf_sp_unk(const struct tf_sp *sp);
 int64_t tf_sp_bos(const struct tf_sp *sp);
@@ -38,7 +48,7 @@ enum tf_sp_sampling tf_sp_sampling(const struct tf_sp *sp);
 bool tf_sp_joins_unknown(const struct tf_sp *sp);
 
 /* The piece of an id (UTF-8, not terminated, valid as long as sp), its score and its kind. The id
- * must be below the size. */
+ * must be below tf_sp_all. */
 const char *tf_sp_piece(const struct tf_sp *sp, uint32_t id, size_t *n);
 float tf_sp_score(const struct tf_sp *sp, uint32_t id);
 enum tf_sp_kind tf_sp_kind(const struct tf_sp *sp, uint32_t id);

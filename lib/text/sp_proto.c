@@ -52,14 +52,14 @@ bool tf_proto_field(struct tf_span *m, struct tf_proto_field *f)
     return true;
 }
 
-bool tf_proto_piece(struct tf_span *m, struct tf_proto_piece *piece)
+static bool next_piece(struct tf_span *m, uint64_t number, struct tf_proto_piece *piece)
 {
     struct tf_proto_field f;
     do {
         if (m->n == 0 || !tf_proto_field(m, &f))
             return false;
-    } while (f.number != TF_PROTO_PIECE || f.body.p == NULL);
-    *piece = (struct tf_proto_piece){.type = TF_PIECE_NORMAL};
+    } while (f.number != number || f.body.p == NULL);
+    *piece = (struct tf_proto_piece){.type = TF_PIECE_NORMAL, .stands_for = -1};
     for (struct tf_span body = f.body; body.n > 0 && tf_proto_field(&body, &f);) {
         int type = (int)(uint32_t)f.value; /* as the library, which takes the low 32 bits */
         if (f.number == TF_PROTO_TEXT && f.body.p != NULL)
@@ -68,8 +68,20 @@ bool tf_proto_piece(struct tf_span *m, struct tf_proto_piece *piece)
             piece->score = f.real;
         else if (f.number == TF_PROTO_TYPE && type >= TF_PIECE_NORMAL && type <= TF_PIECE_BYTE)
             piece->type = type; /* other types are ignored */
+        else if (f.number == TF_PROTO_STANDS_FOR && number == TF_PROTO_UNLISTED)
+            piece->stands_for = f.value <= INT32_MAX ? (int64_t)f.value : INT32_MAX;
     }
     return true;
+}
+
+bool tf_proto_piece(struct tf_span *m, struct tf_proto_piece *piece)
+{
+    return next_piece(m, TF_PROTO_PIECE, piece);
+}
+
+bool tf_proto_unlisted(struct tf_span *m, struct tf_proto_piece *piece)
+{
+    return next_piece(m, TF_PROTO_UNLISTED, piece);
 }
 
 void tf_proto_put_varint(struct tf_buf *b, uint64_t x)
@@ -92,16 +104,18 @@ void tf_proto_put_bytes(struct tf_buf *b, uint64_t field, const void *p, size_t 
     tf_buf_add(b, p, n);
 }
 
-void tf_proto_put_piece(struct tf_buf *out, struct tf_buf *work, const char *prefix,
-                        const char *text, float score, int type)
+void tf_proto_put_piece(struct tf_buf *out, struct tf_buf *work, uint64_t field, const char *prefix,
+                        const struct tf_proto_piece *p)
 {
     tf_buf_clear(work);
     tf_proto_put_varint(work, (uint64_t)TF_PROTO_TEXT << 3 | 2);
-    tf_proto_put_varint(work, strlen(prefix) + strlen(text));
+    tf_proto_put_varint(work, strlen(prefix) + p->text.n);
     tf_buf_str(work, prefix);
-    tf_buf_str(work, text);
+    tf_buf_add(work, p->text.p, p->text.n);
     tf_proto_put_varint(work, (uint64_t)TF_PROTO_SCORE << 3 | 5);
-    tf_buf_add(work, &score, sizeof score); /* little-endian, as the machines that this runs on */
-    tf_proto_put_number(work, TF_PROTO_TYPE, (uint64_t)type);
-    tf_proto_put_bytes(out, TF_PROTO_PIECE, work->p, work->len);
+    tf_buf_add(work, &p->score, sizeof p->score); /* little-endian, as the machines are */
+    tf_proto_put_number(work, TF_PROTO_TYPE, (uint64_t)p->type);
+    if (p->stands_for >= 0)
+        tf_proto_put_number(work, TF_PROTO_STANDS_FOR, (uint64_t)p->stands_for);
+    tf_proto_put_bytes(out, field, work->p, work->len);
 }

@@ -17,8 +17,12 @@
  * unk_surface = 44};
  * normalizer_spec = 3, denormalizer_spec = 5 {precompiled_charsmap = 2, add_dummy_prefix = 3,
  * remove_extra_whitespaces = 4, escape_whitespaces = 5};
- * self_test_data = 4; and ours, an extension: codes = 1000 {lines = 1, end_alone = 2,
- * end_in_pieces = 3}, see bpe_codes.h} */
+ * self_test_data = 4; and ours, extensions: codes = 1000 {lines = 1, end_alone = 2,
+ * end_in_pieces = 3}, see bpe_codes.h; words = 1001, of text that is no more than words between
+ * spaces; repeated unlisted = 1002 {piece = 1, score = 2, type = 3, stands_for = 200}, pieces that
+ * text becomes and that have no id of their own: in their place comes the id that they stand for,
+ * or the unknown one; renumbered = 1003: a run of unknown characters that is the text of an
+ * unused piece becomes that piece} */
 enum {
     TF_PROTO_PIECE = 1,
     TF_PROTO_TRAINER = 2,
@@ -39,7 +43,11 @@ enum {
     TF_PROTO_CODES = 1000,
     TF_PROTO_CODES_LINES = 1,
     TF_PROTO_CODES_END_ALONE = 2,
-    TF_PROTO_CODES_END_IN_PIECES = 3
+    TF_PROTO_CODES_END_IN_PIECES = 3,
+    TF_PROTO_WORDS = 1001,
+    TF_PROTO_UNLISTED = 1002,
+    TF_PROTO_STANDS_FOR = 200,
+    TF_PROTO_RENUMBERED = 1003
 };
 
 struct tf_span {
@@ -62,18 +70,21 @@ struct tf_proto_piece {
     struct tf_span text;
     float score;
     int type;
+    int64_t stands_for; /* -1: nothing, of one that has an id, or is unknown */
 };
 
 /* Read on to the next piece of *m, what is left of a ModelProto that tf_sp_check has accepted.
  * False: there is none. The pieces come in the order of their ids. */
 bool tf_proto_piece(struct tf_span *m, struct tf_proto_piece *piece);
+/* The same of the pieces without an id. */
+bool tf_proto_unlisted(struct tf_span *m, struct tf_proto_piece *piece);
 
 /* Append a number in groups of 7 bits; a field that is a number; one of n bytes. */
 void tf_proto_put_varint(struct tf_buf *b, uint64_t x);
 void tf_proto_put_number(struct tf_buf *b, uint64_t field, uint64_t x);
 void tf_proto_put_bytes(struct tf_buf *b, uint64_t field, const void *p, size_t n);
-/* Append a piece, whose text is that after a prefix. */
-void tf_proto_put_piece(struct tf_buf *out, struct tf_buf *work, const char *prefix,
-                        const char *text, float score, int type);
+/* Append a piece as a field, TF_PROTO_PIECE or TF_PROTO_UNLISTED; a prefix goes before its text. */
+void tf_proto_put_piece(struct tf_buf *out, struct tf_buf *work, uint64_t field, const char *prefix,
+                        const struct tf_proto_piece *p);
 
 #endif

@@ -1,7 +1,6 @@
 /* sp_renumber.c - see sp_renumber.h. */
 #include "text/sp_renumber.h"
 #include "base/memory.h"
-#include "base/utf8.h"
 #include "text/piece_list.h"
 #include "text/sp_check.h"
 #include "text/sp_proto_private.h"
@@ -17,14 +16,22 @@ struct known {
     struct tf_span text;
     float score;
     int type;
+    bool listed;
 };
 
 struct list {
     struct known *v; /* pieces that text becomes, by text */
     size_t n;
-    float least; /* score of a normal one */
-    bool bytes;  /* those of bytes are kept: all are in the list of texts */
+    float least;         /* score of a normal one */
+    bool bytes;          /* those of bytes are kept: all are in the list of texts */
+    struct known *texts; /* the list, by text */
+    size_t n_texts;
 };
+
+static struct tf_span span_of(const char *text)
+{
+    return (struct tf_span){(const uint8_t *)text, strlen(text)};
+}
 
 static int by_text(const void *a, const void *b)
 {
@@ -39,23 +46,26 @@ static void list_pieces(struct list *l, struct tf_span model)
 {
     struct tf_proto_piece piece;
     size_t pieces = 0;
-    for (struct tf_span left = model; tf_proto_piece(&left, &piece);)
+    for (struct tf_span left = model, more = model;
+         tf_proto_piece(&left, &piece) || tf_proto_unlisted(&more, &piece);)
         pieces++;
     l->v = tf_xcalloc(pieces + 1, sizeof *l->v);
-    for (struct tf_span left = model; tf_proto_piece(&left, &piece);) {
-        if (piece.type != TF_PIECE_NORMAL && piece.type != TF_PIECE_USER_DEFINED &&
-            piece.type != TF_PIECE_BYTE)
+    for (struct tf_span left = model, more = model;
+         tf_proto_piece(&left, &piece) || tf_proto_unlisted(&more, &piece);) {
+        if ((piece.type != TF_PIECE_NORMAL && piece.type != TF_PIECE_USER_DEFINED &&
+             piece.type != TF_PIECE_BYTE) ||
+            piece.stands_for >= 0)
             continue;
-        l->v[l->n++] = (struct known){piece.text, piece.score, (int)piece.type};
+        l->v[l->n++] = (struct known){piece.text, piece.score, (int)piece.type, false};
         if (piece.type == TF_PIECE_NORMAL)
             l->least = piece.score < l->least ? piece.score : l->least;
     }
     qsort(l->v, l->n, sizeof *l->v, by_text);
 }
 
-static const struct known *find(const struct list *l, const char *text)
+static struct known *find(const struct list *l, const char *text)
 {
-    const struct known key = {.text = {(const uint8_t *)text, strlen(text)}};
+    const struct known key = {.text = span_of(text)};
     return bsearch(&key, l->v, l->n, sizeof *l->v, by_text);
 }
 
@@ -71,6 +81,16 @@ static bool has_bytes(const struct list *l, const char *const *texts, size_t n)
 
 /* ---- writing ---- */
 
+static void put_piece(struct tf_buf *out, struct tf_buf *work, const char *prefix, const char *text,
+                      float score, int type)
+{
+    const struct tf_proto_piece p = {.text = span_of(text),
+                                     .score = score,
+                                     .type = type,
+                                     .stands_for = -1};
+    tf_proto_put_piece(out, work, TF_PROTO_PIECE, prefix, &p);
+}
+
 /* A piece that stands for a language, as published models have them. */
 static bool is_tag(const char *text)
 {
@@ -85,15 +105,6 @@ static bool is_tag(const char *text)
            strspn(text + 5, lower) == 3;
 }
 
-static bool is_character(const char *text)
-{
-    const size_t n = strlen(text);
-    size_t starts = 0;
-    for (size_t i = 0; i < n; i++)
-        starts += ((unsigned char)text[i] & 0xc0) != 0x80;
-    return starts == 1 && tf_utf8_span(text, n) == n && strcmp(text, TF_SPACE) != 0;
-}
-
 /* A piece that has a meaning of its own. */
 static bool put_special(struct tf_buf *out, struct tf_buf *work, const char *text)
 {
@@ -101,7 +112,7 @@ static bool put_special(struct tf_buf *out, struct tf_buf *work, const char *tex
     if (!unknown && strcmp(text, "</s>") != 0 && strcmp(text, "<s>") != 0 &&
         strcmp(text, "<pad>") != 0)
         return false;
-    tf_proto_put_piece(out, work, "", text, 0, unknown ? TF_PIECE_UNKNOWN : TF_PIECE_CONTROL);
+    put_piece(out, work, "", text, 0, unknown ? TF_PIECE_UNKNOWN : TF_PIECE_CONTROL);
     return true;
 }
 
@@ -112,25 +123,74 @@ static bool begins(const struct tf_sp_side *side, const char *text)
                             (side->begin != NULL && strcmp(text, side->begin) == 0));
 }
 
+/* A symbol with a space before it, or without where the list has a piece of that text; true: with
+ * one. The model's own piece of that text is no longer one. */
+static bool put_after_space(struct tf_buf *out, struct tf_buf *work, const struct list *l,
+                            const char *text, int type)
+{
+    tf_buf_clear(work);
+    tf_buf_str(work, TF_SPACE);
+    tf_buf_str(work, text);
+    struct known *own = find(l, work->p);
+    const struct known key = {.text = {(const uint8_t *)work->p, work->len}};
+    const bool twice = bsearch(&key, l->texts, l->n_texts, sizeof *l->texts, by_text) != NULL;
+    if (own != NULL && !twice)
+        own->listed = true;
+    put_piece(out, work, twice ? "" : TF_SPACE, text, 0, type);
+    return !twice;
+}
+
+/* A token that may be in a word, too. Its spaces are those of pieces. */
+static void put_added(struct tf_buf *out, struct tf_buf *work, const struct list *l,
+                      const char *token, size_t id)
+{
+    struct tf_buf text = {0};
+    for (const char *p = token; *p != 0; p++)
+        if (*p == ' ')
+            tf_buf_str(&text, TF_SPACE);
+        else
+            tf_buf_byte(&text, (unsigned char)*p);
+    struct known *own = find(l, text.p);
+    if (own != NULL)
+        own->listed = true;
+    const struct tf_proto_piece within = {.text = span_of(text.p),
+                                          .type = TF_PIECE_USER_DEFINED,
+                                          .stands_for = (int64_t)id};
+    if (put_after_space(out, work, l, text.p, TF_PIECE_USER_DEFINED))
+        tf_proto_put_piece(out, work, TF_PROTO_UNLISTED, "", &within);
+    tf_buf_release(&text);
+}
+
+/* Pieces that text becomes and that are not in the list. */
+static void put_unlisted(struct tf_buf *out, struct tf_buf *work, const struct list *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        const struct known *k = &l->v[i];
+        if (!k->listed && k->type != TF_PIECE_BYTE)
+            tf_proto_put_piece(out, work, TF_PROTO_UNLISTED, "",
+                               &(struct tf_proto_piece){k->text, k->score, k->type, -1});
+    }
+}
+
 static void put_known(struct tf_buf *out, struct tf_buf *work, const struct list *l,
                       const char *text, const struct tf_sp_side *side)
 {
-    const struct known *own = find(l, text);
+    struct known *own = find(l, text);
+    if (own != NULL)
+        own->listed = true;
     if (own != NULL && own->type == TF_PIECE_BYTE && !l->bytes)
         own = NULL;
     if (put_special(out, work, text))
         return;
     if ((own == NULL || *text == '>') && is_tag(text))
-        tf_proto_put_piece(out, work, TF_SPACE, text, 0,
-                           begins(side, text) ? TF_PIECE_CONTROL : TF_PIECE_USER_DEFINED);
+        put_after_space(out, work, l, text,
+                        begins(side, text) ? TF_PIECE_CONTROL : TF_PIECE_USER_DEFINED);
     else if (begins(side, text))
-        tf_proto_put_piece(out, work, "", text, 0, TF_PIECE_CONTROL);
+        put_piece(out, work, "", text, 0, TF_PIECE_CONTROL);
     else if (own != NULL)
-        tf_proto_put_piece(out, work, "", text, own->score, own->type);
-    else if (is_character(text))
-        tf_proto_put_piece(out, work, "", text, l->least - 10, TF_PIECE_NORMAL);
-    else /* which BPE merges, and splits again: after all others */
-        tf_proto_put_piece(out, work, "", text, l->least - 10, TF_PIECE_UNUSED);
+        put_piece(out, work, "", text, own->score, own->type);
+    else
+        put_piece(out, work, "", text, l->least - 10, TF_PIECE_UNUSED);
 }
 
 static int64_t id_of(const char *const *texts, size_t n, const char *text)
@@ -163,45 +223,57 @@ static void put_trainer(struct tf_buf *out, struct tf_buf *work, struct tf_span 
     tf_proto_put_bytes(out, TF_PROTO_TRAINER, work->p, work->len);
 }
 
-static int check_texts(const char *const *texts, size_t n, struct tf_err *err)
+/* *sorted = the texts, on the heap. */
+static int sort_texts(struct known **sorted, const char *const *texts, size_t n, struct tf_err *err)
 {
     if (id_of(texts, n, "<unk>") < 0)
         return tf_fail(err, "no piece <unk>");
     struct known *v = tf_xcalloc(n + 1, sizeof *v);
     for (size_t i = 0; i < n; i++)
-        v[i].text = (struct tf_span){(const uint8_t *)texts[i], strlen(texts[i])};
+        v[i].text = span_of(texts[i]);
     qsort(v, n, sizeof *v, by_text);
     const char *twice = NULL;
     for (size_t i = 1; i < n && twice == NULL; i++)
         if (by_text(&v[i - 1], &v[i]) == 0)
             twice = (const char *)v[i].text.p;
+    *sorted = v;
+    if (twice == NULL)
+        return 0;
     free(v);
-    return twice == NULL ? 0 : tf_fail(err, "piece '%s' is there twice", twice);
+    return tf_fail(err, "piece '%s' is there twice", twice);
 }
 
-int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n, const char *const *texts,
-                   size_t n_texts, const struct tf_sp_side *side, struct tf_err *err)
+int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n,
+                   const struct tf_piece_list *list, const bool *added,
+                   const struct tf_sp_side *side, struct tf_err *err)
 {
     const struct tf_span model = {bytes, n};
-    struct list l = {0};
+    struct list l = {.n_texts = list->n};
     struct tf_buf work = {0};
     struct tf_proto_field f;
-    if (tf_sp_check(bytes, n, err) != 0 || check_texts(texts, n_texts, err) != 0)
+    if (tf_sp_check(bytes, n, err) != 0 || sort_texts(&l.texts, list->v, list->n, err) != 0)
         return -1;
     list_pieces(&l, model);
-    l.bytes = has_bytes(&l, texts, n_texts);
-    for (size_t i = 0; i < n_texts; i++)
-        put_known(out, &work, &l, texts[i], side);
+    l.bytes = has_bytes(&l, list->v, list->n);
+    for (size_t i = 0; i < list->n; i++)
+        if (added != NULL && added[i] && !is_tag(list->v[i]))
+            put_added(out, &work, &l, list->v[i], i);
+        else
+            put_known(out, &work, &l, list->v[i], side);
+    put_unlisted(out, &work, &l);
+    tf_proto_put_number(out, TF_PROTO_RENUMBERED, 1);
     for (struct tf_span left = model; left.n > 0;) {
         const uint8_t *begin = left.p;
         if (!tf_proto_field(&left, &f))
             break;
         if (f.number == TF_PROTO_TRAINER)
-            put_trainer(out, &work, f.body, l.bytes, texts, n_texts);
-        else if (f.number != TF_PROTO_PIECE && f.number != TF_PROTO_SELF_TEST)
+            put_trainer(out, &work, f.body, l.bytes, list->v, list->n);
+        else if (f.number != TF_PROTO_PIECE && f.number != TF_PROTO_SELF_TEST &&
+                 f.number < TF_PROTO_CODES)
             tf_buf_add(out, begin, (size_t)(left.p - begin));
     }
     tf_buf_release(&work);
+    free(l.texts);
     free(l.v);
     return 0;
 }
@@ -219,8 +291,10 @@ int tf_sp_words(struct tf_buf *out, const char *const *texts, size_t n_texts,
                 const struct tf_bpe_codes *codes, const struct tf_sp_side *side, struct tf_err *err)
 {
     struct tf_buf work = {0};
-    if (check_texts(texts, n_texts, err) != 0)
+    struct known *sorted;
+    if (sort_texts(&sorted, texts, n_texts, err) != 0)
         return -1;
+    free(sorted);
     for (size_t i = 0; i < n_texts; i++)
         if (strchr(texts[i], ' ') != NULL || *texts[i] == 0 ||
             (codes == NULL && strstr(texts[i], TF_SPACE) != NULL))
@@ -228,11 +302,13 @@ int tf_sp_words(struct tf_buf *out, const char *const *texts, size_t n_texts,
                            texts[i]);
     for (size_t i = 0; i < n_texts; i++)
         if (!put_special(out, &work, texts[i]))
-            tf_proto_put_piece(out, &work, TF_SPACE, texts[i], 0,
-                               begins(side, texts[i]) ? TF_PIECE_CONTROL : TF_PIECE_NORMAL);
+            put_piece(out, &work, TF_SPACE, texts[i], 0,
+                      begins(side, texts[i]) ? TF_PIECE_CONTROL : TF_PIECE_NORMAL);
     put_trainer(out, &work, (struct tf_span){0}, false, texts, n_texts);
     if (codes != NULL)
         put_codes(out, &work, codes);
+    else
+        tf_proto_put_number(out, TF_PROTO_WORDS, 1);
     tf_buf_release(&work);
     return 0;
 }

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "text/bpe_codes.h"
+#include "text/piece_list.h"
 
 /* Whose pieces they are. NLLB and M2M100 begin targets with a tag, other models with a piece that
  * their package names (begin, or NULL): there these are control pieces, which leave no text. */
@@ -15,22 +16,24 @@ struct tf_sp_side {
     const char *begin;
 };
 
-/* Append to *out the model of bytes [n] with the pieces texts[0 .. n_texts) in place of its own, by
- * id. Scores do not depend on ids, so text is segmented as before. A piece that the model has keeps
- * its score. One that it has not: a single character is priced 10 below the least score, as
- * SentencePiece prices a character that it does not know; anything else is UNUSED, which no text
- * becomes but which has a text. <unk> is the unknown piece, </s>, <s> and <pad> are control pieces,
- * and a tag of a language (>>xxx<<, and in NLLB xxx_Xxxx, in M2M100 __xx__) is a symbol that text
- * may contain, followed by a space. Errors: a model that tf_sp_check refuses; no <unk>; a piece
- * twice. */
-int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n, const char *const *texts,
-                   size_t n_texts, const struct tf_sp_side *side, struct tf_err *err) TF_MUST_CHECK;
+/* Append to *out the model of bytes [n] with the pieces of a list in place of its own, by id.
+ * Scores do not depend on ids, so text is segmented as before; then each piece is looked up in the
+ * list, as Marian and transformers do: one that is not in it is unknown, and a run of characters
+ * that the model does not know may be in it. <unk> is the unknown piece, </s>, <s> and <pad> are
+ * control pieces, and a tag of a language (>>xxx<<, and in NLLB xxx_Xxxx, in M2M100 __xx__) is a
+ * symbol that text may contain, followed by a space. An added token (by id; NULL: none is) is a
+ * symbol that text may contain anywhere, with the space before it, if there is one and the list has
+ * no piece of that. Errors: a model that tf_sp_check refuses; no <unk>; a piece twice. */
+int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n,
+                   const struct tf_piece_list *list, const bool *added,
+                   const struct tf_sp_side *side, struct tf_err *err) TF_MUST_CHECK;
 
 /* Append to *out a SentencePiece model, of the kind that splits text at spaces only, with these
  * words by id: for text that another program has segmented, or that these codes split
- * (bpe_private.h), which are checked already; NULL: none. The special pieces are as above, and so
- * is `side`. Errors: no <unk>; a word twice; a word with a space in it, or without codes with
- * SentencePiece's sign for one, which only a segmenter can handle. */
+ * (bpe_private.h), which are checked already; NULL: none. Each unknown word is one unknown piece.
+ * The special pieces are as above, and so is `side`. Errors: no <unk>; a word twice; a word with a
+ * space in it, or without codes with SentencePiece's sign for one, which only a segmenter can
+ * handle. */
 int tf_sp_words(struct tf_buf *out, const char *const *texts, size_t n_texts,
                 const struct tf_bpe_codes *codes, const struct tf_sp_side *side,
                 struct tf_err *err) TF_MUST_CHECK;

@@ -3,6 +3,7 @@
 #include "../harness/tap.h"
 #include "base/rng.h"
 #include "text/bpe_private.h"
+#include "text/sp_check.h"
 #include "text/sp_renumber.h"
 
 #include <stdio.h>
@@ -165,8 +166,8 @@ static const struct use uses[] = {
     {"a b\n", "abd", "ab d</w>", "5,3", "ab\u2047", false, true},
 };
 
-static const char *const tokens[] = {"<s>", "<pad>", "</s>", "<unk>", "a", "ab", "ab@@", "d",
-                                     "b@@"};
+static const char *const tokens[] = {"<s>", "<pad>", "</s>", "<unk>", "a",
+                                     "ab",  "ab@@",  "d",    "b@@"};
 
 static void check_use(const struct use *u)
 {
@@ -232,8 +233,42 @@ static void damaged(void)
     tf_buf_release(&model);
 }
 
+/* Words that nothing splits: each unknown one is one id, and @@ is text. */
+static void words(void)
+{
+    static const char *const list[] = {"<s>", "<pad>", "</s>",  "<unk>",
+                                       "a",   "the",   "run@@", "\xc3\xa9"};
+    static const char text[] = " x y  the <unk> run@@ \xc3\xa9 \xe2\x96\x81 z\ta a \r";
+    static const uint32_t want[] = {3, 3, 5, 3, 6, 7, 3, 3, 4};
+    struct tf_err err = {0};
+    struct tf_buf model = {0}, out = {0};
+    struct tf_ids ids = {0};
+    struct tf_sp *sp;
+    struct tf_bpe *bpe;
+    must(tf_sp_words(&model, list, 8, NULL, &source, &err), &err);
+    must(tf_sp_check(model.p, model.len, &err), &err);
+    must(tf_sp_load(&sp, model.p, model.len, &err), &err);
+    must(tf_bpe_load(&bpe, model.p, model.len, sp, &err), &err);
+    tf_bpe_encode(bpe, text, sizeof text - 1, &ids);
+    is_int((long long)ids.n, sizeof want / sizeof *want, "words are between spaces");
+    is_mem(ids.v, want, sizeof want, "and each is an id");
+    tf_bpe_pieces(bpe, text, sizeof text - 1, &out);
+    is_str(out.p, "x y the <unk> run@@ \xc3\xa9 \xe2\x96\x81 z\ta a", "they are pieces");
+    tf_buf_clear(&out);
+    must(tf_bpe_decode(bpe, ids.v, ids.n, &out, &err), &err);
+    is_str(out.p,
+           "\xe2\x81\x87 \xe2\x81\x87 the \xe2\x81\x87 run@@ \xc3\xa9 \xe2\x81\x87 \xe2\x81\x87 a",
+           "and come back, the unknown ones as a mark");
+    tf_bpe_free(bpe);
+    tf_sp_free(sp);
+    tf_ids_release(&ids);
+    tf_buf_release(&model);
+    tf_buf_release(&out);
+}
+
 int main(void)
 {
+    words();
     random_codes(false);
     random_codes(true);
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)

@@ -1,6 +1,8 @@
 /* A vocabulary with the ids of another list of pieces: text is segmented as before, into the new
  * ids, and comes back; pieces that the model does not have. */
 #include "../harness/tap.h"
+#include "text/sample_private.h"
+#include "text/segment_private.h"
 #include "text/sp_check.h"
 #include "text/sp_private.h"
 #include "text/sp_renumber.h"
@@ -11,8 +13,12 @@
 static const struct tf_sp_side source = {false, NULL};
 
 static const char *const lines[] = {
-    "a line of words",      "words of a line, and a line of more words", "lines and words",
-    "some more words here", "and here a word, there a line",             "more, and some more",
+    "a line of words",
+    "words of a line, and a line of more words",
+    "lines and words",
+    "some more words here",
+    "and here a word, there a line",
+    "more, and some more",
 };
 enum { N_LINES = sizeof lines / sizeof *lines, SIZE = 48 };
 
@@ -68,8 +74,9 @@ static void permuted(bool bpe)
     ok(n > 20 && n <= SIZE, "%zu of them", n);
     for (uint32_t i = 0; i < n; i++)
         turned[moved(i, n)] = texts[i];
-    ok(tf_sp_renumber(&other, model.p, model.len, turned, n, &source, &err) == 0, "renumbered: %s",
-       err.msg);
+    ok(tf_sp_renumber(&other, model.p, model.len, &(struct tf_piece_list){turned, n}, NULL, &source,
+                      &err) == 0,
+       "renumbered: %s", err.msg);
     struct tf_sp *one = load(&model), *two = load(&other);
     bool same = true, back = true;
     for (int l = 0; l < N_LINES; l++) {
@@ -93,47 +100,225 @@ static void permuted(bool bpe)
     tf_arena_release(&a);
 }
 
-static void pieces_it_has_not(void)
+/* The ids that a list has for the pieces of a model, as Marian and transformers look them up. */
+static void look_up(const struct tf_sp *sp, const char *text, const struct tf_piece_list *list,
+                    struct tf_ids *ids)
 {
-    static const char *const pieces[] = {"\xe2\x96\x81", "</s>", "w", "<unk>", "\xe2\x82\xac",
-                                         ">>fra<<", "r", "zebra", "d", "s", "o", "<pad>"};
-    const size_t n = sizeof pieces / sizeof *pieces;
     struct tf_err err = {0};
-    struct tf_buf model = {0}, other = {0}, out = {0};
+    struct tf_buf pieces = {0};
+    must(tf_sp_pieces(sp, text, strlen(text), &pieces, &err), &err);
+    for (char *p = strtok(pieces.p, " "); p != NULL; p = strtok(NULL, " ")) {
+        const int64_t id = tf_piece_list_id(list, p);
+        tf_ids_add(ids, &(uint32_t){(uint32_t)(id >= 0 ? id : tf_piece_list_id(list, "<unk>"))}, 1);
+    }
+    tf_buf_release(&pieces);
+}
+
+static bool same_ids(const struct tf_ids *a, const struct tf_ids *b)
+{
+    return a->n == b->n && memcmp(a->v, b->v, a->n * sizeof *a->v) == 0;
+}
+
+/* All ways to the best segmentation. */
+static void segmented(const struct tf_buf *model, const struct tf_sp *sp, const char *text,
+                      const struct tf_ids *want, bool bpe)
+{
+    struct tf_err err = {0};
     struct tf_ids ids = {0};
-    train(&model, false);
-    ok(tf_sp_renumber(&other, model.p, model.len, pieces, n, &source, &err) == 0, "a list: %s",
-       err.msg);
-    struct tf_sp *sp = load(&other);
-    static const char text[] = ">>fra<< word \xe2\x82\xac zebra";
-    static const uint32_t want[] = {5, 0, 2, 10, 6, 8, 0, 4, 0, 3, 6, 3};
-    ok(tf_sp_encode(sp, text, strlen(text), &ids, &err) == 0, "encoded");
-    bool same = ids.n == sizeof want / sizeof *want;
-    for (size_t i = 0; same && i < ids.n; i++)
-        same = ids.v[i] == want[i];
-    ok(same, "a tag, a character without a score, and what nothing becomes: unknown");
-    static const uint32_t unused[] = {7};
-    ok(tf_sp_decode(sp, unused, 1, &out, &err) == 0 && out.len == 5 &&
+    struct tf_segmenter *fast = tf_segmenter_new(sp, model->p, model->len);
+    struct tf_segment_room *room = tf_segment_room_new();
+    struct tf_sampler *sampler;
+    struct tf_rng rng = tf_rng_new(1, 1);
+    ok(fast != NULL, "without the library");
+    for (int i = 0; fast != NULL && i < 2; i++) { /* BPE finds words again */
+        ids.n = 0;
+        tf_segment(fast, room, text, strlen(text), &ids);
+        ok(same_ids(&ids, want), "%s", text);
+    }
+    if (!bpe) { /* there unused pieces are merged, and may come out in part */
+        ids.n = 0;
+        ok(tf_sp_encode(sp, text, strlen(text), &ids, &err) == 0 && same_ids(&ids, want),
+           "by the library: %s", text);
+    }
+    must(tf_sampler_new(&sampler, sp, &err), &err);
+    ids.n = 0;
+    ok(tf_sample(sampler, text, strlen(text), bpe ? 0 : 100, 0, &rng, &ids, &err) == 0 &&
+           same_ids(&ids, want),
+       "as a sample: %s", text);
+    ids.n = 0;
+    if (!bpe)
+        ok(tf_sample(sampler, text, strlen(text), 100, 2, &rng, &ids, &err) == 0 &&
+               same_ids(&ids, want),
+           "of the best: %s", text);
+    tf_sampler_free(sampler);
+    tf_segment_room_free(room);
+    tf_segmenter_free(fast);
+    tf_ids_release(&ids);
+}
+
+/* A list that lacks some of a model's pieces and has others. */
+static void another_list(bool bpe)
+{
+    static const char *const more[] = {"\xe2\x82\xac", "\xe2\x82\xac\xc3\x97", "lin", "zebra",
+                                       ">>fra<<"};
+    static const char *const texts[] = {
+        "more words of a line",           "words \xe2\x82\xac line",
+        "\xe2\x82\xac\xc3\x97 and",       "\xc3\x97\xe2\x82\xac and zebra",
+        "\xc3\x97 line\xe2\x82\xac",      "\xe2\x82\xac\xe2\x82\xac",
+        "\xc3\x97\xc3\x97 \xc3\x97 more", "here there and \xe2\x82\xac\xc3\x97",
+    };
+    struct tf_err err = {0};
+    struct tf_arena a = {0};
+    struct tf_buf model = {0}, other = {0}, out = {0};
+    const char *const *own, *v[SIZE + 8];
+    size_t n_own, n = 0;
+    train(&model, bpe);
+    must(tf_sp_texts(&a, model.p, model.len, &own, &n_own, &err), &err);
+    for (size_t i = 0; i < n_own; i++)
+        if (i < 4 || i % 3 != 0)
+            v[n++] = own[i];
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        v[n++] = more[i];
+    const struct tf_piece_list list = {v, n};
+    must(tf_sp_renumber(&other, model.p, model.len, &list, NULL, &source, &err), &err);
+    struct tf_sp *one = load(&model), *two = load(&other);
+    is_int(tf_sp_size(two), (long long)n, "as many ids as the list has");
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct tf_ids want = {0};
+        look_up(one, texts[i], &list, &want);
+        segmented(&other, two, texts[i], &want, bpe);
+        tf_ids_release(&want);
+    }
+    struct tf_ids want = {0};
+    tf_ids_add(&want, &(uint32_t){(uint32_t)n - 1}, 1);
+    look_up(one, "more \xe2\x82\xac", &list, &want);
+    segmented(&other, two, ">>fra<< more \xe2\x82\xac", &want, bpe);
+    ok(tf_sp_decode(two, &(uint32_t){(uint32_t)n - 2}, 1, &out, &err) == 0 && out.len == 5 &&
            memcmp(out.p, "zebra", 5) == 0,
        "a piece that no text becomes has a text");
-    tf_sp_free(sp);
-    const char *const twice[] = {"<unk>", "a", "a"}, *const none[] = {"a"};
-    is_int(tf_sp_renumber(&other, model.p, model.len, twice, 3, &source, &err), -1,
-           "a piece twice");
-    is_str(err.msg, "piece 'a' is there twice", "is refused");
-    is_int(tf_sp_renumber(&other, model.p, model.len, none, 1, &source, &err), -1, "without <unk>");
-    is_str(err.msg, "no piece <unk>", "too");
-    is_int(tf_sp_renumber(&other, "x", 1, pieces, n, &source, &err), -1, "and what is no model");
-    tf_ids_release(&ids);
+    tf_sp_free(one);
+    tf_sp_free(two);
+    tf_ids_release(&want);
     tf_buf_release(&model);
     tf_buf_release(&other);
     tf_buf_release(&out);
+    tf_arena_release(&a);
+}
+
+/* Tokens that were added to a list: one piece after a space, and within a word. */
+static void added_tokens(bool bpe)
+{
+    static const char *const more[] = {"<ent>",
+                                       "QX\xc3\x97"
+                                       "7",
+                                       "line"};
+    static const struct {
+        const char *text, *parts[6];
+    } cases[] = {
+        {"a word <ent> of words", {"a word", "<ent>", "of words"}},
+        {"QX\xc3\x97"
+         "7 more",
+         {"QX\xc3\x97"
+          "7",
+          "more"}},
+        {"<ent> <ent>", {"<ent>", "<ent>"}},
+        {"words<ent>", {"words", "<ent>"}},
+        {"and <ent>QX\xc3\x97"
+         "7",
+         {"and", "<ent>",
+          "QX\xc3\x97"
+          "7"}},
+        {"some line here", {"some", "line", "here"}},
+    };
+    struct tf_err err = {0};
+    struct tf_arena a = {0};
+    struct tf_buf model = {0}, other = {0}, out = {0};
+    const char *const *own, *v[SIZE + 8];
+    bool added[SIZE + 8] = {false};
+    size_t n = 0;
+    train(&model, bpe);
+    must(tf_sp_texts(&a, model.p, model.len, &own, &n, &err), &err);
+    memcpy(v, own, n * sizeof *v);
+    const size_t first = n;
+    for (size_t i = 0; i < 3; i++) {
+        added[n] = true;
+        v[n++] = more[i];
+    }
+    for (size_t i = 0; i < first; i++) /* so that "line" is one after a space, too */
+        if (strcmp(v[i], "\xe2\x96\x81line") == 0)
+            v[i] = "<unused>";
+    const struct tf_piece_list list = {v, n};
+    must(tf_sp_renumber(&other, model.p, model.len, &list, added, &source, &err), &err);
+    struct tf_sp *one = load(&model), *two = load(&other);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tf_ids want = {0};
+        for (size_t k = 0; cases[i].parts[k] != NULL; k++) {
+            const int64_t id = tf_piece_list_id(&list, cases[i].parts[k]);
+            if (id >= (int64_t)first)
+                tf_ids_add(&want, &(uint32_t){(uint32_t)id}, 1);
+            else
+                look_up(one, cases[i].parts[k], &list, &want);
+        }
+        segmented(&other, two, cases[i].text, &want, bpe);
+        tf_ids_release(&want);
+    }
+    const uint32_t ids[] = {(uint32_t)first, (uint32_t)first + 1};
+    ok(tf_sp_decode(two, ids, 2, &out, &err) == 0, "decoded");
+    is_str(out.p,
+           "<ent> QX\xc3\x97"
+           "7",
+           "as words");
+    tf_sp_free(one);
+    tf_sp_free(two);
+    tf_buf_release(&model);
+    tf_buf_release(&other);
+    tf_buf_release(&out);
+    tf_arena_release(&a);
+}
+
+static void refused(void)
+{
+    const char *const twice[] = {"<unk>", "a", "a"}, *const none[] = {"a"};
+    struct tf_piece_list list = {twice, 3};
+    struct tf_err err = {0};
+    struct tf_buf model = {0}, other = {0};
+    train(&model, false);
+    is_int(tf_sp_renumber(&other, model.p, model.len, &list, NULL, &source, &err), -1,
+           "a piece twice");
+    is_str(err.msg, "piece 'a' is there twice", "is refused");
+    list = (struct tf_piece_list){none, 1};
+    is_int(tf_sp_renumber(&other, model.p, model.len, &list, NULL, &source, &err), -1,
+           "without <unk>");
+    is_str(err.msg, "no piece <unk>", "too");
+    is_int(tf_sp_renumber(&other, "x", 1, &list, NULL, &source, &err), -1, "and what is no model");
+    tf_buf_release(&model);
+    tf_buf_release(&other);
+}
+
+/* A piece without an id that stands for an id which is not there. */
+static void stands_for_none(void)
+{
+    static const uint8_t beyond[] = {0xd2, 0x3e, 6, 0x0a, 1, 'q', 0xc0, 0x0c, 127};
+    struct tf_err err = {0};
+    struct tf_buf model = {0};
+    struct tf_sp *sp;
+    train(&model, false);
+    tf_buf_add(&model, beyond, sizeof beyond);
+    is_int(tf_sp_check(model.p, model.len, &err), 0, "well-formed");
+    is_int(tf_sp_load(&sp, model.p, model.len, &err), -1, "refused");
+    is_str(err.msg, "SentencePiece model with a piece that stands for no other", "and why");
+    tf_buf_release(&model);
 }
 
 int main(void)
 {
     permuted(false);
     permuted(true);
-    pieces_it_has_not();
+    for (int bpe = 0; bpe < 2; bpe++) {
+        another_list(bpe);
+        added_tokens(bpe);
+    }
+    refused();
+    stands_for_none();
     return done();
 }
