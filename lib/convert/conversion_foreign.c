@@ -1,6 +1,7 @@
 /* conversion_foreign.c - read a model of another program, with its vocabularies. */
 #include "base/hash.h"
 #include "base/log.h"
+#include "convert/added_tokens_private.h"
 #include "convert/conversion_private.h"
 #include "convert/ct2_private.h"
 #include "convert/fairseq_private.h"
@@ -145,6 +146,10 @@ static int read_segmenters(struct tf_conversion *m, const struct tf_convert_opts
         return -1;
     if (most > 0 && list[0].n == (size_t)most + 1)
         list[0].n--;
+    if (most > 0 && o->pieces != NULL &&
+        tf_added_tokens_read(&list[0], &m->added, &m->arena, o->added_tokens, o->tokenizer_config,
+                             most, err) != 0)
+        return -1;
     list[1] = list[0];
     return use_segmenters(m, o, list, err);
 }
@@ -246,6 +251,9 @@ static int use_m2m(struct tf_conversion *m, const struct tf_convert_opts *o, str
         return -1;
     int rc = tf_hf_m2m_pieces(&lists[0], &m->arena, spm, n, o->pieces, o->tokens,
                               m->config.vocab_size, err);
+    if (rc == 0)
+        rc = tf_added_tokens_read(&lists[0], &m->added, &m->arena, o->added_tokens,
+                                  o->tokenizer_config, m->config.vocab_size, err);
     free(spm);
     lists[1] = lists[0];
     return rc == 0 ? use_segmenters(m, o, lists, err) : -1;
@@ -279,8 +287,8 @@ int tf_conversion_read_hf(struct tf_conversion *m, const char *name, const char 
 }
 
 static int import_ct2(struct tf_conversion *m, const char *name, const char *config,
-                      const struct tf_convert_opts *o, struct tf_piece_list lists[2], bool *guessed,
-                      struct tf_err *err)
+                      const struct tf_convert_opts *o, struct tf_piece_list lists[2],
+                      bool *guessed, struct tf_err *err)
 {
     char *json = NULL;
     size_t n = 0;

@@ -342,6 +342,8 @@ static int read_dir(struct tf_conversion *m, const char **input, struct tf_model
         o->pieces = d->pieces;
         o->pieces_target = d->pieces_target;
         o->tokens = d->tokens;
+        o->added_tokens = d->added_tokens;
+        o->tokenizer_config = d->tokenizer_config;
     }
     o->codes = d->codes;
     o->begin = d->begin;

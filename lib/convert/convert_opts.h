@@ -32,6 +32,8 @@ struct tf_convert_opts {
     const char *tokens;
     /* or NULL: tokenizer.json of transformers, in place of vocab */
     const char *tokenizer;
+    /* or NULL: of transformers (convert/added_tokens_private.h) */
+    const char *added_tokens, *tokenizer_config;
     /* or NULL: codes that split words (text/bpe_codes.h) */
     const char *codes;
     /* or NULL: the token with which a package of Argos begins targets */

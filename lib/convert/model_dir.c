@@ -322,7 +322,7 @@ static int read_m2m(const struct dir *d, struct tf_model_dir *m, struct tf_err *
     const char *map = has(d, "special_tokens_map.json");
     m->needs_pieces = true;
     m->pieces = has(d, "vocab.json");
-    m->tokens = map != NULL ? map : has(d, "tokenizer_config.json");
+    m->tokens = map != NULL ? map : m->tokenizer_config;
     m->vocab = has(d, "sentencepiece.bpe.model");
     if ((map == NULL && m->pieces == NULL) || m->vocab == NULL)
         m->tokenizer = has(d, "tokenizer.json");
@@ -357,6 +357,8 @@ static int read_hf(const struct dir *d, struct tf_model_dir *m, struct tf_err *e
         return read_fsmt(d, m, err);
     if (read_weights(d, m, err) != 0)
         return -1;
+    m->added_tokens = has(d, "added_tokens.json");
+    m->tokenizer_config = has(d, "tokenizer_config.json");
     return strcmp(type, "m2m_100") == 0 ? read_m2m(d, m, err) : read_marian_mt(d, m, err);
 }
 

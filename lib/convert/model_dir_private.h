@@ -20,6 +20,8 @@ struct tf_model_dir {
     const char *pieces_target;        /* those of targets, if they differ */
     const char *tokens; /* of M2M100: where the tags of languages are; of FSMT: tokenizer_config */
     const char *tokenizer;            /* tokenizer.json, where it is in place of vocab */
+    const char *added_tokens;         /* of transformers, but FSMT; and so is the next */
+    const char *tokenizer_config;
     const char *fairseq;              /* the directory, if it has dictionaries of fairseq */
     const char *langs[2];             /* of these, where there are two, in alphabetical order */
     const char *codes;                /* of subword-nmt or fastBPE */

@@ -221,6 +221,11 @@ PY
     t 2 tf-convert d --vocab d/sentencepiece.bpe.model --vocab-target own -o e.tfm
     expect_error "--vocab-target: M2M100 has one list of pieces"
     t 2 tf-decode -q --begin zho_Hans --prefix s.tfs -m d.tfm s.tfs
+    # A tag that was added for tuning has the id that its file names.
+    jq -n --arg id $((V + 4)) '{added_tokens_decoder: {($id): {content: "new_Latn"}}}' >d/tokenizer_config.json
+    tf-convert d -o n.tfm
+    [ "$(echo 'new_Latn line' | tf-tokenize -m n.tfm | first)" = $((V + 4)) ]
+    [ "$(echo 'fra_Latn line' | tf-tokenize -m n.tfm | first)" = $((V + 2)) ]
     echo '{}' >d/special_tokens_map.json
     t 1 tf-convert d -o x.tfm
     expect_error "no additional_special_tokens, which are the tags of languages"

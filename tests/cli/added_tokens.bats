@@ -1,0 +1,77 @@
+#!/usr/bin/env bats
+# Text of models of transformers: pieces that the list of ids lacks, and tokens that were added to it.
+bats_require_minimum_version 1.5.0
+load helper
+
+prepare() {
+    cp -r "$TOP/tests/golden/marian_tokenizer/m" m
+    chmod -R u+w m
+    jq -r '.[0]' "$TOP/tests/golden/marian_tokenizer/expected" >text
+}
+
+ids() {
+    tf-tokenize "$@" -m m.tfm text | tf-cbor json | jq -c 'select(.type == "tokens").ids'
+}
+
+@test "ids are those of MarianTokenizer: segmented first, then looked up; added tokens are one" {
+    t 0 tf-convert m -o m.tfm
+    jq -c '.[1]' "$TOP/tests/golden/marian_tokenizer/expected" | diff - <(ids)
+    jq -c '.[2]' "$TOP/tests/golden/marian_tokenizer/expected" | diff - <(ids --target)
+    # The same where only one of the files has the tokens.
+    mv m/added_tokens.json .
+    tf-convert m -o n.tfm
+    cmp m.tfm n.tfm
+    mv added_tokens.json m
+    jq 'del(.added_tokens_decoder)' m/tokenizer_config.json >x
+    mv x m/tokenizer_config.json
+    tf-convert m -o n.tfm
+    cmp m.tfm n.tfm
+}
+
+@test "what is segmented comes back, but for what is unknown" {
+    tf-convert m -o m.tfm
+    printf '%s\n' 'the house of <ent>' 'QX77 sees the house' 'a <lang de> house' >text
+    tf-tokenize -m m.tfm text | tf-tokenize -d -m m.tfm >back
+    sed 's/ ⁇ *//g; s/⁇//g' back >known
+    grep -c -e '<ent>' -e QX77 -e '<lang de>' known | diff - <(echo 3)
+    tf-tokenize --target --pieces -m m.tfm <(echo 'ein haus QX77') | grep -q '▁QX77$'
+}
+
+@test "added tokens without an embedding are left out with a warning" {
+    jq '. + {"<far>": 71}' m/added_tokens.json >x
+    mv x m/added_tokens.json
+    t 0 tf-convert m -o m.tfm
+    expect_contains "$stderr" "m/added_tokens.json: added token '<far>' has the id 71, and the model 71 embeddings: left out"
+    jq -c '.[1]' "$TOP/tests/golden/marian_tokenizer/expected" | diff - <(ids)
+}
+
+@test "added tokens replace pieces, by text and by id" {
+    jq '.added_tokens_decoder["5"] = {"content": "dog"} | .added_tokens_decoder["12"] = {"content": "<ent>"}' \
+        m/tokenizer_config.json >x
+    mv x m/tokenizer_config.json
+    jq 'del(.["<ent>"])' m/added_tokens.json >x
+    mv x m/added_tokens.json
+    jq 'del(.added_tokens_decoder["68"])' m/tokenizer_config.json >x
+    mv x m/tokenizer_config.json
+    tf-convert m -o m.tfm
+    printf '%s\n' 'dog <ent>' >text
+    ids | diff - <(echo '[5,12]')
+}
+
+@test "files of added tokens that are wrong are named" {
+    while IFS='|' read -r file change why; do
+        jq "$change" "m/$file" >x
+        cp "m/$file" y
+        mv x "m/$file"
+        t 1 tf-convert m -o m.tfm
+        expect_contains "$stderr" "m/$file: $why"
+        cp y "m/$file"
+    done <<'END'
+added_tokens.json|[1]|not a JSON object
+added_tokens.json|{"<ent>": "x"}|<ent>: not an integer
+added_tokens.json|{"": 68}|id 68: a token without text
+tokenizer_config.json|.added_tokens_decoder = {"x": {"content": "y"}}|added_tokens_decoder: 'x': not a number
+tokenizer_config.json|.added_tokens_decoder = {"68": {}}|added_tokens_decoder: 68: no content
+tokenizer_config.json|.added_tokens_decoder = {"68": {"content": "a\u0000b"}}|text with NUL
+END
+}
