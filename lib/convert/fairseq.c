@@ -1,6 +1,7 @@
 /* fairseq.c - see fairseq_private.h. */
 #include "base/buf.h"
 #include "base/input.h"
+#include "base/memory.h"
 #include "convert/fairseq_private.h"
 #include "convert/foreign_private.h"
 #include "convert/names_private.h"
@@ -267,6 +268,48 @@ int tf_fairseq_import(struct tf_bundle *b, struct tf_config *c, struct tf_fairse
 
 /* ---- dictionaries ---- */
 
+/* Without "COUNT" or "COUNT #fairseq:overwrite" at the end of a line; 0 if they are not there. */
+static size_t token_length(const char *line, size_t n)
+{
+    static const char overwrite[] = " #fairseq:overwrite";
+    const size_t k = sizeof overwrite - 1;
+    if (strlen(line) != n)
+        return 0;
+    while (n > 0 && (line[n - 1] == ' ' || line[n - 1] == '\r'))
+        n--;
+    if (n > k && memcmp(line + n - k, overwrite, k) == 0)
+        n -= k;
+    const size_t end = n;
+    while (n > 0 && line[n - 1] >= '0' && line[n - 1] <= '9')
+        n--;
+    return n < end && n > 1 && line[n - 1] == ' ' ? n - 1 : 0;
+}
+
+static int by_token(const void *a, const void *b)
+{
+    const char *const *x = *(const char *const *const *)a,
+                      *const *y = *(const char *const *const *)b;
+    const int order = strcmp(*x, *y);
+    return order != 0 ? order : (x > y) - (x < y);
+}
+
+/* A token that is there again has the last of its ids; no text becomes the others. */
+static void leave_last(const char **v, size_t n, struct tf_arena *a)
+{
+    const char ***sorted = tf_xcalloc(n, sizeof *sorted);
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = &v[i];
+    qsort(sorted, n, sizeof *sorted, by_token);
+    for (size_t i = 0; i + 1 < n; i++) {
+        char unused[32];
+        if (strcmp(*sorted[i], *sorted[i + 1]) != 0)
+            continue;
+        const int k = snprintf(unused, sizeof unused, "<unused-%zu>", (size_t)(sorted[i] - v));
+        *sorted[i] = tf_arena_strndup(a, unused, (size_t)k);
+    }
+    free(sorted);
+}
+
 static int read_lines(struct tf_piece_list *list, struct tf_arena *a, char *text, size_t n,
                       struct tf_err *err)
 {
@@ -282,14 +325,15 @@ static int read_lines(struct tf_piece_list *list, struct tf_arena *a, char *text
     for (char *p = text, *end = text + n, *lf; p < end; p = lf + 1) {
         lf = memchr(p, '\n', (size_t)(end - p));
         if (lf == NULL)
-            return tf_fail(err, "the last line does not end");
+            lf = end; /* where a NUL is */
         *lf = 0;
-        char *space = strchr(p, ' ');
-        if (space == NULL || space == p || strlen(p) != (size_t)(lf - p))
+        const size_t token = token_length(p, (size_t)(lf - p));
+        if (token == 0)
             return tf_fail(err, "line %zu: not a token and a count", k - SPECIALS + 1);
-        v[k++] = tf_arena_strndup(a, p, (size_t)(space - p));
+        v[k++] = tf_arena_strndup(a, p, token);
     }
     *list = (struct tf_piece_list){v, k};
+    leave_last(v, k, a);
     return 0;
 }
 

@@ -32,6 +32,8 @@ int tf_fairseq_import(struct tf_bundle *b, struct tf_config *c, struct tf_fairse
                       const struct tf_torch *t, struct tf_err *err) TF_MUST_CHECK;
 
 /* Read a dictionary, lines of a token and a count; the first four ids are <s>, <pad>, </s>, <unk>.
+ * A token that is there again, with or without #fairseq:overwrite, has the last of its ids; the
+ * others are <unused-N>.
  * Errors name the path. */
 int tf_fairseq_dictionary(struct tf_piece_list *list, struct tf_arena *a, const char *path,
                           struct tf_err *err) TF_MUST_CHECK;

@@ -369,7 +369,8 @@ static int read_hf(const struct dir *d, struct tf_model_dir *m, struct tf_err *e
 /* A file that the settings name: without the directory where it was when they were written. */
 static const char *named(const struct dir *d, const char *path)
 {
-    return has(d, tf_path_name(path));
+    const char *windows = strrchr(tf_path_name(path), '\\');
+    return has(d, windows != NULL ? windows + 1 : tf_path_name(path));
 }
 
 static int read_settings(const struct dir *d, struct tf_model_dir *m, const char *path,

@@ -73,16 +73,19 @@ const struct tf_bpe_merge *tf_bpe_merge_of(const struct tf_bpe_merges *m, uint32
 }
 
 /* text: where the bytes of the joined symbol belong. */
-static int add_merge(struct tf_bpe_merges *m, const struct line *l, uint32_t rank, bool end_alone,
-                     char *text, struct tf_err *err)
+static int add_merge(struct tf_bpe_merges *m, const struct line *l, uint32_t rank,
+                     const struct tf_bpe_codes *codes, char *text, struct tf_err *err)
 {
+    const bool end_alone = codes->end_alone;
     uint32_t left, right;
     if (symbol_of(m, &left, l->left, end_alone, err) != 0 ||
         symbol_of(m, &right, l->right, end_alone, err) != 0)
         return -1;
     struct tf_bpe_merge *merge = slot_of(m, left, right);
-    if (merge->left != TF_NO_TEXT)
-        return tf_fail(err, "the merge of line %u again", (unsigned)merge->rank + 1);
+    if (merge->left != TF_NO_TEXT) { /* again */
+        merge->rank = codes->end_in_pieces ? rank : merge->rank;
+        return 0;
+    }
     memcpy(text, l->left.p, l->left.n);
     memcpy(text + l->left.n, l->right.p, l->right.n);
     const struct tf_text joined = {text, l->left.n + l->right.n};
@@ -101,7 +104,7 @@ static int add_lines(struct tf_bpe_merges *m, const struct tf_bpe_codes *codes, 
     for (uint32_t rank = 0; rest.n > 0; rank++, text += l.left.n + l.right.n)
         if (!next_line(&l, &rest))
             return tf_fail(err, "merge %u: not two symbols", (unsigned)rank + 1);
-        else if (add_merge(m, &l, rank, codes->end_alone, text, err) != 0)
+        else if (add_merge(m, &l, rank, codes, text, err) != 0)
             return tf_context(err, "merge %u", (unsigned)rank + 1);
     return 0;
 }

@@ -22,9 +22,10 @@ struct tf_bpe_codes {
     bool end_in_pieces; /* the last piece of a word ends in the mark, else all others in @@ */
 };
 
-/* Check that codes can be those of a learner. Errors: bytes that are not UTF-8, a merge that is
- * there twice, a symbol that is neither a character nor what an earlier merge makes, more than
- * TF_MAX_PIECES merges. */
+/* Check that codes can be those of a learner. Errors: bytes that are not UTF-8, a symbol that is
+ * neither a character nor what an earlier merge makes, more than TF_MAX_PIECES merges. Of a merge
+ * that is there twice the first counts, as in subword-nmt; with end_in_pieces the last, as in
+ * transformers' FSMT. */
 int tf_bpe_codes_check(const struct tf_bpe_codes *codes, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

@@ -153,6 +153,21 @@ PY
     rm -f two/*.model two/*.spm
     t 1 tf-convert two -o x.tfm
     expect_error "tf-convert: two: '▁piece': a piece of a SentencePiece model, which is needed"
+    # Lines as fairseq reads them: tokens with spaces, or there again; no LF at the end.
+    cp d/dict.en.txt whole
+    tf-convert d -o y.tfm
+    sed 's/$/\r/; 7s/^/my /; $s/.$//' whole | head -c -1 >d/dict.en.txt
+    cp d/dict.en.txt d/dict.de.txt
+    tf-convert d -o z.tfm
+    pieces_of() { tf-tokenize --export-vocab -m "$1" | cut -f 1; }
+    pieces_of y.tfm | sed '11s/▁/&my /' | diff - <(pieces_of z.tfm)
+    { head -n 5 whole; sed -n '2s/$/ #fairseq:overwrite/p' whole; tail -n +7 whole; } >d/dict.en.txt
+    cp d/dict.en.txt d/dict.de.txt
+    t 0 tf-convert d -o z.tfm
+    cut -d ' ' -f 1 whole | sed -n 2p | tf-tokenize -m z.tfm | tf-cbor json | grep -qF '"ids":[9]'
+    pieces_of z.tfm | sed -n 6p | diff - <(echo '▁<unused-5>')
+    cp whole d/dict.en.txt
+    cp whole d/dict.de.txt
     sed -i 5d d/dict.en.txt
     t 1 tf-convert d -o x.tfm
     expect_error "d/dict.en.txt: 55 tokens, and 56 embeddings"
