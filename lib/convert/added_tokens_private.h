@@ -8,11 +8,12 @@
 
 #include <stdbool.h>
 
-/* Put into *list, at their ids, and mark in *is_added (by id; NULL: none), the tokens of added_tokens.json (a path: {"text": id}) and of
- * tokenizer_config.json (a path: "added_tokens_decoder": {"id": {"content": "text"}}); NULL: no
- * such file. They take precedence over pieces, as there; ids between that have no piece are
- * <unused-N>. A token whose id is not below `size`, the model's, is left out with a warning.
- * Errors name the path: what is not of this form. */
+/* Put into *list, at their ids, and mark in *is_added (by id; left alone if there are none) the
+ * tokens of added_tokens.json (a path: {"text": id}) and of tokenizer_config.json (a path:
+ * "added_tokens_decoder": {"id": {"content": "text"}}); NULL: no such file. They take precedence
+ * over pieces, as there; ids between that have no piece are <unused-N>. A token whose id is not
+ * below `size`, the model's, is left out with a warning. Errors name the path: what is not of this
+ * form. */
 int tf_added_tokens_read(struct tf_piece_list *list, const bool **is_added, struct tf_arena *a,
                          const char *added, const char *config, int64_t size,
                          struct tf_err *err) TF_MUST_CHECK;

@@ -278,7 +278,7 @@ static bool ends_plain(const struct text *t, enum scope scope)
     return is_comment(t, p);
 }
 
-/* To the line on which a plain scalar goes on; returns how many breaks are before it, or 0. */
+/* To the next line of a plain scalar; returns how many breaks are before it, or 0. */
 static size_t continuation(struct text *t, size_t indent, enum scope scope)
 {
     const struct text was = *t;

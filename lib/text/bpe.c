@@ -254,13 +254,16 @@ static void put_piece(struct work *w, const char *p, size_t n, bool last)
     } else {
         if (w->out->len > 0)
             tf_buf_byte(w->out, ' ');
+        if (w->b->words)
+            tf_buf_str(w->out, SPACE);
         tf_buf_add(w->out, w->text.p, w->text.len);
     }
 }
 
 static void put_word(struct work *w, const char *p, size_t n)
 {
-    if (w->b->words || tf_utf8_at(p, n) == n) { /* a character is one piece, whatever the codes have */
+    /* A character is one piece, whatever the codes have. */
+    if (w->b->words || tf_utf8_at(p, n) == n) {
         put_piece(w, p, n, true);
         return;
     }

@@ -22,7 +22,7 @@ void tf_bpe_free(struct tf_bpe *bpe);
 /* Append the ids of text (valid UTF-8): of a piece that is no token of the dictionary the unknown
  * one, for each such piece. Takes time in n log n, and 60 bytes for each of the longest word. */
 void tf_bpe_encode(const struct tf_bpe *bpe, const char *text, size_t n, struct tf_ids *ids);
-/* Append the same pieces, separated by spaces. */
+/* Append the same pieces, separated by spaces; before words that no codes split is U+2581. */
 void tf_bpe_pieces(const struct tf_bpe *bpe, const char *text, size_t n, struct tf_buf *out);
 /* Append the words of ids, separated by spaces. Errors as tf_sp_decode. */
 int tf_bpe_decode(const struct tf_bpe *bpe, const uint32_t *ids, size_t n, struct tf_buf *out,

@@ -12,8 +12,8 @@ struct tf_segment_room; /* what one thread needs while it segments */
 
 /* For the vocabulary sp, which has the n bytes that tf_sp_check accepts. Both are borrowed. NULL: a
  * vocabulary for the library, since its rules are not here: neither unigram nor BPE, or BPE with
- * unused pieces, unless it is renumbered, or with control pieces that text can become; or where floats have excess precision
- * (x87), so that equal sums of unigram differ. */
+ * unused pieces, unless it is renumbered, or with control pieces that text can become; or where
+ * floats have excess precision (x87), so that equal sums of unigram differ. */
 struct tf_segmenter *tf_segmenter_new(const struct tf_sp *sp, const void *bytes, size_t n);
 void tf_segmenter_free(struct tf_segmenter *s);
 

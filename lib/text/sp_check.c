@@ -54,12 +54,17 @@ int tf_sp_check(const void *bytes, size_t n, struct tf_err *err)
         if (f.number != TF_PROTO_CODES &&
             (f.number > TF_PROTO_DENORMALIZER || f.number == TF_PROTO_SELF_TEST))
             continue;
+        size_t text = 0;
         for (struct tf_span body = f.body; body.n > 0;) {
             if (!tf_proto_field(&body, &inner))
                 return malformed(err);
             if (check_field(f.number, &inner, err) < 0)
                 return -1;
+            if (inner.number == TF_PROTO_TEXT)
+                text = inner.body.n;
         }
+        if (f.number == TF_PROTO_PIECE && text == 0)
+            return tf_fail(err, "SentencePiece model with a piece without text");
     }
     return 0;
 }

@@ -198,13 +198,11 @@ static int64_t id_of(const char *const *texts, size_t n, const char *text)
     return tf_piece_list_id(&(struct tf_piece_list){texts, n}, text);
 }
 
-/* trainer_spec with the ids and the number of the new pieces; without one, of words. bytes: it may
- * ask for pieces of bytes. */
-static void put_trainer(struct tf_buf *out, struct tf_buf *work, struct tf_span spec, bool bytes,
-                        const char *const *texts, size_t n)
+/* Append a trainer_spec to another, but for what is about ids. bytes: it may ask for pieces of
+ * bytes. */
+static void add_trainer(struct tf_buf *work, struct tf_span spec, bool bytes)
 {
     struct tf_proto_field f;
-    tf_buf_clear(work);
     for (struct tf_span left = spec; left.n > 0;) {
         const uint8_t *begin = left.p;
         if (!tf_proto_field(&left, &f))
@@ -213,8 +211,11 @@ static void put_trainer(struct tf_buf *out, struct tf_buf *work, struct tf_span 
             (bytes || f.number != TF_PROTO_BYTE_FALLBACK))
             tf_buf_add(work, begin, (size_t)(left.p - begin));
     }
-    if (spec.n == 0)
-        tf_proto_put_number(work, TF_PROTO_MODEL_TYPE, WORD);
+}
+
+/* trainer_spec with the ids and the number of the new pieces. */
+static void put_trainer(struct tf_buf *out, struct tf_buf *work, const char *const *texts, size_t n)
+{
     tf_proto_put_number(work, VOCAB_SIZE, n);
     tf_proto_put_number(work, UNK_ID, (uint64_t)id_of(texts, n, "<unk>"));
     tf_proto_put_number(work, BOS_ID, (uint64_t)id_of(texts, n, "<s>"));
@@ -262,16 +263,18 @@ int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n,
             put_known(out, &work, &l, list->v[i], side);
     put_unlisted(out, &work, &l);
     tf_proto_put_number(out, TF_PROTO_RENUMBERED, 1);
+    tf_buf_clear(&work);
     for (struct tf_span left = model; left.n > 0;) {
         const uint8_t *begin = left.p;
         if (!tf_proto_field(&left, &f))
             break;
-        if (f.number == TF_PROTO_TRAINER)
-            put_trainer(out, &work, f.body, l.bytes, list->v, list->n);
+        if (f.number == TF_PROTO_TRAINER) /* one or several, which are one */
+            add_trainer(&work, f.body, l.bytes);
         else if (f.number != TF_PROTO_PIECE && f.number != TF_PROTO_SELF_TEST &&
                  f.number < TF_PROTO_CODES)
             tf_buf_add(out, begin, (size_t)(left.p - begin));
     }
+    put_trainer(out, &work, list->v, list->n);
     tf_buf_release(&work);
     free(l.texts);
     free(l.v);
@@ -296,15 +299,16 @@ int tf_sp_words(struct tf_buf *out, const char *const *texts, size_t n_texts,
         return -1;
     free(sorted);
     for (size_t i = 0; i < n_texts; i++)
-        if (strchr(texts[i], ' ') != NULL || *texts[i] == 0 ||
-            (codes == NULL && strstr(texts[i], TF_SPACE) != NULL))
+        if (*texts[i] == 0 || (codes == NULL && strstr(texts[i], TF_SPACE) != NULL))
             return tf_fail(err, "'%s': a piece of a SentencePiece model, which is needed",
                            texts[i]);
     for (size_t i = 0; i < n_texts; i++)
         if (!put_special(out, &work, texts[i]))
             put_piece(out, &work, TF_SPACE, texts[i], 0,
                       begins(side, texts[i]) ? TF_PIECE_CONTROL : TF_PIECE_NORMAL);
-    put_trainer(out, &work, (struct tf_span){0}, false, texts, n_texts);
+    tf_buf_clear(&work);
+    tf_proto_put_number(&work, TF_PROTO_MODEL_TYPE, WORD);
+    put_trainer(out, &work, texts, n_texts);
     if (codes != NULL)
         put_codes(out, &work, codes);
     else

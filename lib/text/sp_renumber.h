@@ -31,9 +31,9 @@ int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n,
 /* Append to *out a SentencePiece model, of the kind that splits text at spaces only, with these
  * words by id: for text that another program has segmented, or that these codes split
  * (bpe_private.h), which are checked already; NULL: none. Each unknown word is one unknown piece.
- * The special pieces are as above, and so is `side`. Errors: no <unk>; a word twice; a word with a
- * space in it, or without codes with SentencePiece's sign for one, which only a segmenter can
- * handle. */
+ * The special pieces are as above, and so is `side`. Errors: no <unk>; a word twice; a word without
+ * text, or without codes with SentencePiece's sign for a space, which only a segmenter can handle.
+ * One with a space is no word of any text. */
 int tf_sp_words(struct tf_buf *out, const char *const *texts, size_t n_texts,
                 const struct tf_bpe_codes *codes, const struct tf_sp_side *side,
                 struct tf_err *err) TF_MUST_CHECK;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Text of models of transformers: pieces that the list of ids lacks, and tokens that were added to it.
+# Text of models of transformers: pieces that the list of ids lacks, and tokens that were added.
 bats_require_minimum_version 1.5.0
 load helper
 

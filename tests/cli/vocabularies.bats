@@ -87,6 +87,13 @@ PY
     accepted far "▁ a aa ▁ a"
 }
 
+@test "a piece without text is refused by name" {
+    models <<'PY'
+write("empty", model([piece(b"a"), piece(b"")]))
+PY
+    refused empty "with a piece without text"
+}
+
 @test "normalisation tables: the length of a replacement, of what it replaces, and their number" {
     models <<'PY'
 own = [piece(b"x" * i, i) for i in range(1, 17)]

@@ -33,8 +33,9 @@ def train(text, size, name):
     model = io.BytesIO()
     lines = [line for line in text.splitlines()] * 20
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(lines), model_writer=model, vocab_size=size, hard_vocab_limit=False, bos_id=-1, eos_id=0,
-        unk_id=1, minloglevel=2, num_threads=1, normalization_rule_name="identity")
+        sentence_iterator=iter(lines), model_writer=model, vocab_size=size,
+        hard_vocab_limit=False, bos_id=-1, eos_id=0, unk_id=1, minloglevel=2, num_threads=1,
+        normalization_rule_name="identity")
     open(f"m/{name}.spm", "wb").write(model.getvalue())
     sp = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
     return [sp.IdToPiece(i) for i in range(2, sp.GetPieceSize())]
@@ -52,8 +53,9 @@ dump("vocab.json", {p: i for i, p in enumerate(pieces)})
 dump("tokenizer_config.json", {"source_lang": "en", "target_lang": "de"})
 tokenizer = MarianTokenizer.from_pretrained("m")
 model = MarianMTModel(MarianConfig(
-    vocab_size=len(pieces), d_model=4, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2,
-    decoder_attention_heads=2, encoder_ffn_dim=4, decoder_ffn_dim=4, activation_function="swish",
+    vocab_size=len(pieces), d_model=4, encoder_layers=1, decoder_layers=1,
+    encoder_attention_heads=2, decoder_attention_heads=2, encoder_ffn_dim=4,
+    decoder_ffn_dim=4, activation_function="swish",
     scale_embedding=True, pad_token_id=len(pieces) - 1, decoder_start_token_id=len(pieces) - 1,
     eos_token_id=0, forced_eos_token_id=0, max_position_embeddings=32))
 tokenizer.add_tokens(["<ent>", "QX77"])

@@ -11,7 +11,8 @@ import yaml
 SIGNS = "-:#?,[]{}&*!|>'\"%@`\\=<~$;./()"
 WORDS = """null Null NULL ~ true True yes Yes NO on off y N 1 1.0 1e3 0x1f 0o7 017 1:30 .inf .NaN
     -- --- ... ---a <<  2001-01-01 +1 -1 1_000 a:b a:# #a- ''' \"\"\" it's \\n \\ufeff !!str &a *a >>fra<<
-    <s> <pad> ▁ ▁▁ ▁a é e\u0301 \u0301 한국어 אב ئا नमस्ते 👩\u200d👩\u200d👧 🇩🇪 x://y.z?q={1} ?" "?""".split()
+    <s> <pad> ▁ ▁▁ ▁a é e\u0301 \u0301 한국어 אב ئا नमस्ते 👩\u200d👩\u200d👧 🇩🇪
+    x://y.z?q={1} ?" "?""".split()
 CODES = [*range(1, 0x20), *range(0x7F, 0xA1), 0xAD, 0x200B, 0x200E, 0x2028, 0x2029, 0x202E, 0x2060,
          0x3000, 0xD7FF, 0xE000, 0xFEFF, 0xFFFD, 0xFFFE, 0xFFFF, 0x1F600, 0x10FFFF,
          *(plane << 16 | 0x2345 for plane in range(1, 17))]
