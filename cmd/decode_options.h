@@ -7,9 +7,17 @@
 
 enum { SEARCH = 1, SAMPLE = 2 };
 
+/* --search: an enum tf_search_rule after the first. */
+#define DECODE_SEARCHES ((const char *const[]){"model", "paper", "fairseq", "ctranslate2", \
+                                               "transformers", "marian", NULL})
+
 /* o: a struct tf_decode_opts */
 #define DECODE_SEARCH(o) \
     OPT_GROUP("Search"), \
+    OPT_CHOICE(0, "search", &(o).search, DECODE_SEARCHES, .arg = "WORD", .def = "model", \
+               .flags = TF_OPT_SEMANTIC, .modes = SEARCH, \
+               .help = "rule by which a search ends; model: the model's own settings; paper: " \
+                       "without them"), \
     OPT_INT('k', "beam", &(o).beam, .arg = "K", .def = "4", .lo = 1, .hi = TF_SEARCH_MAX_BEAM, \
             .flags = TF_OPT_SEMANTIC, .modes = SEARCH, .help = "beam size; 1 is greedy search"), \
     OPT_REAL('a', "alpha", &(o).alpha, .arg = "X", .def = "0.6", .lo = 0, .hi = 100, \
@@ -19,10 +27,13 @@ enum { SEARCH = 1, SAMPLE = 2 };
              .flags = TF_OPT_SEMANTIC, .excludes = "alpha", \
              .help = "another length penalty instead, Marian's: score = logp / length^X"), \
     OPT_FLAG(0, "early-stopping", &(o).early_stopping, .flags = TF_OPT_SEMANTIC, \
-             .modes = SEARCH, \
-             .help = "end a search after K finished outputs, as CTranslate2 and fairseq do"), \
+             .modes = SEARCH, .excludes = "search", \
+             .help = "--search ctranslate2: end after K finished outputs, as fairseq does, too"), \
     OPT_STR(0, "begin", &(o).begin, .arg = "PIECE", .flags = TF_OPT_SEMANTIC, \
             .help = "begin every output with this piece, such as the tag of a language"), \
+    OPT_FLAG(0, "free-prefix", &(o).free_prefix, .flags = TF_OPT_SEMANTIC, \
+             .help = "--begin and --prefix cost nothing in the score, as in transformers and " \
+                     "CTranslate2"), \
     OPT_INT(0, "max-extra", &(o).max_extra, .arg = "N", .def = TEXT(TF_MAX_EXTRA), .lo = 0, \
             .hi = 1 << 20, .flags = TF_OPT_SEMANTIC, \
             .help = "limit each output to N tokens more than its input"), \

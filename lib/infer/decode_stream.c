@@ -22,6 +22,13 @@ struct decode {
     bool has_begin;
 };
 
+static enum tf_search_rule rule_of(const struct tf_decode_opts *o)
+{
+    return o->early_stopping ? TF_SEARCH_CTRANSLATE2
+           : o->search > 0   ? (enum tf_search_rule)(o->search - 1)
+                             : TF_SEARCH_PAPER;
+}
+
 static struct tf_search_opts search_opts(const struct tf_decode_opts *o,
                                          const struct tf_ensemble *m)
 {
@@ -42,7 +49,10 @@ static struct tf_search_opts search_opts(const struct tf_decode_opts *o,
                                .min_length = (size_t)o->min_length,
                                .ngram = (size_t)o->ngram,
                                .repetition = o->repetition,
-                               .early_stopping = o->early_stopping};
+                               .rule = rule_of(o),
+                               .free_prefix = o->free_prefix};
+    if (r.rule == TF_SEARCH_TRANSFORMERS) /* its end depends on the K-th */
+        r.N = r.K;
     int64_t ban[] = {c->pad, c->bos, m->header.special.bos,
                      o->allow_unk ? -1 : m->header.special.unk};
     for (size_t i = 0; i < sizeof ban / sizeof *ban; i++)
@@ -139,6 +149,7 @@ static int write_result(struct decode *d, struct tf_item *it, const struct tf_se
     struct tf_hyp empty = {.token_logp = nothing};
     struct tf_hyp *h = s->n_src > 0 ? s->hyps : &empty;
     size_t n = s->n_src > 0 ? s->n_hyps : 1, ids = 0;
+    n = n < (size_t)d->o->nbest ? n : (size_t)d->o->nbest;
     for (size_t i = 0; it->code == 0 && i < n; i++)
         ids += h[i].n;
     if (it->code == 0 && n == 0) {

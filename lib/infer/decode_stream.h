@@ -20,7 +20,9 @@ struct tf_decode_opts {
     double repetition; /* 0: none */
     bool nbest_out; /* n-best records instead of token records */
     bool token_scores, sample, allow_unk;
-    bool early_stopping; /* not with sample */
+    bool free_prefix;    /* the forced prefix costs nothing */
+    bool early_stopping; /* search is TF_SEARCH_CTRANSLATE2 */
+    int search;          /* 0: of the model; else 1 + enum tf_search_rule; not with sample */
     bool truncate; /* cut a source that is too long */
 };
 

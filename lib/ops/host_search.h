@@ -22,6 +22,7 @@ struct tf_search_view {
     const double *logp;   /* [live] */
     bool forced;          /* one id only */
     bool may_end;         /* EOS is a candidate */
+    bool first_free;      /* the first step after a prefix */
     uint32_t id;          /* that id, when forced */
 };
 
@@ -45,6 +46,7 @@ static inline struct tf_search_view tf_search_view_of(const struct tf_search *s,
     size_t P = off[i + 1] - off[i];
     v.logp = s->logp + v.row0;
     v.may_end = w->t >= P;
+    v.first_free = P > 0 && w->t == P;
     v.forced = w->t < P || w->t >= limit[i];
     v.id = w->t < P ? prefix[off[i] + w->t] : s->opts.eos;
     v.draws = v.live == 0 ? 0 : w->t == P ? s->opts.K : v.live;
@@ -122,26 +124,35 @@ static inline void tf_search_add_live(struct tf_search *s, struct tf_search_pass
 
 /* Points 4 and 5 for sentence i with its n selected candidates, in order. */
 static inline void tf_search_advance(struct tf_search *s, struct tf_search_pass *w, size_t i,
-                                     const struct tf_search_view *v, const struct tf_candidate *g,
+                                     const struct tf_search_view *v, struct tf_candidate *g,
                                      size_t n)
 {
     const struct tf_search_opts *opts = &s->opts;
+    const enum tf_search_rule rule = opts->rule;
     const uint32_t *n_fin = s->n_fin, *limit = s->limit;
     uint32_t *ended = s->ended;
-    const bool early = opts->early_stopping;
-    double most = s->penalty[limit[i] + 1];
-    size_t from = w->out;
-    for (size_t c = 0; c < n && (!early || c < opts->K); c++)
-        if (v->may_end && g[c].id == opts->eos) {
-            tf_search_add_finished(s, i, w->t, &g[c]);
-            ended[i]++;
+    const double most = s->penalty[rule == TF_SEARCH_TRANSFORMERS ? w->t + 1 : limit[i] + 1];
+    const size_t from = w->out;
+    size_t room = opts->K;
+    if (rule == TF_SEARCH_MARIAN && n > opts->K - ended[i])
+        n = opts->K - ended[i];
+    for (size_t c = 0; c < n && (rule == TF_SEARCH_PAPER || c < opts->K); c++) {
+        if (!v->may_end || g[c].id != opts->eos)
+            continue;
+        if (rule == TF_SEARCH_CTRANSLATE2 && v->first_free && c > 0) {
+            room--;
+            continue;
         }
-    const bool penalised = opts->alpha > 0 || opts->normalize > 0,
-               done = early && penalised && ended[i] >= opts->K;
-    for (size_t c = 0; c < n && w->out - from < opts->K && !done; c++) {
-        const bool some = early && w->out > from; /* then all others stay */
+        tf_search_add_finished(s, i, w->t, &g[c]);
+        ended[i]++;
+    }
+    const bool done = ended[i] >= opts->K && tf_search_counts_ends(opts);
+    for (size_t c = 0; c < n && w->out - from < room && !done; c++) {
+        const bool some = rule != TF_SEARCH_PAPER && w->out > from; /* then all others stay */
         if (v->may_end && g[c].id == opts->eos)
             continue;
+        if (opts->free_prefix && !v->may_end)
+            g[c].logp = 0;
         if (!some && n_fin[i] == opts->N &&
             !(g[c].logp / most > s->fin_score[(i + 1) * opts->N - 1]))
             continue;

@@ -24,6 +24,7 @@ struct tf_search_host {
     size_t stage_n;
     double *penalty;
     size_t steps; /* steps that the group took */
+    uint32_t *prefix_len; /* of each sentence */
 };
 
 #define ELEM_OF(p) _Generic((p), uint32_t * : TF_ELEM_U32, double * : TF_ELEM_F64)
@@ -39,7 +40,8 @@ void tf_search_init(struct tf_search *s, const struct tf_search_opts *opts,
     TF_ASSERT(opts->K >= 1 && opts->K <= TF_SEARCH_MAX_BEAM && opts->N >= 1 && opts->N <= opts->K &&
               opts->alpha >= 0 && opts->normalize >= 0 && opts->n_ban <= TF_SEARCH_BANS);
     TF_ASSERT(!opts->sample ||
-              (opts->N == opts->K && opts->temperature > 0 && !opts->early_stopping));
+              (opts->N == opts->K && opts->temperature > 0 && opts->rule == TF_SEARCH_PAPER));
+    TF_ASSERT(opts->rule != TF_SEARCH_TRANSFORMERS || opts->N == opts->K);
     *s = (struct tf_search){.opts = *opts,
                             .be = be,
                             .ctx = ctx,
@@ -60,6 +62,7 @@ void tf_search_release(struct tf_search *s)
     TF_SEARCH_FINISHED(FREE_RESULT)
     free(h->stage);
     free(h->penalty);
+    free(h->prefix_len);
     free(h);
     *s = (struct tf_search){0};
 }
@@ -184,9 +187,12 @@ int tf_search_start(struct tf_search *s, const struct tf_search_group *g, struct
     h->stage = tf_xarray(h->stage, (8 + s->ld) * n + 1 + TF_SEARCH_COUNTS, sizeof *h->stage);
     h->stage_n = 0;
     send_rows(s, g);
+    h->prefix_len = tf_xarray(h->prefix_len, n, sizeof *h->prefix_len);
     uint32_t *off = stage(s, n + 1), *counts = stage(s, TF_SEARCH_COUNTS);
     for (size_t i = 0; i <= n; i++)
         off[i] = g->prefix_off != NULL ? g->prefix_off[i] - g->prefix_off[0] : 0;
+    for (size_t i = 0; i < n; i++)
+        h->prefix_len[i] = off[i + 1] - off[i];
     send_u32(s, s->prefix_off, off, n + 1);
     if (prefix > 0)
         send_u32(s, s->prefix, g->prefix + g->prefix_off[0], prefix);
@@ -238,12 +244,26 @@ size_t tf_search_count(const struct tf_search *s, size_t i)
     return s->host->result.n_fin[i];
 }
 
+/* log P of the forced prefix of a hypothesis of sentence i, whose n-th token is in this row. */
+static double prefix_logp(const struct tf_search *s, size_t i, size_t n, size_t row)
+{
+    const struct tf_search_host *h = s->host;
+    double logp = 0;
+    for (size_t t = n; t-- > 0; row = h->result.hist_parent[t * s->max_rows + row])
+        if (t < h->prefix_len[i])
+            logp += h->result.hist_lp[t * s->max_rows + row];
+    return logp;
+}
+
 struct tf_search_hyp tf_search_result(const struct tf_search *s, size_t i, size_t rank)
 {
-    size_t at = i * s->opts.N + rank;
-    return (struct tf_search_hyp){.n = s->host->result.fin_len[at],
-                                  .logp = s->host->result.fin_logp[at],
-                                  .score = s->host->result.fin_score[at]};
+    const struct tf_search_host *h = s->host;
+    const size_t at = i * s->opts.N + rank, n = h->result.fin_len[at];
+    const double prefix =
+        s->opts.free_prefix ? prefix_logp(s, i, n, h->result.fin_row[at]) : 0;
+    return (struct tf_search_hyp){.n = n,
+                                  .logp = h->result.fin_logp[at] + prefix,
+                                  .score = h->result.fin_score[at]};
 }
 
 void tf_search_trace(const struct tf_search *s, size_t i, size_t rank, uint32_t *ids,

@@ -5,7 +5,8 @@
  * N requested hypotheses and a forced prefix of P tokens:
  * 1. lp(len) = ((5 + len) / 6)^alpha len^normalize: the former of Wu et al. 2016, the latter of
  *    Marian and others. A finished hypothesis of t tokens has len = t + 1, EOS counted, and score =
- *    logp / lp(len), with EOS's term in logp.
+ *    logp / lp(len), with EOS's term in logp. With free_prefix the terms of the forced prefix are 0
+ *    in logp, as in transformers and CTranslate2; its tokens count in len all the same.
  * 2. At step t every live hypothesis has t tokens. Its candidates are the ids v with
  *    log-probability x = min(lp[row][v], 0) finite, minus the banned ids (pad, bos, unk) and those
  *    from opts.ids on; at t < P only prefix[t] (banned or not), at t = L only EOS. logp of a
@@ -23,27 +24,44 @@
  *    nor lower ones can enter the set, so the N results are those of a search without this rule.
  *    The sentence is done when no hypothesis is live.
  *
- * With early_stopping, 4 and 5 are those of CTranslate2 (src/decoding.cc, BeamSearch, patience 1)
- * and fairseq (sequence_generator.py) instead:
+ * This is the rule TF_SEARCH_PAPER. With TF_SEARCH_FAIRSEQ, 4 and 5 are those of fairseq
+ * (sequence_generator.py) and of transformers with early_stopping=True (generation/utils.py)
+ * instead:
  * 4. Of the first K selected candidates those that end (EOS at t >= P) join the finished set, and
  *    are counted. Ends after the first K are left out. The first K others stay live, in order.
- * 5. The sentence is done once K or more are counted, unless alpha and normalize are 0, or when no
- *    hypothesis is live. None is dropped alone, because its ends would count; but once N are
- *    finished and the best live hypothesis has bound <= the N-th score, all are dropped: nothing
- *    can enter the set any more.
- * Where the two programs differ: of the ends of the step in which the count reaches K, CTranslate2
- * takes all, and so does this; fairseq takes the best, K in all, which only results after the first
- * can show. With alpha and normalize 0 fairseq counts all the same; CTranslate2 stops when a step's
- * best candidate ends and N are finished, whose first is that of this rule. At the limit
- * CTranslate2 cuts hypotheses off without EOS; fairseq ends them, as this does.
+ * 5. The sentence is done once K or more are counted, or when no hypothesis is live. None is dropped
+ *    alone, because its ends would count; but once N are finished and the best live hypothesis has
+ *    bound <= the N-th score, all are dropped: nothing can enter the set any more.
+ * Of the ends of the step in which the count reaches K, fairseq takes the best, K in all, and this
+ * takes all of them, which only results after the first can show.
  *
- * Without early_stopping, this is the search of Tensor2Tensor, with separate alive and finished
- * hypotheses and its early stop, except for three things: the stop compares with the N-th finished
- * hypothesis, not the K-th (the same result, sooner); a hypothesis at the limit ends with EOS at
- * EOS's true cost instead of being cut off, so every output is complete and its logp is that of
- * tf-score up to rounding; and K = 1 is plain greedy search, which it is with early_stopping, too.
- * There are fewer than N results only where fewer hypotheses exist, or, with early_stopping, fewer
- * are counted; a sentence has none when no probability is finite.
+ * With TF_SEARCH_CTRANSLATE2, these are changed as CTranslate2 does (src/decoding.cc, BeamSearch,
+ * patience 1):
+ * 4. At t = P > 0, an end that is not the first candidate is left out, and so is one hypothesis that
+ *    would stay live.
+ * 5. With alpha and normalize 0 the count does not matter: there CTranslate2 stops when a step's
+ *    best candidate ends and N are finished, whose first is that of this rule.
+ * At the limit CTranslate2 cuts hypotheses off without EOS.
+ *
+ * With TF_SEARCH_TRANSFORMERS, 4 is that of TF_SEARCH_FAIRSEQ, N is K, and 5 is that of transformers
+ * with early_stopping=False:
+ * 5. The sentence is done once K are finished and the best live hypothesis, of t + 1 tokens after
+ *    step t, has logp / lp(t + 1) <= the K-th score; or when no hypothesis is live.
+ *
+ * With TF_SEARCH_MARIAN, 4 and 5 are those of Marian (src/translator/beam_search.cpp), whose beam
+ * shrinks by each end:
+ * 4. Of the first K - E selected candidates, E ends so far, those that end join the finished set,
+ *    and are counted; the others stay live, in order.
+ * 5. The sentence is done when no hypothesis is live. All are dropped as with TF_SEARCH_FAIRSEQ.
+ * At the limit, three times the source, Marian takes hypotheses as they are, without EOS.
+ *
+ * TF_SEARCH_PAPER is the search of Tensor2Tensor, with separate alive and finished hypotheses and
+ * its early stop, except for three things: the stop compares with the N-th finished hypothesis, not
+ * the K-th (the same result, sooner); a hypothesis at the limit ends with EOS at EOS's true cost
+ * instead of being cut off, so every output is complete and its logp is that of tf-score up to
+ * rounding; and K = 1 is plain greedy search, which it is with the other rules, too. There are fewer
+ * than N results only where fewer hypotheses exist, or, with the other rules, fewer are counted; a
+ * sentence has none when no probability is finite.
  *
  * Sampling: instead of 3, every live hypothesis draws one candidate, with probability proportional
  * to exp(lp / temperature) among those of step 2; at t = P (or 0) the one live row draws K. With
@@ -74,6 +92,15 @@
 #define TF_SEARCH_MAX_BEAM 1024
 #define TF_SEARCH_BANS 4
 
+/* Which hypotheses finish, and when a sentence is done: points 4 and 5. */
+enum tf_search_rule {
+    TF_SEARCH_PAPER,
+    TF_SEARCH_FAIRSEQ,
+    TF_SEARCH_CTRANSLATE2,
+    TF_SEARCH_TRANSFORMERS, /* N must be K */
+    TF_SEARCH_MARIAN,
+};
+
 /* Settings, fixed for the life of a search. */
 struct tf_search_opts {
     size_t V, K, N;               /* vocabulary; beam, 1 .. TF_SEARCH_MAX_BEAM; results, 1 .. K */
@@ -89,12 +116,20 @@ struct tf_search_opts {
     uint64_t seed;
     size_t min_length, ngram; /* 0: none */
     double repetition;        /* > 0; 0: none */
-    bool early_stopping;      /* not with sample */
+    enum tf_search_rule rule; /* TF_SEARCH_PAPER with sample */
+    bool free_prefix;         /* the forced prefix costs nothing */
 };
 /* Is min_length, ngram or repetition set? */
 static inline bool tf_search_has_rules(const struct tf_search_opts *r)
 {
     return r->min_length > 0 || r->ngram > 0 || r->repetition > 0;
+}
+
+/* Is a sentence done once K ends are counted? */
+static inline bool tf_search_counts_ends(const struct tf_search_opts *r)
+{
+    return r->rule == TF_SEARCH_FAIRSEQ ||
+           (r->rule == TF_SEARCH_CTRANSLATE2 && (r->alpha > 0 || r->normalize > 0));
 }
 
 /* counts: live rows, t of the next search_step, next free slot, K for each sentence that is not
@@ -110,7 +145,7 @@ enum { TF_SEARCH_LIVE, TF_SEARCH_STEP, TF_SEARCH_SLOT, TF_SEARCH_BOUND, TF_SEARC
  * entries of a row in use; table_next is scratch of search_step. logp: of the live rows.
  * Sentences: rows of sentence i are row0[i] .. row0[i] + live[i] - 1. prefix has the forced
  * prefixes one after the other, prefix_off their offsets; key the low and the high word of each
- * sentence's key, for sampling; penalty[len] is lp(len). ended: counted by early_stopping. */
+ * sentence's key, for sampling; penalty[len] is lp(len). ended: those counted by point 4. */
 #define TF_SEARCH_STATE(X)                       \
     X(uint32_t, ids, s->max_rows)                \
     X(uint32_t, at, s->max_rows)                 \
@@ -201,8 +236,9 @@ int tf_search_poll(struct tf_search *s, bool lag, struct tf_err *err) TF_MUST_CH
 
 /* A result. */
 struct tf_search_hyp {
-    size_t n; /* tokens without EOS */
-    double logp, score;
+    size_t n;    /* tokens without EOS */
+    double logp; /* that of the whole output, with the forced prefix */
+    double score;
 };
 /* Download the results of the group; waits. */
 int tf_search_fetch(struct tf_search *s, struct tf_err *err) TF_MUST_CHECK;

@@ -491,6 +491,7 @@ plain_only() {
 @test "decoding in fp32 and fp16 gives the CPU's text" {
     few >few.tfs
     for args in "--beam 1" "--beam 4" "--beam 4 --nbest 3" "--beam 4 --nbest 3 --early-stopping" \
+        "--beam 4 --nbest 3 --search transformers" "--beam 4 --nbest 3 --search marian" \
         "--sample --seed 5" "--sample --seed 5 --top-k 9 --top-p 0.8"; do
         # shellcheck disable=SC2086
         for p in fp32 fp16; do

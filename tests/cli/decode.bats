@@ -417,6 +417,46 @@ hyps() {
     [ "$(cut -d ' ' -f 1 equal)" -lt 20 ]
 }
 
+@test "a free prefix: scores without its log P, log P with it, the lists of the rest" {
+    sed 's/.*/c c/' "$LINES_TXT" | tf-tokenize -m "$MODEL" >prefix.tfs
+    decode --prefix prefix.tfs --nbest 4 --token-scores --normalize 1 -o counted "$LINES_TFS"
+    decode --prefix prefix.tfs --nbest 4 --token-scores --normalize 1 --free-prefix -o free "$LINES_TFS"
+    n=$(tf-tokenize -m "$MODEL" <<<"c c" | tf-cbor json | jq -s 'map(.ids // empty)[0] | length')
+    for rule in counted free; do
+        hyps $rule | jq -s --argjson n "$n" --arg rule $rule '
+            [.[][] | select(.ids | length > 0) |
+                (.token_logp | add) as $all | (.token_logp[:$n] | add) as $prefix |
+                (if $rule == "free" then $all - $prefix else $all end) as $rest |
+                (.logp - $all | fabs) < 1e-4 and
+                (.score - $rest / (.token_logp | length) | fabs) < 1e-4] |
+            length > 100 and all' | grep -qx true
+    done
+    # Without a prefix it is nothing.
+    cmp <(decode --normalize 1 --free-prefix "$LINES_TFS" | tf-cbor json | jq .ids) \
+        <(decode --normalize 1 "$LINES_TFS" | tf-cbor json | jq .ids)
+}
+
+@test "--search: the same bytes for every layout, the same text on the reference, --early-stopping" {
+    for rule in fairseq ctranslate2 transformers marian; do
+        decode --nbest 3 --search $rule --threads 1 -o $rule "$LINES_TFS"
+        decode --nbest 3 --search $rule --threads 2 --batch 7 --window 10 "$LINES_TFS" | cmp - $rule
+        decode --nbest 3 --search $rule --device ref "$LINES_TFS" | tf-tokenize -d -m "$MODEL" >ref.txt
+        tf-tokenize -d -m "$MODEL" $rule | cmp - ref.txt
+        cmp <(decode -k 1 --search $rule "$LINES_TFS" | tf-cbor json | jq .ids) \
+            <(decode -k 1 "$LINES_TFS" | tf-cbor json | jq .ids)
+    done
+    decode --nbest 3 --early-stopping "$LINES_TFS" >early
+    cmp <(hyps early) <(hyps ctranslate2)
+    decode --nbest 3 "$LINES_TFS" >plain
+    for rule in ctranslate2 transformers marian; do
+        cmp -s <(hyps plain) <(hyps $rule) && { echo "$rule changes nothing" >&2; return 1; }
+    done
+    decode --nbest 3 --search paper "$LINES_TFS" >paper
+    cmp <(hyps plain) <(hyps paper)
+    d_t 2 --search paper --early-stopping "$LINES_TFS"
+    expect_error "--early-stopping cannot be combined with --search"
+}
+
 @test "the rules of outputs: the same bytes for every layout, the same text on the reference" {
     rules=(--min-length 4 --no-repeat-ngram 2 --repetition-penalty 1.2 --max-length 6 --truncate)
     decode "${rules[@]}" --threads 1 "$LINES_TFS" >want

@@ -98,7 +98,8 @@ static void rules(struct tf_decode_opts *o, unsigned byte)
     o->ngram = byte & 2 ? 2 : 0;
     o->repetition = byte & 4 ? 1.5 : 0;
     o->truncate = byte & 8;
-    o->early_stopping = byte & 16 && !o->sample;
+    o->search = o->sample ? 0 : 1 + (byte >> 4 & 3) + (byte >> 7);
+    o->free_prefix = byte & 64;
 }
 
 /* Do two tokens in a row occur twice? */

@@ -505,8 +505,12 @@ int main(void)
     o = defaults();
     o.nbest = 3, o.nbest_out = o.token_scores = true;
     layouts("n-best with token scores", o);
-    o.early_stopping = true;
-    layouts("early stopping", o);
+    static const char *const rules[] = {"paper", "fairseq", "ctranslate2", "transformers",
+                                        "marian"};
+    for (int rule = TF_SEARCH_FAIRSEQ; rule <= TF_SEARCH_MARIAN; rule++) {
+        o.search = 1 + rule;
+        layouts(rules[rule], o);
+    }
     o = defaults();
     o.sample = o.nbest_out = true, o.nbest = 3;
     layouts("sampling", o);

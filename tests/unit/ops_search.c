@@ -280,6 +280,15 @@ static void finish(struct hyp *fin, size_t *n, size_t most, struct hyp h)
     fin[at] = h;
 }
 
+/* In the order of the backends: from the last token of the prefix to the first. */
+static double sum_of_prefix(const struct hyp *h, size_t P)
+{
+    double sum = 0;
+    for (size_t t = P; t-- > 0;)
+        sum += h->lp[t];
+    return sum;
+}
+
 static void by_hand(struct results *out, const struct tf_search_opts *rule, const struct fake *f,
                     const struct group *g)
 {
@@ -291,14 +300,19 @@ static void by_hand(struct results *out, const struct tf_search_opts *rule, cons
         memset(&live[0], 0, sizeof live[0]);
         for (size_t t = 0; t <= g->limit[i] && n > 0; t++) {
             size_t m = candidates(c, rule, f, g, i, live, n, t),
-                   grow = rule->K == 1 ? 1 : 2 * rule->K, k = 0;
+                   grow = rule->K == 1 ? 1 : 2 * rule->K, k = 0, width = rule->K - ended, lost = 0;
             for (size_t j = 0; j < m && j < grow; j++) {
                 struct hyp h = live[c[j].row];
-                h.logp = c[j].logp;
+                h.logp = t < P && rule->free_prefix ? 0 : c[j].logp;
                 h.lp[t] = (double)(float)c[j].x;
-                if (t >= P && c[j].id == rule->eos) {
+                if (rule->rule == TF_SEARCH_MARIAN && j == width)
+                    break;
+                if (rule->rule == TF_SEARCH_CTRANSLATE2 && t == P && P > 0 && j > 0 &&
+                    c[j].id == rule->eos) {
+                    lost += j < rule->K;
+                } else if (t >= P && c[j].id == rule->eos) {
                     h.score = h.logp / penalty(rule, h.n);
-                    if (!rule->early_stopping || j < rule->K) {
+                    if (rule->rule == TF_SEARCH_PAPER || j < rule->K) {
                         finish(out->v[i], &out->n[i], rule->N, h);
                         ended++;
                     }
@@ -308,9 +322,18 @@ static void by_hand(struct results *out, const struct tf_search_opts *rule, cons
                 }
             }
             memcpy(live, next, k * sizeof *live);
-            const bool penalised = rule->alpha > 0 || rule->normalize > 0;
-            n = rule->early_stopping && penalised && ended >= rule->K ? 0 : k;
+            n = k < rule->K - lost ? k : rule->K - lost;
+            if (ended >= rule->K && (rule->rule == TF_SEARCH_FAIRSEQ ||
+                                     (rule->rule == TF_SEARCH_CTRANSLATE2 &&
+                                      (rule->alpha > 0 || rule->normalize > 0))))
+                n = 0;
+            if (rule->rule == TF_SEARCH_TRANSFORMERS && out->n[i] == rule->K && k > 0 &&
+                live[0].logp / penalty(rule, live[0].n - 1) <= out->v[i][rule->K - 1].score)
+                n = 0;
         }
+        /* log P is that of the whole output. */
+        for (size_t r = 0; r < out->n[i] && rule->free_prefix; r++)
+            out->v[i][r].logp += sum_of_prefix(&out->v[i][r], P);
     }
 }
 
@@ -407,7 +430,8 @@ static void group_random(struct group *g, struct tf_rng *r, const struct tf_sear
     }
 }
 
-static bool with_rules, early_stopping;
+static bool with_rules;
+static enum tf_search_rule search_rule;
 
 /* Powers of two, whose products are exact in every backend. */
 static void random_rules(struct tf_search_opts *rule, struct tf_rng *r)
@@ -442,7 +466,8 @@ static void random_searches(const char *what, int count, size_t max_v, int level
         struct tf_search_opts rule = {.V = f.V,
                                       .K = 1 + tf_rng_below(&r, tf_rng_below(&r, 4) ? 6 : MAX_K),
                                       .start = 77,
-                                      .early_stopping = early_stopping,
+                                      .rule = sample ? TF_SEARCH_PAPER : search_rule,
+                                      .free_prefix = n % 2 > 0,
                                       .sample = sample,
                                       .temperature = 1,
                                       .seed = tf_rng_u64(&r)};
@@ -459,7 +484,8 @@ static void random_searches(const char *what, int count, size_t max_v, int level
         rule.normalize = n % 3 == 2 ? (double)(n % 5) / 2 : 0;
         if (rule.normalize > 0)
             rule.alpha = 0;
-        rule.N = sample ? rule.K : 1 + tf_rng_below(&r, rule.K);
+        rule.N = sample || rule.rule == TF_SEARCH_TRANSFORMERS ? rule.K
+                                                               : 1 + tf_rng_below(&r, rule.K);
         rule.eos = (uint32_t)tf_rng_below(&r, f.V);
         rule.n_ban = tf_rng_below(&r, 4);
         for (size_t i = 0; i < rule.n_ban; i++) {
@@ -619,7 +645,8 @@ static void ends_that_count(const struct body *b, bool early, size_t want, doubl
     const uint32_t limit[] = {3}, src_off[] = {0, 1};
     const char *what = early ? "early stopping" : "no early stopping";
     struct tf_search_opts rule = {
-        .V = 4, .K = 2, .N = 1, .normalize = 1, .eos = 3, .early_stopping = early};
+        .V = 4, .K = 2, .N = 1, .normalize = 1, .eos = 3,
+        .rule = early ? TF_SEARCH_CTRANSLATE2 : TF_SEARCH_PAPER};
     struct tf_search_group g = {1, src_off, limit, NULL, NULL, NULL};
     struct tf_search s;
     struct tf_err err = {0};
@@ -645,7 +672,8 @@ static void hopeless_ends_count(const struct body *b)
                 third[] = {-0.125F, -9, -9, -9, -9, -0.125F};
     const uint32_t limit[] = {9}, src_off[] = {0, 1};
     struct tf_search_opts rule = {
-        .V = 3, .K = 2, .N = 1, .normalize = 1, .eos = 2, .early_stopping = true};
+        .V = 3, .K = 2, .N = 1, .normalize = 1, .eos = 2,
+        .rule = TF_SEARCH_CTRANSLATE2};
     struct tf_search_group g = {1, src_off, limit, NULL, NULL, NULL};
     struct tf_search s;
     struct tf_err err = {0};
@@ -862,13 +890,18 @@ int main(void)
     random_searches("rules, infinities and NaN", 200, 30, 0, 0.3, true, false);
     random_searches("rules, sampling", 200, 8, 0, 0.1, true, true);
     random_searches("rules, wide vocabularies", 4, MAX_V, 0, 0, true, false);
-    early_stopping = true;
-    random_searches("early stopping and rules", 300, 30, 0, 0, true, false);
-    with_rules = false;
-    random_searches("early stopping, few ids", 400, 12, 0, 0, false, false);
-    random_searches("early stopping, ties", 300, 40, 3, 0, true, false);
-    random_searches("early stopping, infinities and NaN", 200, 30, 0, 0.3, true, false);
-    random_searches("early stopping, wide vocabularies", 4, MAX_V, 0, 0, true, false);
+    static const char *const names[] = {"paper", "fairseq", "CTranslate2", "transformers",
+                                        "Marian"};
+    for (search_rule = TF_SEARCH_FAIRSEQ; search_rule <= TF_SEARCH_MARIAN; search_rule++) {
+        printf("# the rule of %s\n", names[search_rule]);
+        with_rules = true;
+        random_searches("with rules", 300, 30, 0, 0, true, false);
+        with_rules = false;
+        random_searches("few ids", 400, 12, 0, 0, false, false);
+        random_searches("ties", 300, 40, 3, 0, true, false);
+        random_searches("infinities and NaN", 200, 30, 0, 0.3, true, false);
+        random_searches("wide vocabularies", 4, MAX_V, 0, 0, true, false);
+    }
     close_bodies();
     return done();
 }

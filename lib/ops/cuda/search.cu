@@ -500,23 +500,35 @@ static __global__ void __launch_bounds__(1024)
         for (uint32_t d = 0, draws = v.live == 0 ? 0 : v.t == v.prefix ? K : v.live; d < draws; d++)
             if (next[d].id != TF_NO_ID)
                 g[n++] = next[d];
-    const bool early = s.opts.early_stopping;
+    const enum tf_search_rule rule = s.opts.rule;
     uint32_t *ended = s.ended;
-    for (uint32_t c = 0; c < n && (!early || c < K); c++)
-        if (v.may_end && g[c].id == s.opts.eos) {
-            float x = lp_of(s, lp, l, g[c].row, g[c].id);
-            finish(s, i, v, g[c], x > 0 ? 0 : (double)x);
-            ended[i]++;
+    if (rule == TF_SEARCH_MARIAN && n > K - ended[i])
+        n = K - ended[i];
+    uint32_t room = K;
+    for (uint32_t c = 0; c < n && (rule == TF_SEARCH_PAPER || c < K); c++) {
+        if (!v.may_end || g[c].id != s.opts.eos)
+            continue;
+        if (rule == TF_SEARCH_CTRANSLATE2 && v.prefix > 0 && v.t == v.prefix && c > 0) {
+            room--;
+            continue;
         }
+        float x = lp_of(s, lp, l, g[c].row, g[c].id);
+        finish(s, i, v, g[c], x > 0 ? 0 : (double)x);
+        ended[i]++;
+    }
     const bool penalised = s.opts.alpha > 0 || s.opts.normalize > 0,
-               done = early && penalised && ended[i] >= K;
+               done = ended[i] >= K && (rule == TF_SEARCH_FAIRSEQ ||
+                                        (rule == TF_SEARCH_CTRANSLATE2 && penalised));
     bool full = s.n_fin[i] == s.opts.N;
-    double most = s.penalty[s.limit[i] + 1],
+    double most = s.penalty[rule == TF_SEARCH_TRANSFORMERS ? v.t + 1 : s.limit[i] + 1],
            least = full ? s.fin_score[(i + 1) * s.opts.N - 1] : 0;
-    for (uint32_t c = 0; c < n && out < K && !done; c++)
+    for (uint32_t c = 0; c < n && out < room && !done; c++) {
+        if (s.opts.free_prefix && !v.may_end)
+            g[c].logp = 0;
         if (!(v.may_end && g[c].id == s.opts.eos) &&
-            ((early && out > 0) || !full || g[c].logp / most > least))
+            ((rule != TF_SEARCH_PAPER && out > 0) || !full || g[c].logp / most > least))
             next[out++] = g[c];
+    }
     l.n_next[i] = out;
 }
 
