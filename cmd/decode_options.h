@@ -3,18 +3,15 @@
 #define TF_CMD_DECODE_OPTIONS_H
 
 #include "infer/decode_stream.h"
+#include "model/search_settings.h"
 #include "model_options.h"
 
 enum { SEARCH = 1, SAMPLE = 2 };
 
-/* --search: an enum tf_search_rule after the first. */
-#define DECODE_SEARCHES ((const char *const[]){"model", "paper", "fairseq", "ctranslate2", \
-                                               "transformers", "marian", NULL})
-
 /* o: a struct tf_decode_opts */
 #define DECODE_SEARCH(o) \
     OPT_GROUP("Search"), \
-    OPT_CHOICE(0, "search", &(o).search, DECODE_SEARCHES, .arg = "WORD", .def = "model", \
+    OPT_CHOICE(0, "search", &(o).search, tf_search_words, .arg = "WORD", .def = "model", \
                .flags = TF_OPT_SEMANTIC, .modes = SEARCH, \
                .help = "rule by which a search ends; model: the model's own settings; paper: " \
                        "without them"), \

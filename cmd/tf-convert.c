@@ -28,6 +28,9 @@ static struct tf_opt opts[] = {
                .flags = TF_OPT_SEMANTIC,
                .help = "MarianMT, also in CTranslate2: positions as Marian has them, or as "
                        "transformers has; auto: t2t"),
+    OPT_LIST(0, "search", &o.search, .arg = "KEY=VALUE", .flags = TF_OPT_SEMANTIC,
+             .help = "store a setting for tf-decode in the model, such as beam=4; KEY=: drop it; "
+                     "none: drop all"),
     COMMON_OUTPUT(&output),
     OPT_END,
 };

@@ -4,6 +4,10 @@
 #include "ops/backend.h"
 #include "ops/registry.h"
 
+#include <string.h>
+
+enum { PAPER = 1 /* of tf_search_words */ };
+
 static struct tf_decode_opts o;
 static const char *output;
 static const char *const decoding[] = {DECODE_PRECISIONS, NULL};
@@ -54,17 +58,40 @@ static const struct tf_tool tool = {
     .widen = widen,
 };
 
-static int run(const struct tf_args *args, struct tf_err *err)
+/* The model's settings, where the user did not say otherwise. Its precision is the session's. */
+static int adopt_settings(const struct tf_value *search, struct tf_err *err)
 {
-    if (o.run.models.n == 0)
-        return tf_fail_status(err, TF_USAGE, "-m FILE is required");
-    if (args->mode == SEARCH && o.nbest > o.beam)
+    int rc = tf_search_settings_check(search, err);
+    for (size_t i = 0; i < search->n && rc == 0; i++) {
+        struct tf_buf text = {0};
+        tf_search_settings_text(&text, &search->items[i]);
+        if (strcmp(search->keys[i], "precision") != 0)
+            rc = tf_opt_adopt(opts, search->keys[i], text.p, err);
+        tf_buf_release(&text);
+    }
+    return rc;
+}
+
+static int adopt(const struct tf_value *search, const char *name, struct tf_err *err)
+{
+    if (o.search != PAPER && adopt_settings(search, err) != 0)
+        return tf_fail_status(err, 1, "%s: %s (--search paper does without)", name, err->msg);
+    if (!o.sample && o.nbest > o.beam)
         return tf_fail_status(err, TF_USAGE, "--nbest %lld: larger than --beam %lld (use -k %lld)",
                               (long long)o.nbest, (long long)o.beam, (long long)o.nbest);
     if (tf_opt_given(opts, "normalize"))
         o.alpha = 0;
-    o.nbest_out = o.nbest > 0 || o.token_scores;
     o.nbest = o.nbest > 0 ? o.nbest : 1;
+    return 0;
+}
+
+static int run(const struct tf_args *args, struct tf_err *err)
+{
+    if (o.run.models.n == 0)
+        return tf_fail_status(err, TF_USAGE, "-m FILE is required");
+    o.run.adopt = adopt;
+    o.run.own_precision = o.search != PAPER;
+    o.nbest_out = o.nbest > 0 || o.token_scores;
     o.run.precision = precision > 0 ? decoding[precision] : NULL;
     return tf_decode_stream(&o, args->v[0], output, opts, err);
 }

@@ -121,6 +121,32 @@ void tf_opt_reassign(struct tf_opt *opts)
     }
 }
 
+/* Is the name among the conditions of a list, "beam as=paper"? */
+static bool names(const char *list, const char *name)
+{
+    const size_t n = strlen(name);
+    for (const char *s = list; s != NULL && *s != 0; s += strcspn(s, " "), s += strspn(s, " "))
+        if (strcspn(s, " =") == n && memcmp(s, name, n) == 0)
+            return true;
+    return false;
+}
+
+int tf_opt_adopt(struct tf_opt *opts, const char *name, const char *text, struct tf_err *err)
+{
+    struct tf_opt *row = tf_opt_find(opts, name);
+    char shown[80];
+    if (row == NULL)
+        TF_BUG("no option --%s", name);
+    if (row->given != NULL || row->unused)
+        return 0;
+    for (const struct tf_opt *o = opts; o->kind != TF_OPT_END; o++)
+        if (o->given != NULL && (names(o->excludes, name) || names(row->excludes, o->name)))
+            return 0;
+    row->given = tf_arena_strndup(&words, text, strlen(text));
+    snprintf(shown, sizeof shown, "--%s", name);
+    return tf_opt_set(row, shown, row->given, err);
+}
+
 struct tf_opt *tf_opt_find(struct tf_opt *opts, const char *name)
 {
     for (struct tf_opt *o = opts; o->kind != TF_OPT_END; o++)

@@ -148,6 +148,11 @@ void tf_opt_set_defaults(struct tf_opt *opts);
  * an option has named. Lists stay as they are. */
 void tf_opt_reassign(struct tf_opt *opts);
 
+/* Set a row as if the user had given this text, which is copied, unless it was given, or an option
+ * that excludes it, or this run does not use it: for a default that a file has. */
+int tf_opt_adopt(struct tf_opt *opts, const char *name, const char *text,
+                 struct tf_err *err) TF_MUST_CHECK;
+
 /* The index of a word in a list that ends with NULL, or -1 and a reason that has the list. */
 int tf_opt_find_word(const char *const *list, const char *text, struct tf_err *why) TF_MUST_CHECK;
 

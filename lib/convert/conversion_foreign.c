@@ -11,6 +11,8 @@
 #include "convert/hf_vocab_private.h"
 #include "convert/marian_private.h"
 #include "convert/model_dir_private.h"
+#include "convert/search_private.h"
+#include "model/search_settings.h"
 #include "text/bpe_file.h"
 #include "text/sp_check.h"
 #include "text/sp_renumber.h"
@@ -154,13 +156,24 @@ static int read_segmenters(struct tf_conversion *m, const struct tf_convert_opts
     return use_segmenters(m, o, list, err);
 }
 
-/* search: options of tf-decode besides, for the search of that program */
-static void say_what(const char *name, const char *program, const struct tf_config *c,
-                     const char *search)
+/* The search of the original, and a note of what was read. */
+static int take_search(struct tf_conversion *m, enum tf_original from, const char *name,
+                       const struct tf_convert_opts *o, struct tf_err *err)
 {
-    tf_note("%s: %s, %lld + %lld layers of width %lld, %s; decode with --normalize 1%s", name,
-            program, (long long)c->encoder_layers, (long long)c->decoder_layers,
-            (long long)c->d_model, tf_activations[c->activation], search);
+    static const char *const programs[] = {"Marian", "MarianMT",    "M2M100",
+                                           "FSMT",   "CTranslate2", "fairseq"};
+    const struct tf_config *c = &m->config;
+    struct tf_buf left = {0}, line = {0};
+    const int rc = tf_conversion_search(m, from, name, o, &left, err);
+    tf_search_settings_line(&line, &m->header.search);
+    if (rc == 0)
+        tf_note("%s: %s, %lld + %lld layers of width %lld, %s; decoded with %s%s%s", name,
+                programs[from], (long long)c->encoder_layers, (long long)c->decoder_layers,
+                (long long)c->d_model, tf_activations[c->activation], line.p,
+                left.len > 0 ? ", but without " : "", left.len > 0 ? left.p : "");
+    tf_buf_release(&left);
+    tf_buf_release(&line);
+    return rc;
 }
 
 static void say_words(const char *name, const struct tf_convert_opts *o)
@@ -203,7 +216,8 @@ int tf_conversion_read_marian(struct tf_conversion *m, const char *name,
                                              : TF_MARIAN_TWO;
     if (tf_marian_import(&m->bundle, &m->config, &m->header.special.unk, vocab, vocabs, err) != 0)
         return tf_context(err, "%s", name);
-    say_what(name, "Marian", &m->config, "");
+    if (take_search(m, TF_FROM_MARIAN, name, o, err) != 0)
+        return -1;
     return tf_conversion_check_vocab(m, o->vocab, name, err);
 }
 
@@ -280,7 +294,8 @@ int tf_conversion_read_hf(struct tf_conversion *m, const char *name, const char 
         m->config.bos = tf_sp_id(m->vocab, m->vocab_n, "<s>");
     if (!m2m) /* there what pads is what starts */
         m->config.pad = tf_sp_id(m->vocab, m->vocab_n, "<pad>");
-    say_what(name, m2m ? "M2M100" : "MarianMT", &m->config, "");
+    if (take_search(m, m2m ? TF_FROM_M2M100 : TF_FROM_MARIANMT, name, o, err) != 0)
+        return -1;
     if (guessed)
         say_positions(name);
     return tf_conversion_check_vocab(m, o->tokenizer != NULL ? o->tokenizer : o->vocab, name, err);
@@ -320,9 +335,8 @@ int tf_conversion_read_ct2(struct tf_conversion *m, const char *name, const char
     if (o->begin != NULL && tf_piece_list_id(&lists[1], o->begin) < 0)
         return tf_fail(err, "%s: target_prefix %s of metadata.json: no token of its targets", name,
                        o->begin);
-    say_what(name, "CTranslate2", &m->config, " --early-stopping");
-    if (o->begin != NULL)
-        tf_note("%s: decode with --begin %s", name, o->begin);
+    if (take_search(m, TF_FROM_CTRANSLATE2, name, o, err) != 0)
+        return -1;
     say_words(name, o);
     if (guessed)
         say_positions(name);
@@ -435,7 +449,8 @@ int tf_conversion_read_fairseq(struct tf_conversion *m, const char *name,
     if (known)
         (void)(tf_lang_set(m->header.lang, langs.source) &&
                tf_lang_set(m->header.target_lang, langs.target));
-    say_what(name, "fairseq", &m->config, " --early-stopping");
+    if (take_search(m, TF_FROM_FAIRSEQ, name, o, err) != 0)
+        return -1;
     say_words(name, o);
     return tf_conversion_check_vocab(m, dir->fairseq, name, err);
 }
@@ -502,7 +517,8 @@ int tf_conversion_read_fsmt(struct tf_conversion *m, const char *name, const cha
         return -1;
     (void)(langs.source != NULL && tf_lang_set(m->header.lang, langs.source) &&
            tf_lang_set(m->header.target_lang, langs.target));
-    say_what(name, "FSMT", &m->config, " --early-stopping");
+    if (take_search(m, TF_FROM_FSMT, name, o, err) != 0)
+        return -1;
     say_words(name, o);
     return tf_conversion_check_vocab(m, o->pieces, name, err);
 }

@@ -11,12 +11,14 @@
 #include "exchange/marian_bin.h"
 #include "exchange/npz.h"
 #include "exchange/safetensors.h"
+#include "model/search_settings.h"
 #include "text/gunzip.h"
 #include "text/vocab_file.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { MAX_KEYS = 1000, FIRST_N = TF_TORCH_HEAD };
 
@@ -45,6 +47,12 @@ static int split_config(struct tf_conversion *m, const struct tf_value *map,
             char *label = map->keys[i][0] == 'l' ? h->lang : h->target_lang;
             if (v->kind != TF_TEXT || !tf_lang_set(label, v->text))
                 return tf_fail(err, "%s: no language label", map->keys[i]);
+        } else if (strcmp(map->keys[i], "search") == 0) {
+            if (v->kind != TF_MAP)
+                return tf_fail(err, "search: not an object");
+            if (tf_search_settings_check(v, err) != 0)
+                return -1;
+            h->search = *v;
         } else if (settings->n == MAX_KEYS) {
             return tf_fail(err, "more than %d keys", MAX_KEYS);
         } else {
@@ -126,6 +134,7 @@ static int read_bundle(struct tf_conversion *m, struct tf_in *in, struct tf_err 
     m->header = (struct tf_header){.version = 1,
                                    .special = {-1, -1, -1, -1},
                                    .made = tf_value_array(),
+                                   .search = tf_value_map(),
                                    .extra = tf_value_map()};
     return 0;
 }
@@ -322,6 +331,17 @@ static int read_file(struct tf_conversion *m, struct tf_in *in, const struct tf_
                                      o->config != NULL ? o->config : name, err);
 }
 
+/* The settings that Marian writes beside a model, or NULL. */
+static const char *decoder_beside(struct tf_conversion *m, const char *input)
+{
+    static const char end[] = ".decoder.yml";
+    const size_t n = strlen(input);
+    char *path = tf_arena_alloc(&m->arena, n + sizeof end);
+    memcpy(path, input, n);
+    memcpy(path + n, end, sizeof end);
+    return tf_convert_reads_beside(input) && access(path, F_OK) == 0 ? path : NULL;
+}
+
 /* Options that a directory answers, where the user did not. */
 static int read_dir(struct tf_conversion *m, const char **input, struct tf_model_dir *d,
                     struct tf_convert_opts *o, struct tf_err *err)
@@ -329,9 +349,11 @@ static int read_dir(struct tf_conversion *m, const char **input, struct tf_model
     struct stat st;
     if (strcmp(*input, "-") == 0 || stat(*input, &st) != 0)
         return 0;
-    const bool beside = S_ISREG(st.st_mode) && tf_convert_reads_beside(*input);
-    if (!beside && !S_ISDIR(st.st_mode))
+    const bool beside = S_ISREG(st.st_mode) && tf_ends_with(*input, ".pt");
+    if (!beside && !S_ISDIR(st.st_mode)) {
+        o->settings = decoder_beside(m, *input);
         return 0;
+    }
     *d = (struct tf_model_dir){.vocab = o->vocab, .vocab_target = o->vocab_target};
     if ((beside ? tf_model_dir_read_beside : tf_model_dir_read)(d, &m->arena, *input, err) != 0)
         return -1;
@@ -347,11 +369,33 @@ static int read_dir(struct tf_conversion *m, const char **input, struct tf_model
     }
     o->codes = d->codes;
     o->begin = d->begin;
+    o->settings = d->settings;
     if (o->vocab != NULL) /* then all of it is the user's */
         return 0;
     o->vocab = d->vocab;
     o->vocab_target = d->vocab_target;
     o->tokenizer = d->tokenizer;
+    return 0;
+}
+
+/* --search */
+static int set_search(struct tf_conversion *m, const struct tf_strs *settings, struct tf_err *err)
+{
+    struct tf_value *map = &m->header.search;
+    for (size_t i = 0; i < settings->n; i++) {
+        const char *text = settings->v[i], *value = strchr(text, '=');
+        if (strcmp(text, "none") == 0) {
+            *map = tf_value_map();
+            continue;
+        }
+        if (value == NULL)
+            return tf_fail_status(err, TF_USAGE, "--search %s: neither KEY=VALUE nor none", text);
+        const char *key = tf_arena_strndup(&m->arena, text, (size_t)(value - text));
+        if (tf_search_settings_set(map, &m->arena, key, value + 1, err) != 0)
+            return tf_fail_status(err, TF_USAGE, "--%s", err->msg);
+    }
+    if (settings->n > 0 && tf_search_settings_check(map, err) != 0)
+        return tf_fail_status(err, TF_USAGE, "--%s", err->msg);
     return 0;
 }
 
@@ -363,7 +407,9 @@ int tf_conversion_read(struct tf_conversion *m, const char **input,
     struct tf_in in;
     if (read_dir(m, input, &dir, &o, err) != 0 || tf_in_open(&in, *input, err) < 0)
         return -1;
-    const int rc = read_file(m, &in, &dir, &o, err);
+    int rc = read_file(m, &in, &dir, &o, err);
+    if (rc == 0)
+        rc = set_search(m, &o.search, err);
     *input = tf_arena_strndup(&m->arena, in.name, strlen(in.name));
     tf_in_close(&in);
     return rc;

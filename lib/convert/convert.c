@@ -34,6 +34,10 @@ static void write_config(struct tf_buf *b, struct tf_conversion *m)
         tf_json_put_str(&j, "lang", m->header.lang);
     if (m->header.target_lang[0] != 0)
         tf_json_put_str(&j, "target_lang", m->header.target_lang);
+    if (m->header.search.n > 0) {
+        tf_json_key(&j, "search");
+        tf_value_to_json(&j, &m->header.search, TF_JSON_PLAIN);
+    }
     if (m->vocab == NULL && m->header.has_vocab) {
         tf_json_key(&j, "vocab");
         tf_json_hex(&j, m->header.vocab, sizeof m->header.vocab);
@@ -297,7 +301,8 @@ bool tf_format_is_dir(int to)
 bool tf_convert_reads_beside(const char *input)
 {
     const char *end = strrchr(input, '.');
-    return end != NULL && strcmp(end, ".pt") == 0;
+    return end != NULL && (strcmp(end, ".pt") == 0 || strcmp(end, ".npz") == 0 ||
+                           strcmp(end, ".bin") == 0);
 }
 
 static int check_output(const struct tf_convert_opts *o, const char *output, enum tf_format to,

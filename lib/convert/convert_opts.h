@@ -2,6 +2,8 @@
 #ifndef TF_MODEL_CONVERT_OPTS_H
 #define TF_MODEL_CONVERT_OPTS_H
 
+#include "base/opt.h"
+
 enum tf_format {
     TF_FORMAT_AUTO,
     TF_FORMAT_TFM,
@@ -38,6 +40,10 @@ struct tf_convert_opts {
     const char *codes;
     /* or NULL: the token with which a package of Argos begins targets */
     const char *begin;
+    /* or NULL: how Marian's decoder runs (decoder.yml) */
+    const char *settings;
+    /* settings of the search to store or drop, KEY=VALUE, or "none": drop all before the rest */
+    struct tf_strs search;
     /* of a model that began as Marian's: enum tf_stored_positions */
     int positions;
 };

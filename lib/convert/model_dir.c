@@ -432,6 +432,7 @@ static int read_marian(const struct dir *d, struct tf_model_dir *m, struct tf_er
         (void)matching(d, "*decoder.yml", &settings);
     if (settings == NULL)
         (void)matching(d, "config*.yml", &settings);
+    m->settings = settings;
     if (settings != NULL && read_settings(d, m, settings, err) != 0)
         return -1;
     if (one_of(d, "*.npz", NAME_ONE, &m->weights, err) != 0 ||

@@ -13,6 +13,7 @@ struct tf_bundle {
     struct tf_tensor *tensors;
     size_t n;
     size_t file_n;      /* bytes of the file that was read */
+    bool int8;          /* some had 8 bits in the file, and became f32 */
     const char *format; /* of safetensors, written: NULL is tf-tools */
     const char *config; /* JSON text of config_n bytes, or NULL */
     size_t config_n;

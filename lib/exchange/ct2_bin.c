@@ -166,7 +166,7 @@ static int dequantise(float *to, const struct variable *v, const struct variable
 
 /* A quantised weight, or integers as they are. */
 static int from_integers(struct tf_tensor *t, const struct variable *v, const struct index *x,
-                         struct tf_arena *a, struct tf_err *err)
+                         struct tf_arena *a, bool *int8, struct tf_err *err)
 {
     const struct variable *scale = scale_of(x, v);
     void *to = tf_arena_alloc(a, (size_t)v->items * sizeof(float));
@@ -181,6 +181,7 @@ static int from_integers(struct tf_tensor *t, const struct variable *v, const st
     const bool of_rows = v->rank == 2 && scale->items == v->dims[0];
     if (scale->type != 0 || (scale->items != 1 && !of_rows))
         return tf_fail(err, "%s: not the scales of %s", scale->name, v->name);
+    *int8 |= v->type == I8;
     return dequantise(to, v, scale, err);
 }
 
@@ -210,7 +211,7 @@ static int read_tensors(struct tf_bundle *b, struct variable *v, const struct in
                                 .bytes = (size_t)v[i].items * types[v[i].type].size};
         v[i].tensor = t;
         if (v[i].type >= I8 && v[i].type <= I32 &&
-            from_integers(t, &v[i], x, &b->arena, err) != 0)
+            from_integers(t, &v[i], x, &b->arena, &b->int8, err) != 0)
             return -1;
     }
     return 0;

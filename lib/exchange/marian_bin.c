@@ -156,6 +156,7 @@ static int read_all(struct tf_bundle *b, struct rest *r, uint64_t n, struct tf_e
         const uint8_t *data = take(r, v[i].bytes);
         if (data == NULL)
             return tf_fail(err, "%s: the file ends in its data", v[i].name);
+        b->int8 |= v[i].type == INTGEMM8 || v[i].type == INTGEMM8_BROWSERMT;
         t->name = v[i].name;
         if (tf_ends_with(t->name, "_QuantMultA"))
             continue;

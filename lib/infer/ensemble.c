@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "model/int8.h"
 #include "model/load.h"
+#include "model/search_settings.h"
 #include "ops/registry.h"
 
 #include <stdio.h>
@@ -52,6 +53,7 @@ static void keep_first(struct tf_ensemble *m, const struct tf_model_file *file,
     m->header = file->header;
     m->header.kind = "model";
     m->header.made = tf_value_clone(&m->arena, &file->header.made);
+    m->header.search = tf_value_clone(&m->arena, &file->header.search);
     m->header.config = tf_value_null();
     m->header.extra = tf_value_null();
     m->name = tf_xstrdup(strcmp(path, "-") == 0 ? "stdin" : path);
@@ -78,6 +80,7 @@ static void keep_fingerprint(struct tf_ensemble *m, size_t i, const struct tf_mo
 /* What was requested. */
 struct choice {
     const char *precision; /* or NULL */
+    bool own_precision;
     int threads;
     bool pack; /* for decoding */
     struct tf_force force;
@@ -93,13 +96,19 @@ struct loading {
     size_t taken;            /* tensors */
 };
 
-/* An int8 model decodes in int8 where nothing else is requested and the device can. */
-static int choose_precision(struct tf_ensemble *m, const struct tf_model_file *file,
+/* A model decodes in the precision that it names, or an int8 model in int8, where nothing else is
+ * requested and the device can. */
+static int choose_precision(struct tf_ensemble *m, const struct tf_model_file *file, bool own,
                             struct tf_err *err)
 {
-    if (strcmp(m->be->name, "cpu") != 0 || !tf_model_is_int8(file))
+    const char *precision = tf_model_is_int8(file) ? "int8" : NULL;
+    if (strcmp(m->be->name, "cpu") != 0)
         return 0;
-    m->be = tf_backend_find(m->be->name, "int8", TF_USE_DECODING, NULL, err);
+    if (own && (tf_search_settings_check(&file->header.search, err) != 0 ||
+                tf_value_text_of(&file->header.search, "precision", &precision, err) < 0))
+        return -1;
+    if (precision != NULL)
+        m->be = tf_backend_find(m->be->name, precision, TF_USE_DECODING, NULL, err);
     return m->be != NULL ? 0 : -1;
 }
 
@@ -117,8 +126,8 @@ static int begin(struct loading *l, const struct tf_model_file *file, struct tf_
     const struct choice *choice = l->choice;
     const struct tf_ctx_opts open = {.threads = choice->threads};
     if (m->ctx == NULL && choice->precision == NULL && choice->pack &&
-        choose_precision(m, file, err) != 0)
-        return -1;
+        choose_precision(m, file, choice->own_precision, err) != 0)
+        return tf_context(err, "%s", l->path);
     if (m->ctx == NULL && (m->ctx = m->be->open(&open, err)) == NULL)
         return -1;
     l->begun = tf_model_load(file, &l->config, NULL, "p/", err) == 0 &&
@@ -178,14 +187,14 @@ static int load(struct tf_ensemble *m, const char *path, const struct choice *ch
 }
 
 int tf_ensemble_open(struct tf_ensemble *m, const struct tf_strs *paths, const char *device,
-                     const char *precision, int threads, enum tf_use use, struct tf_force force,
-                     struct tf_err *err)
+                     const char *precision, bool own_precision, int threads, enum tf_use use,
+                     struct tf_force force, struct tf_err *err)
 {
     *m = (struct tf_ensemble){.inputs = tf_value_map()};
     m->be = tf_backend_find(device, precision, use, &m->no_gpu, err);
     if (m->be == NULL)
         return -1;
-    const struct choice choice = {precision, threads, use == TF_USE_DECODING, force};
+    const struct choice choice = {precision, own_precision, threads, use == TF_USE_DECODING, force};
     m->model = tf_xcalloc(paths->n, sizeof *m->model);
     struct tf_sha256 sha;
     tf_sha256_init(&sha);

@@ -32,13 +32,14 @@ struct tf_ensemble {
     struct tf_err no_gpu;    /* why --device auto chose the CPU; status 0: no GPU plugin failed */
 };
 
-/* Choose the device and precision (NULL: the device's default for decoding), read every file ("-"
+/* Choose the device and precision (NULL: the device's default for decoding; with own_precision on
+ * the CPU that of "search" in the first model's header, if it is there), read every file ("-"
  * and /dev/fd/N included) and upload its weights, packed for decoding if `use` is decoding. Fails
  * when the models differ in vocabulary or languages (but for what is forced), size, end-of-sentence
  * id or whether sources end with it; everything else may differ. */
 int tf_ensemble_open(struct tf_ensemble *m, const struct tf_strs *paths, const char *device,
-                     const char *precision, int threads, enum tf_use use, struct tf_force force,
-                     struct tf_err *err) TF_MUST_CHECK;
+                     const char *precision, bool own_precision, int threads, enum tf_use use,
+                     struct tf_force force, struct tf_err *err) TF_MUST_CHECK;
 void tf_ensemble_close(struct tf_ensemble *m);
 
 /* Sentences computed together, and sentences read ahead. requested 0: the device's default. */

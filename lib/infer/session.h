@@ -16,6 +16,10 @@
 struct tf_session_opts {
     struct tf_strs models;
     const char *device, *precision; /* precision NULL: the device's default */
+    bool own_precision;             /* but the model's, if it has one and the device is the CPU */
+    /* Or NULL. Called once the models are read, with the map "search" of the first's header: takes
+     * from it what the user did not say, into the tool's options. name: of the model. */
+    int (*adopt)(const struct tf_value *search, const char *name, struct tf_err *err);
     int64_t max_length;             /* ids of a source; an item with a longer one becomes bad */
     int64_t batch, window;          /* 0: the device's default */
     int64_t threads;                /* 0: tf_threads_default */

@@ -29,22 +29,22 @@
  * instead:
  * 4. Of the first K selected candidates those that end (EOS at t >= P) join the finished set, and
  *    are counted. Ends after the first K are left out. The first K others stay live, in order.
- * 5. The sentence is done once K or more are counted, or when no hypothesis is live. None is dropped
- *    alone, because its ends would count; but once N are finished and the best live hypothesis has
- *    bound <= the N-th score, all are dropped: nothing can enter the set any more.
+ * 5. The sentence is done once K or more are counted, or when no hypothesis is live. None is
+ *    dropped alone, because its ends would count; but once N are finished and the best live
+ *    hypothesis has bound <= the N-th score, all are dropped: nothing can enter the set any more.
  * Of the ends of the step in which the count reaches K, fairseq takes the best, K in all, and this
  * takes all of them, which only results after the first can show.
  *
  * With TF_SEARCH_CTRANSLATE2, these are changed as CTranslate2 does (src/decoding.cc, BeamSearch,
  * patience 1):
- * 4. At t = P > 0, an end that is not the first candidate is left out, and so is one hypothesis that
- *    would stay live.
+ * 4. At t = P > 0, an end that is not the first candidate is left out, and so is one hypothesis
+ *    that would stay live.
  * 5. With alpha and normalize 0 the count does not matter: there CTranslate2 stops when a step's
  *    best candidate ends and N are finished, whose first is that of this rule.
  * At the limit CTranslate2 cuts hypotheses off without EOS.
  *
- * With TF_SEARCH_TRANSFORMERS, 4 is that of TF_SEARCH_FAIRSEQ, N is K, and 5 is that of transformers
- * with early_stopping=False:
+ * With TF_SEARCH_TRANSFORMERS, 4 is that of TF_SEARCH_FAIRSEQ, N is K, and 5 is that of
+ * transformers with early_stopping=False:
  * 5. The sentence is done once K are finished and the best live hypothesis, of t + 1 tokens after
  *    step t, has logp / lp(t + 1) <= the K-th score; or when no hypothesis is live.
  *
@@ -59,9 +59,9 @@
  * its early stop, except for three things: the stop compares with the N-th finished hypothesis, not
  * the K-th (the same result, sooner); a hypothesis at the limit ends with EOS at EOS's true cost
  * instead of being cut off, so every output is complete and its logp is that of tf-score up to
- * rounding; and K = 1 is plain greedy search, which it is with the other rules, too. There are fewer
- * than N results only where fewer hypotheses exist, or, with the other rules, fewer are counted; a
- * sentence has none when no probability is finite.
+ * rounding; and K = 1 is plain greedy search, which it is with the other rules, too. There are
+ * fewer than N results only where fewer hypotheses exist, or, with the other rules, fewer are
+ * counted; a sentence has none when no probability is finite.
  *
  * Sampling: instead of 3, every live hypothesis draws one candidate, with probability proportional
  * to exp(lp / temperature) among those of step 2; at t = P (or 0) the one live row draws K. With

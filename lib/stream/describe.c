@@ -39,6 +39,7 @@ static void add_foreign(struct tf_arena *a, struct tf_value *info, const char *t
 {
     static const char *const used[] = {"file",        "kind",        "vocab_size",   "vocab",
                                        "model",       "special",     "config",       "made",
+                                       "search",
                                        "lang",        "target_lang", "source_size",  "converts_to",
                                        "vocab_bytes", "parameters",  "tensor_bytes", "tensors",
                                        "header",      "state"};
@@ -82,6 +83,8 @@ static void add_header(struct tf_arena *a, struct tf_value *info, const struct t
         tf_value_put(a, info, "converts_to", tf_value_str(a, "marian"));
     if (h->config.kind == TF_MAP && h->config.n > 0)
         tf_value_put(a, info, "config", h->config);
+    if (h->search.kind == TF_MAP && h->search.n > 0)
+        tf_value_put(a, info, "search", h->search);
     if (h->made.kind == TF_ARRAY && h->made.n > 0)
         tf_value_put(a, info, "made", h->made);
 }

@@ -147,6 +147,8 @@ void tf_header_encode(struct tf_buf *b, const struct tf_header *h)
         tf_value_put(&a, &map, "special", special);
     if (h->config.kind == TF_MAP && h->config.n)
         tf_value_put(&a, &map, "config", h->config);
+    if (h->search.kind == TF_MAP && h->search.n)
+        tf_value_put(&a, &map, "search", h->search);
     if (h->made.kind == TF_ARRAY && h->made.n)
         tf_value_put(&a, &map, "made", h->made);
     tf_cbor_array(b, 2);
@@ -183,12 +185,14 @@ static int decode_map(struct tf_header *h, struct tf_arena *a, const struct tf_v
 {
     static const char *const known[] = {"v",    "kind",        "vocab",       "model",
                                         "size", "special",     "config",      "made",
-                                        "lang", "target_lang", "source_size", NULL};
+                                        "lang", "target_lang", "source_size", "search",
+                                        NULL};
     const struct tf_value *v;
     int rc;
     *h = (struct tf_header){.special = {-1, -1, -1, -1},
                             .config = tf_value_map(),
                             .made = tf_value_array(),
+                            .search = tf_value_map(),
                             .extra = tf_value_map()};
     if (map->kind != TF_MAP)
         return tf_fail(err, "not a map");
@@ -221,6 +225,11 @@ static int decode_map(struct tf_header *h, struct tf_arena *a, const struct tf_v
         return tf_fail(err, "config: not a map");
     if (v)
         h->config = *v;
+    v = tf_value_get(map, "search");
+    if (v && v->kind != TF_MAP)
+        return tf_fail(err, "search: not a map");
+    if (v)
+        h->search = *v;
     v = tf_value_get(map, "made");
     if (v && v->kind != TF_ARRAY)
         return tf_fail(err, "made: not an array");

@@ -39,6 +39,7 @@ struct tf_header {
     /* ARRAY of {"prog": text, "version": text, "opts": {...}, "in": {role: sha256}, ...}: the
      * pipeline so far, first stage first */
     struct tf_value made;
+    struct tf_value search; /* MAP, of a model: the search that it was made for */
     struct tf_value extra; /* MAP: unknown keys */
 };
 

@@ -33,7 +33,7 @@ fingerprint() { tf-info "$1" | grep '^model'; }
         t 0 tf-convert d -o d.tfm
         [ "$(fingerprint d.tfm)" = "$(fingerprint m.tfm)" ] || { echo "$variant"; return 1; }
     done
-    expect_contains "$stderr" "d/model.bin: CTranslate2, 2 + 2 layers of width 16, relu; decode with --normalize 1 --early-stopping"
+    expect_contains "$stderr" "d/model.bin: CTranslate2, 2 + 2 layers of width 16, relu; decoded with --search ctranslate2 --beam 2 --normalize 1 --free-prefix --min-length 1 --allow-unk"
     expect_contains "$stderr" "--positions halves is what it computes there"
     tf-convert d --positions halves -o h.tfm
     tf-info h.tfm | grep -Eq '^  position_table +halves$'
@@ -139,11 +139,11 @@ np.savez("less.npz", **w)'
     jq -R . pieces | jq -s . >p/model/shared_vocabulary.json
     echo '{"from_code": "en", "target_prefix": "__de__"}' >p/metadata.json
     t 0 tf-convert p -o p.tfm
-    expect_contains "$stderr" "p/model/model.bin: decode with --begin __de__"
+    expect_contains "$stderr" "--begin __de__ --free-prefix"
     sed -i 's/__de__/<to:de>/' pieces p/metadata.json
     jq -R . pieces | jq -s . >p/model/shared_vocabulary.json
     t 0 tf-convert p -o p.tfm
-    head -n 2 "$TEXT" | tf-translate -q -k 1 --max-extra 5 -m p.tfm --begin '<to:de>' >out
+    head -n 2 "$TEXT" | tf-translate -q -k 1 --max-extra 5 -m p.tfm >out
     grep -q . out
     run -1 grep to:de out
     echo '{"target_prefix": "nothing"}' >p/metadata.json

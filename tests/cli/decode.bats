@@ -454,7 +454,7 @@ hyps() {
     decode --nbest 3 --search paper "$LINES_TFS" >paper
     cmp <(hyps plain) <(hyps paper)
     d_t 2 --search paper --early-stopping "$LINES_TFS"
-    expect_error "--early-stopping cannot be combined with --search"
+    expect_error "--early-stopping and --search cannot be used together"
 }
 
 @test "the rules of outputs: the same bytes for every layout, the same text on the reference" {

@@ -23,7 +23,7 @@ stream() {
 
 @test "a model of transformers: its tokens, log-probabilities and greedy search" {
     t 0 tf-convert "$G/m" -o m.tfm
-    expect_contains "$stderr" "m/pytorch_model.bin: FSMT, 1 + 2 layers of width 8, relu; decode with --normalize 1 --early-stopping"
+    expect_contains "$stderr" "m/pytorch_model.bin: FSMT, 1 + 2 layers of width 8, relu; decoded with --search transformers --beam 5 --normalize 1 --allow-unk"
     expect_contains "$stderr" "tf-tokenize splits words by $G/m/merges.txt"
     tf-info m.tfm | grep -Eq '^lang +en$'
     jq -r .text "$G/expected" | tf-tokenize -m m.tfm -o source

@@ -161,7 +161,7 @@ PY
 @test "a model of Marian decodes, with its length penalty, and goes back to npz" {
     make m.npz
     t 0 tf-convert m.npz --vocab "$VOCAB" -o m.tfm
-    expect_contains "$stderr" "m.npz: Marian, 2 + 2 layers of width 16, swish; decode with --normalize 1"
+    expect_contains "$stderr" "m.npz: Marian, 2 + 2 layers of width 16, swish; decoded with --search marian --normalize 1"
     head -3 "$TEXT" | tf-tokenize -m m.tfm | tf-decode -m m.tfm --normalize 1 --nbest 2 -k 3 >n.tfs
     tf-cbor json n.tfs | "$TF_PYTHON" -c '
 import json, sys
@@ -603,15 +603,15 @@ PY
         tf-train -q --preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --device cpu \
             --dropout 0.25 --attention-dropout 0.125 --steps 3 --vocab "$VOCAB" -o run
     tf-avgckpt -n 1 -o m.tfm run
-    tf-decode -q --nbest 2 -m m.tfm text.tfs | tf-tokenize -d --nbest -m m.tfm >want
+    tf-decode -q --search paper --nbest 2 -m m.tfm text.tfs | tf-tokenize -d --nbest -m m.tfm >want
     echo '{}' >c.json
     for to in hf ctranslate2; do
         tf-convert m.tfm --to $to -o d
         t 2 tf-convert d --config c.json -o back.tfm
         expect_error "has its own"
         tf-convert d -o back.tfm
-        tf-decode -q --nbest 2 -m back.tfm text.tfs | tf-tokenize -d --nbest -m back.tfm |
-            diff <(cut -f 3- want) <(cut -f 3- -)
+        tf-decode -q --search paper --nbest 2 -m back.tfm text.tfs |
+            tf-tokenize -d --nbest -m back.tfm | diff <(cut -f 3- want) <(cut -f 3- -)
         [ $to != hf ] || tf-info back.tfm | grep -Eqx '  dropout +0.25'
         [ $to != hf ] || tf-info back.tfm | grep -Eqx '  attention_dropout +0.125'
         # A table of positions that is no number is not taken for ours.
@@ -745,9 +745,10 @@ PY
     need jq
     "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz "$(tf-tokenize --export-vocab -m "$VOCAB" | wc -l)"
     tf-convert m.npz --vocab "$VOCAB" -o m.tfm
-    head -3 "$TEXT" | tf-translate -m m.tfm --normalize 1 --max-extra 5 >want
+    export TF_BIN=$BIN OPTIONS='--search paper --normalize 1 --max-extra 5'
+    # shellcheck disable=SC2086
+    head -3 "$TEXT" | tf-translate -m m.tfm $OPTIONS >want
     head -3 "$TEXT" >in
-    export TF_BIN=$BIN OPTIONS='--normalize 1 --max-extra 5'
     for to in marian hf ctranslate2; do
         tf-convert --to $to m.tfm -o opus-$to
         "$TOP/examples/opus-mt/run" opus-$to/ in | diff want -

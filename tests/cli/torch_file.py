@@ -316,7 +316,7 @@ def m2m(path, npz, pieces):
 def same(a, b):
     a, b = np.load(a), np.load(b)
     c, d = (json.loads(x["config"].tobytes()) for x in (a, b))
-    for k in "vocab_target", "lang", "target_lang":
+    for k in "vocab_target", "lang", "target_lang", "search":
         c.pop(k, None)
     d["output_bias"] = d.get("output_bias", False)
     for x in c, d:

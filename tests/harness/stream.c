@@ -264,6 +264,13 @@ static struct sample model_sample(const char *name, const char *kind)
     };
     bool checkpoint = strcmp(kind, "checkpoint") == 0;
     struct tf_header h = sample_header(&a, kind, 4096);
+    if (!checkpoint) {
+        h.search = tf_value_map();
+        tf_value_put(&a, &h.search, "beam", tf_value_int(6));
+        tf_value_put(&a, &h.search, "normalize", tf_value_real(1));
+        tf_value_put(&a, &h.search, "allow-unk", tf_value_bool(true));
+        tf_value_put(&a, &h.search, "search", tf_value_str(&a, "marian"));
+    }
     tf_value_put(&a, &h.config, "d", tf_value_int(512));
     tf_value_put(&a, &h.config, "eps", tf_value_real(1e-6));
     struct tf_state st[2] = {{"step", tf_value_int(1200)}, {"data", tf_value_map()}};

@@ -102,6 +102,7 @@ static int compare_langs(struct tf_resume *r, struct tf_setup *s, struct tf_err 
         memcpy(ours->lang, theirs->lang, sizeof ours->lang);
     if (ours->target_lang[0] == 0)
         memcpy(ours->target_lang, theirs->target_lang, sizeof ours->target_lang);
+    ours->search = tf_value_clone(&s->arena, &theirs->search);
     return 0;
 }
 

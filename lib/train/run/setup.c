@@ -143,6 +143,8 @@ static int make_common(struct tf_setup *s, const struct tf_header *stream, const
         .special = stream->special,
         .config = tf_config_map(&s->config, a),
         .made = has_made ? tf_value_clone(a, &stream->made) : tf_value_array(),
+        .search = stream->search.kind == TF_MAP ? tf_value_clone(a, &stream->search)
+                                                : tf_value_map(),
         .extra = tf_value_map(),
     };
     memcpy(c->header.vocab, stream->vocab, sizeof c->header.vocab);

@@ -65,6 +65,7 @@ int tf_start_model_complete(const struct tf_start_model *i, struct tf_header *st
     }
     if (stream->size == 0 || stream->size > c->vocab_size)
         stream->size = model->size;
+    stream->search = model->search;
     if (s->unk < 0)
         s->unk = model->special.unk;
     if (same || s->bos < 0 || tf_config_own_start(c))

@@ -214,6 +214,7 @@ static int begin(struct mean *s, const struct tf_model_file *m, struct tf_err *e
     s->header = m->header;
     s->header.config = tf_value_clone(&s->arena, &m->header.config);
     s->header.made = tf_value_clone(&s->arena, &m->header.made);
+    s->header.search = tf_value_clone(&s->arena, &m->header.search);
     s->header.extra = tf_value_map();
     if (tf_model_load(m, &s->config, NULL, "p/", err) != 0)
         return -1;

@@ -1,0 +1,166 @@
+#!/usr/bin/env bats
+# The search that a model carries: what tf-convert stores, what tf-decode and tf-translate take,
+# what hands it on.
+bats_require_minimum_version 1.5.0
+load helper
+load translate
+
+setup_file() {
+    make_model
+}
+
+prepare() {
+    head -40 "$LINES_TXT" >text
+    tf-tokenize -m "$MODEL" text >text.tfs
+}
+
+search_of() { tf-info --json "$1" | jq -c '.search // {}'; }
+ids_of() { tf-cbor json "$1" | jq -c 'select(.type == "tokens").ids'; }
+options_of() { tf-cbor json "$1" | jq -c 'select(.type == "header").header.made[-1].opts'; }
+
+@test "settings of a model are the defaults, the command line wins, provenance has them" {
+    t 0 tf-convert --to tfm --search beam=2 --search normalize=1 --search search=marian \
+        --search allow-unk=yes --search min-length=3 -o m.tfm "$MODEL"
+    [ "$(search_of m.tfm)" = \
+        '{"beam":2,"search":"marian","allow-unk":true,"normalize":1,"min-length":3}' ]
+    # It is no part of the model.
+    [ "$(tf-info "$MODEL" | grep '^model')" = "$(tf-info m.tfm | grep '^model')" ]
+    given=(--beam 2 --normalize 1 --search marian --allow-unk --min-length 3)
+    tf-decode -q -m m.tfm -o stored text.tfs
+    tf-decode -q -m "$MODEL" "${given[@]}" -o given text.tfs
+    cmp stored given
+    tf-decode -q -m m.tfm --search paper text.tfs >paper
+    tf-decode -q -m "$MODEL" --search paper text.tfs | cmp - paper
+    tf-decode -q -m "$MODEL" text.tfs >plain
+    cmp <(ids_of plain) <(ids_of paper)
+    cmp -s <(ids_of plain) <(ids_of stored) && return 1
+    # One that is given, and another penalty than the model's.
+    cmp <(tf-decode -q -m m.tfm --beam 5 text.tfs) \
+        <(tf-decode -q -m "$MODEL" "${given[@]:2}" --beam 5 text.tfs)
+    cmp <(tf-decode -q -m m.tfm --alpha 0.9 text.tfs) \
+        <(tf-decode -q -m "$MODEL" --beam 2 --alpha 0.9 "${given[@]:4}" text.tfs)
+    cmp <(tf-decode -q -m m.tfm --early-stopping text.tfs) \
+        <(tf-decode -q -m "$MODEL" "${given[@]:0:4}" --early-stopping "${given[@]:6}" text.tfs)
+    [ "$(options_of stored | jq -c '[.beam, .search, .normalize, ."min-length"]')" = '[2,"marian",1,3]' ]
+    # Where they have no use.
+    cmp <(tf-decode -q -m m.tfm --sample text.tfs) \
+        <(tf-decode -q -m "$MODEL" --sample --normalize 1 --allow-unk --min-length 3 text.tfs)
+    cmp <(tf-translate -q -m m.tfm text) <(tf-tokenize -d -m m.tfm given)
+    t 2 tf-decode -q -m m.tfm --nbest 3 text.tfs
+    expect_error "--nbest 3: larger than --beam 2 (use -k 3)"
+    # The first of several.
+    cmp <(tf-decode -q -m m.tfm -m "$MODEL" text.tfs | tf-cbor json | jq -c .ids) \
+        <(tf-decode -q -m "$MODEL" -m "$MODEL" "${given[@]}" text.tfs | tf-cbor json | jq -c .ids)
+}
+
+@test "a precision that the model names is that of decoding on the CPU" {
+    tf-convert --to tfm --search precision=int8 -o m.tfm "$MODEL"
+    cmp <(tf-decode -q -m m.tfm text.tfs) <(tf-decode -q -m "$MODEL" --precision int8 text.tfs)
+    cmp <(tf-decode -q -m m.tfm --precision fp32 text.tfs) <(tf-decode -q -m "$MODEL" text.tfs)
+    cmp <(tf-decode -q -m m.tfm --search paper text.tfs) \
+        <(tf-decode -q -m "$MODEL" --search paper text.tfs)
+    tf-convert --to tfm --search begin=c -o m.tfm "$MODEL"
+    cmp <(tf-decode -q -m m.tfm text.tfs) <(tf-decode -q -m "$MODEL" --begin c text.tfs)
+    tf-decode -q -m m.tfm --prefix text.tfs text.tfs >/dev/null
+}
+
+@test "transformers and CTranslate2 find the same with a forced tag" {
+    natively
+    G=$TOP/tests/golden/search
+    t 0 tf-convert "$G/m" -o m.tfm
+    expect_contains "$stderr" "decoded with --search transformers --beam 4 --normalize 1 --begin __fr__ --free-prefix --allow-unk"
+    sed 's/^/__en__ /' "$G/text" | tf-tokenize -m m.tfm -o s.tfs
+    # what OPTION... FIELD: lines that are equal. The end is not in ours.
+    what() {
+        paste <(tf-decode -q -m m.tfm "${@:1:$#-1}" s.tfs | tf-cbor json | jq -c 'select(.ids).ids') \
+            <(tail -n +2 "$G/expected" | jq -c ".${*: -1}[:-1]") | awk '{ n += $1 == $2 } END { print n }'
+    }
+    n=$(wc -l <"$G/text")
+    for device in cpu ref; do
+        [ "$(what --device $device default)" -eq "$n" ]
+        [ "$(what --device $device --search fairseq early)" -eq "$n" ]
+        [ "$(what --device $device --search ctranslate2 --min-length 1 ct2)" -eq "$n" ]
+    done
+    [ "$(what early)" -lt "$n" ]
+    [ "$(what --search ctranslate2 early)" -lt "$n" ]
+    tf-convert "$G/m" --search free-prefix= -o counted.tfm
+    [ "$(tf-decode -q -m counted.tfm s.tfs | tf-cbor json | grep -c '"tokens"')" -ge "$n" ]
+    cp counted.tfm m.tfm
+    [ "$(what default)" -lt "$n" ]
+}
+
+@test "Marian: the search of decoder.yml, in a directory and beside a model" {
+    V=$(tf-tokenize --export-vocab -m "$MODEL" | wc -l)
+    cp "$BATS_FILE_TMPDIR/vocab" v.spm
+    "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz "$V"
+    tf-convert m.npz --vocab v.spm -o alone.tfm
+    [ "$(search_of alone.tfm)" = '{"search":"marian","normalize":1}' ]
+    # As Marian 1.12.42 writes it after a training.
+    printf '%s\n' 'relative-paths: false' 'models:' '  - m.npz' 'vocabs:' '  - v.spm' '  - v.spm' \
+        'beam-size: 12' 'normalize: 0' 'word-penalty: 0' 'mini-batch: 32' 'maxi-batch: 100' \
+        'maxi-batch-sort: src' >m.npz.decoder.yml
+    tf-convert m.npz --vocab v.spm -o beside.tfm
+    [ "$(search_of beside.tfm)" = '{"beam":12,"search":"marian","normalize":0}' ]
+    mkdir d
+    cp m.npz v.spm d/
+    # As Firefox has it.
+    printf '%s\n' 'models:' '  - m.npz' 'vocabs:' '  - v.spm' '  - v.spm' 'beam-size: 1' \
+        'normalize: 1.0' 'word-penalty: 0.5' 'gemm-precision: int8shiftAlphaAll' >d/config.yml
+    t 0 tf-convert d -o d.tfm
+    expect_contains "$stderr" "decoded with --search marian --beam 1 --normalize 1 --precision int8, but without word-penalty"
+    sed -i 's/normalize: 1.0/normalize: x/' d/config.yml
+    t 1 tf-convert d -o d.tfm
+    expect_error "d/config.yml: normalize: "
+}
+
+@test "settings pass through every tool, can be dropped, and are none of a model trained here" {
+    [ "$(search_of "$MODEL")" = '{}' ]
+    tf-convert --to tfm --search beam=3 --search alpha=0.5 -o m.tfm "$MODEL"
+    want='{"beam":3,"alpha":0.5}'
+    for to in safetensors npz; do
+        tf-convert --to $to m.tfm -o m.$to
+        tf-convert m.$to -o back.tfm
+        [ "$(search_of back.tfm)" = "$want" ]
+    done
+    tf-avgckpt m.tfm m.tfm -o mean.tfm
+    [ "$(search_of mean.tfm)" = "$want" ]
+    tf-tokenize -m m.tfm "$LINES_TXT" >s.tfs
+    tf-batch --epochs 0 --tokens 300 s.tfs s.tfs 2>/dev/null |
+        tf-train -q --device cpu --init m.tfm --steps 2 --save-every 1 -o tuned
+    tf-avgckpt tuned -o tuned.tfm
+    [ "$(search_of tuned.tfm)" = "$want" ]
+    tf-batch --epochs 0 --tokens 300 s.tfs s.tfs 2>/dev/null |
+        tf-train -q --device cpu --init m.tfm --steps 3 --save-every 1 -o tuned
+    [ "$(search_of tuned/ckpt-00000003.tfm)" = "$want" ]
+    tf-convert --to tfm --search beam= m.tfm -o fewer.tfm
+    [ "$(search_of fewer.tfm)" = '{"alpha":0.5}' ]
+    tf-convert --to tfm --search none m.tfm -o none.tfm
+    [ "$(search_of none.tfm)" = '{}' ]
+    tf-info m.tfm | grep -Eq '^  beam +3$'
+}
+
+@test "wrong settings are refused by name, and so are those of a later version" {
+    for bad in beam=0 beam=x search=model search=paper allow-unk=1 precision=fp64 begin2=a \
+        alpha=-1; do
+        t 2 tf-convert --to tfm --search $bad -o x.tfm "$MODEL"
+        expect_error "--search: ${bad%%=*}: "
+    done
+    t 2 tf-convert --to tfm --search alpha=1 --search normalize=1 -o x.tfm "$MODEL"
+    expect_error "--search: alpha and normalize: two length penalties"
+    t 2 tf-convert --to tfm --search beam -o x.tfm "$MODEL"
+    expect_error "--search beam: neither KEY=VALUE nor none"
+    tf-convert "$MODEL" --to npz --search beam=3 -o m.npz
+    for bad in '"bean": 3' '"beam": 0' '"beam": "3"' '"alpha": 1, "normalize": 1' '"begin": ""'; do
+        "$TF_PYTHON" - "$bad" <<'END'
+import sys
+import numpy as np
+z = dict(np.load("m.npz"))
+config = z["config"].tobytes().decode()
+assert '"beam":3' in config, config
+z["config"] = np.frombuffer(config.replace('"beam":3', sys.argv[1]).encode(), "u1")
+np.savez("x.npz", **z)
+END
+        t 1 tf-convert x.npz -o x.tfm
+        expect_contains "$stderr" "search: "
+    done
+}
