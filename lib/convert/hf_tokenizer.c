@@ -42,6 +42,8 @@ struct tokenizer {
 static int add(struct tokenizer *t, const char *text, uint64_t id, double score, int type,
                struct tf_err *err)
 {
+    if (*text == 0)
+        return tf_fail(err, "a piece without text");
     if (id >= t->most)
         return tf_fail(err, "'%.80s': the id %llu", text, (unsigned long long)id);
     if (id >= t->cap) {

@@ -233,15 +233,17 @@ static int sort_texts(struct known **sorted, const char *const *texts, size_t n,
     for (size_t i = 0; i < n; i++)
         v[i].text = span_of(texts[i]);
     qsort(v, n, sizeof *v, by_text);
+    const bool empty = v[0].text.n == 0;
     const char *twice = NULL;
     for (size_t i = 1; i < n && twice == NULL; i++)
         if (by_text(&v[i - 1], &v[i]) == 0)
             twice = (const char *)v[i].text.p;
     *sorted = v;
-    if (twice == NULL)
+    if (twice == NULL && !empty)
         return 0;
     free(v);
-    return tf_fail(err, "piece '%s' is there twice", twice);
+    return empty ? tf_fail(err, "a piece without text")
+                 : tf_fail(err, "piece '%s' is there twice", twice);
 }
 
 int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n,
@@ -299,7 +301,7 @@ int tf_sp_words(struct tf_buf *out, const char *const *texts, size_t n_texts,
         return -1;
     free(sorted);
     for (size_t i = 0; i < n_texts; i++)
-        if (*texts[i] == 0 || (codes == NULL && strstr(texts[i], TF_SPACE) != NULL))
+        if (codes == NULL && strstr(texts[i], TF_SPACE) != NULL)
             return tf_fail(err, "'%s': a piece of a SentencePiece model, which is needed",
                            texts[i]);
     for (size_t i = 0; i < n_texts; i++)

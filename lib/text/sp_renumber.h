@@ -23,7 +23,8 @@ struct tf_sp_side {
  * control pieces, and a tag of a language (>>xxx<<, and in NLLB xxx_Xxxx, in M2M100 __xx__) is a
  * symbol that text may contain, followed by a space. An added token (by id; NULL: none is) is a
  * symbol that text may contain anywhere, with the space before it, if there is one and the list has
- * no piece of that. Errors: a model that tf_sp_check refuses; no <unk>; a piece twice. */
+ * no piece of that. Errors: a model that tf_sp_check refuses; no <unk>; a piece twice, or without
+ * text. */
 int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n,
                    const struct tf_piece_list *list, const bool *added,
                    const struct tf_sp_side *side, struct tf_err *err) TF_MUST_CHECK;

@@ -278,7 +278,8 @@ static void added_tokens(bool bpe)
 
 static void refused(void)
 {
-    const char *const twice[] = {"<unk>", "a", "a"}, *const none[] = {"a"};
+    const char *const twice[] = {"<unk>", "a", "a"}, *const none[] = {"a"},
+                      *const empty[] = {"<unk>", "", "a"};
     struct tf_piece_list list = {twice, 3};
     struct tf_err err = {0};
     struct tf_buf model = {0}, other = {0};
@@ -286,6 +287,10 @@ static void refused(void)
     is_int(tf_sp_renumber(&other, model.p, model.len, &list, NULL, &source, &err), -1,
            "a piece twice");
     is_str(err.msg, "piece 'a' is there twice", "is refused");
+    list = (struct tf_piece_list){empty, 3};
+    is_int(tf_sp_renumber(&other, model.p, model.len, &list, NULL, &source, &err), -1,
+           "so is an empty one");
+    is_str(err.msg, "a piece without text", "by name");
     list = (struct tf_piece_list){none, 1};
     is_int(tf_sp_renumber(&other, model.p, model.len, &list, NULL, &source, &err), -1,
            "without <unk>");
