@@ -11,7 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_BPE = 256 /* bytes of a piece that merges make */ };
+enum {
+    MAX_BPE = 256,  /* bytes of a piece that merges make */
+    MAX_KEYS = 1000 /* of a model: each is put in its place among the others */
+};
 
 struct piece {
     const char *text;
@@ -157,6 +160,8 @@ static int read_value(struct tokenizer *t, struct tf_value *to, enum tf_json_kin
                                     .max = TF_MAX_VALUES,
                                     .style = TF_JSON_PLAIN};
     struct tf_value v;
+    if (to->n >= MAX_KEYS)
+        return tf_fail(err, "model: more than %d keys", MAX_KEYS);
     if (tf_value_from_json(&values, first, key, &v, err) < 0)
         return -1;
     tf_value_put(t->a, to, key, v);

@@ -229,6 +229,8 @@ d_is_refused() {
     changed_to "'" '.model.vocab.wal = 5'
     changed_to "model: vocab: no pieces" '.model.vocab = 5'
     changed_to "a piece without text" '.model.vocab[""] = 96'
+    changed_to "model: more than 1000 keys" \
+        '.model += ([range(1001) | {"z\(.)": 0}] | add)'
     changed_to "'wal': the id 99999999" '.model.vocab.wal = 99999999'
     changed_to 'model: its unknown token is not <unk>' '.model.unk_token = "x"'
     changed_to 'normalizer: NFKC is not supported' '.normalizer = {"type": "NFKC"}'
