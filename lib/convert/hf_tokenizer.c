@@ -1,6 +1,7 @@
 /* hf_tokenizer.c - see hf_tokenizer_private.h. */
 #include "convert/hf_tokenizer_private.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "cbor/json.h"
 #include "stream/model.h"
 #include "text/sp_build.h"
@@ -37,6 +38,7 @@ struct tokenizer {
     struct tf_value model; /* other settings of the model */
     struct tf_value rest;  /* added_tokens, normalizer, pre_tokenizer */
     struct tf_buf charsmap;
+    bool strips; /* spaces at the ends of a text */
     struct tf_sp_build build;
 };
 
@@ -251,11 +253,16 @@ static int check_model(const struct tokenizer *t, struct tf_err *err)
     static const char *const other[] = {"dropout", "continuing_subword_prefix",
                                         "end_of_word_suffix", "byte_fallback", "ignore_merges"};
     const char *type = type_of(&t->model);
+    bool fuse = false; /* runs of unknown characters */
     if (strcmp(type, t->has_merges ? "BPE" : "Unigram") != 0)
         return tf_fail(err, "model: %s: neither Unigram nor BPE with merges", type);
     for (size_t i = 0; i < sizeof other / sizeof *other; i++)
         if (refuse(&t->model, other[i], err) != 0)
             return -1;
+    if (tf_value_bool_of(&t->model, "fuse_unk", &fuse, err) < 0)
+        return tf_context(err, "model");
+    if (t->has_merges && !fuse)
+        return tf_fail(err, "model: without fuse_unk is not supported");
     return t->n > 0 ? 0 : tf_fail(err, "model: no vocab");
 }
 
@@ -279,8 +286,12 @@ static int read_normalizer(struct tokenizer *t, const struct tf_value *v, int de
                            struct tf_err *err)
 {
     const char *type = type_of(v);
-    if (v->kind == TF_NULL || strcmp(type, "Strip") == 0)
+    if (v->kind == TF_NULL)
         return 0;
+    if (strcmp(type, "Strip") == 0) {
+        t->strips = true;
+        return 0;
+    }
     const struct tf_value *list = v->kind == TF_MAP ? tf_value_get(v, "normalizers") : NULL,
                           *map = v->kind == TF_MAP ? tf_value_get(v, "precompiled_charsmap") : NULL,
                           *pattern = v->kind == TF_MAP ? tf_value_get(v, "pattern") : NULL;
@@ -309,12 +320,14 @@ static int read_pre_tokenizer(struct tokenizer *t, const struct tf_value *v, str
         t->build.single_spaces = true;
         v = &list->items[1];
     }
-    bool add = true; /* of older files */
+    bool prefix = true; /* of older files */
     if (strcmp(type_of(v), "Metaspace") != 0 || !is_text(v, "replacement", TF_SPACE))
         return tf_fail(err, "pre_tokenizer: %.40s is not supported", type_of(v));
-    if (tf_value_bool_of(v, "add_prefix_space", &add, err) < 0)
+    if (tf_value_bool_of(v, "add_prefix_space", &prefix, err) < 0)
         return -1;
-    t->build.add_space = add && !is_text(v, "prepend_scheme", "never");
+    if (t->strips && !t->build.single_spaces)
+        return tf_fail(err, "normalizer: Strip alone is not supported");
+    t->build.add_space = prefix && !is_text(v, "prepend_scheme", "never");
     return 0;
 }
 
@@ -424,10 +437,10 @@ static int price_pieces(struct tokenizer *t, struct tf_err *err)
         return -1;
     for (size_t i = 0; i < t->n_sorted; i++) {
         struct piece *p = &t->v[t->sorted[i] - t->v];
-        if (strlen(p->text) > MAX_BPE)
-            return tf_fail(err, "model: a piece of %zu bytes, at most %d", strlen(p->text),
-                           MAX_BPE);
-        if (p->merges != count_splits(t, p->text))
+        const size_t n = strlen(p->text);
+        if (n > MAX_BPE)
+            return tf_fail(err, "model: a piece of %zu bytes, at most %d", n, MAX_BPE);
+        if (p->merges != count_splits(t, p->text) || (p->merges == 0 && tf_utf8_at(p->text, n) < n))
             return tf_fail(err, "model: not all merges of '%.80s': not from a SentencePiece model",
                            p->text);
         if (p->merges == 0)

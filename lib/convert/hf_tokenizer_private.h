@@ -12,8 +12,11 @@
  * the pieces keep their scores. Of kind BPE they are priced by the order of their merges: the file
  * has to have all of a piece, one after the other, as one that a SentencePiece model became has.
  * Special tokens are control pieces; other added ones are pieces that are never split. Blanks at
- * the end of a text are dropped, as SentencePiece drops them. Errors: other kinds; normalizers and
- * pre-tokenizers that SentencePiece has not, by name; merges that it would not make. */
+ * the ends of a text are those of SentencePiece: dropped where several become one; otherwise one at
+ * the beginning is a piece of its own, and tokenizers make it one with the space that they add.
+ * Errors: other kinds; normalizers and pre-tokenizers that SentencePiece has not, by name; merges
+ * that it would not make; a BPE model that does not make one <unk> of a run of unknown characters,
+ * or has a piece of several characters that no merge makes. */
 int tf_hf_tokenizer(struct tf_buf *spm, struct tf_piece_list *list, struct tf_arena *a,
                     const char *json, size_t n, struct tf_err *err) TF_MUST_CHECK;
 

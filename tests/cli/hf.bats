@@ -221,6 +221,9 @@ d_is_refused() {
     changed_to 'model: byte_fallback is not supported' '.model.byte_fallback = true'
     changed_to 'model: end_of_word_suffix is not supported' '.model.end_of_word_suffix = "</w>"'
     changed_to "model: not all merges of '" '.model.merges |= .[1:]'
+    changed_to "model: not all merges of '一一'" '.model.vocab["一一"] = 96'
+    changed_to 'model: without fuse_unk is not supported' '.model.fuse_unk = false'
+    changed_to 'model: without fuse_unk is not supported' 'del(.model.fuse_unk)'
     changed_to "model: merges of '" '.model.merges |= .[3:] + .[:3] + .[3:4]'
     changed_to "model: the merge of '" '.model.merges[0] = ["x", "y"]'
     changed_to "model: merges: not pairs of texts" '.model.merges[0] = ["x"]'
@@ -235,6 +238,7 @@ d_is_refused() {
     changed_to 'model: its unknown token is not <unk>' '.model.unk_token = "x"'
     changed_to 'normalizer: NFKC is not supported' '.normalizer = {"type": "NFKC"}'
     changed_to 'normalizer: Replace is not supported' '.normalizer.normalizers[1].content = "x"'
+    changed_to 'normalizer: Strip alone is not supported' '.normalizer = {"type": "Strip"}'
     changed_to 'precompiled_charsmap: not base64' \
         '.normalizer.normalizers[0].precompiled_charsmap = "a b"'
     changed_to 'pre_tokenizer: ByteLevel is not supported' '.pre_tokenizer = {"type": "ByteLevel"}'
