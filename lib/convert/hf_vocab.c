@@ -10,9 +10,12 @@
 
 enum { MAX_TOKENS = 1 << 20, NOT_OF_FAIRSEQ = 3 /* ids of <unk>, <s>, </s> */ };
 
+#define EXTRA "extra_special_tokens" /* of transformers 5 */
+
 struct pieces {
     const char **v;
     size_t n, size;
+    const char *tags; /* the key that has them, or NULL */
 };
 
 static int add(struct pieces *p, const char *text, struct tf_err *err)
@@ -48,14 +51,14 @@ static int add_m2m_tags(struct pieces *p, struct tf_arena *a, struct tf_err *err
     return 0;
 }
 
-/* A list of tokens that is not empty, or NULL. */
-static const struct tf_value *tags_of(const struct tf_value *map)
+/* A list of tokens that is not empty, and its key; or NULL. */
+static const struct tf_value *tags_of(const struct tf_value *map, const char **key)
 {
-    static const char *const keys[] = {"additional_special_tokens", "extra_special_tokens"};
+    static const char *const keys[] = {"additional_special_tokens", EXTRA};
     for (size_t i = 0; map->kind == TF_MAP && i < 2; i++) {
         const struct tf_value *tags = tf_value_get(map, keys[i]);
         if (tags != NULL && tags->kind == TF_ARRAY && tags->n > 0)
-            return tags;
+            return *key = keys[i], tags;
     }
     return NULL;
 }
@@ -68,7 +71,7 @@ static int add_tags(struct pieces *p, struct tf_arena *a, const char *json, size
     const char *codes = "";
     if (tf_value_from_json_text(&map, a, json, n, TF_JSON_PLAIN, "value", err) < 0)
         return -1;
-    const struct tf_value *tags = tags_of(&map);
+    const struct tf_value *tags = tags_of(&map, &p->tags);
     if (map.kind == TF_MAP && tf_value_text_of(&map, "language_codes", &codes, err) < 0)
         return -1;
     if (tags == NULL && strcmp(codes, "m2m100") == 0)
@@ -81,7 +84,7 @@ static int add_tags(struct pieces *p, struct tf_arena *a, const char *json, size
         if (tag->kind == TF_MAP)
             tag = tf_value_get(tag, "content");
         if (tag == NULL || tag->kind != TF_TEXT)
-            return tf_fail(err, "additional_special_tokens: not a text");
+            return tf_fail(err, "%s: not of texts", p->tags);
         if (add(p, tag->text, err) != 0)
             return -1;
     }
@@ -139,13 +142,16 @@ int tf_hf_pad_pieces(struct tf_piece_list *list, struct tf_arena *a, int64_t siz
 int tf_hf_m2m_pieces(struct tf_piece_list *list, struct tf_arena *a, const void *spm, size_t n,
                      const char *pieces, const char *tokens, int64_t size, struct tf_err *err)
 {
-    struct pieces p = {tf_arena_zalloc(a, (size_t)size * sizeof *p.v), 0, (size_t)size};
+    struct pieces p = {tf_arena_zalloc(a, (size_t)size * sizeof *p.v), 0, (size_t)size, NULL};
     if ((pieces != NULL ? add_m2m(&p, a, pieces, err) : add_nllb(&p, a, spm, n, err)) != 0 ||
         read_tags(&p, a, tokens, err) != 0)
         return -1;
     if (pieces == NULL && strncmp(p.v[p.n - 1], "__", 2) == 0)
         return tf_fail(err, "no vocab.json, a file of M2M100Tokenizer: copy it from the model that "
                             "this one comes from");
+    if (pieces == NULL && p.tags != NULL && strcmp(p.tags, EXTRA) == 0)
+        return tf_fail(err, "no tokenizer.json, which has the ids of " EXTRA ": copy it from the "
+                            "model that this one comes from");
     if (pieces == NULL && add(&p, "<mask>", err) != 0)
         return -1;
     *list = (struct tf_piece_list){p.v, p.n};

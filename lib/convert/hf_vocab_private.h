@@ -15,7 +15,8 @@ int tf_hf_pad_pieces(struct tf_piece_list *list, struct tf_arena *a, int64_t siz
  * special_tokens_map.json or tokenizer_config.json, whose additional_special_tokens or
  * extra_special_tokens (of transformers 5) are the tags in the order of their ids; where they are
  * empty and language_codes is m2m100, those 100 of M2M100. Errors: more pieces than `size`; no
- * tags. */
+ * tags; for NLLB those of transformers 5, which puts <mask> before them where it made the ids, but
+ * not where it read them from an older file. */
 int tf_hf_m2m_pieces(struct tf_piece_list *list, struct tf_arena *a, const void *spm, size_t n,
                      const char *pieces, const char *tokens, int64_t size,
                      struct tf_err *err) TF_MUST_CHECK;

@@ -180,6 +180,17 @@ same_ids() {
     echo '{"extra_special_tokens": []}' >d/special_tokens_map.json
     t 1 tf-convert d -o m.tfm
     expect_error "no additional_special_tokens, which are the tags of languages, or extra_special_tokens"
+    echo '{"extra_special_tokens": ["__en__", 1]}' >d/special_tokens_map.json
+    t 1 tf-convert d -o m.tfm
+    expect_error "d/special_tokens_map.json: extra_special_tokens: not of texts"
+    # The ids of NLLB's are in tokenizer.json alone: <mask> is before its tags, or after them.
+    rm d/special_tokens_map.json d/tokenizer.json
+    cp "$G/nllb/tokenizer_config.json" d/
+    t 1 tf-convert d -o m.tfm
+    expect_error "no tokenizer.json, which has the ids of extra_special_tokens: copy it from the model that this one comes from"
+    jq '.additional_special_tokens = .extra_special_tokens' "$G/nllb/tokenizer_config.json" \
+        >d/tokenizer_config.json # of transformers 4
+    tf-convert d -o m.tfm
 }
 
 # MESSAGE: of tf-convert about d
