@@ -7,6 +7,7 @@
 #include "text/sp_build.h"
 #include "text/sp_check.h"
 #include "text/sp_piece.h"
+#include "text/sp_renumber.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -331,6 +332,16 @@ static int read_pre_tokenizer(struct tokenizer *t, const struct tf_value *v, str
     return 0;
 }
 
+/* A special token of the class of tokenizers, not one that was added for fine-tuning. */
+static bool is_own(const char *text)
+{
+    static const char *const own[] = {"</s>", "<unk>", "<s>", "<pad>", "<mask>"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strcmp(text, own[i]) == 0)
+            return true;
+    return false;
+}
+
 static int read_added(struct tokenizer *t, const struct tf_value *list, struct tf_err *err)
 {
     for (size_t i = 0; list->kind == TF_ARRAY && i < list->n; i++) {
@@ -345,7 +356,8 @@ static int read_added(struct tokenizer *t, const struct tf_value *list, struct t
             tf_value_bool_of(v, "special", &special, err) < 0)
             return err->status != 0 ? tf_context(err, "added_tokens")
                                     : tf_fail(err, "added_tokens: one without content or id");
-        if (add(t, text, (uint64_t)id, 0, special ? TF_PIECE_CONTROL : TF_PIECE_USER_DEFINED,
+        const bool control = tf_sp_is_tag(text) || (special && is_own(text));
+        if (add(t, text, (uint64_t)id, 0, control ? TF_PIECE_CONTROL : TF_PIECE_USER_DEFINED,
                 err) != 0)
             return -1;
     }

@@ -11,9 +11,12 @@
  * *list to its pieces and added tokens by id; ids that are left out are <unused-N>. Of kind Unigram
  * the pieces keep their scores. Of kind BPE they are priced by the order of their merges: the file
  * has to have all of a piece, one after the other, as one that a SentencePiece model became has.
- * Special tokens are control pieces; other added ones are pieces that are never split. Blanks at
- * the ends of a text are those of SentencePiece: dropped where several become one; otherwise one at
- * the beginning is a piece of its own, and tokenizers make it one with the space that they add.
+ * <s>, </s>, <pad>, <mask> and tags of languages are control pieces; other added tokens are pieces
+ * that text may contain anywhere, the space before one and the word after it as pieces of text; at
+ * the beginning of a text tokenizers add no space before one, and within a word one after it.
+ * Blanks at the ends of a text are those of SentencePiece: dropped where several become one;
+ * otherwise one at the beginning is a piece of its own, and tokenizers make it one with the space
+ * that they add.
  * Errors: other kinds; normalizers and pre-tokenizers that SentencePiece has not, by name; merges
  * that it would not make; a BPE model that does not make one <unk> of a run of unknown characters,
  * or has a piece of several characters that no merge makes. */

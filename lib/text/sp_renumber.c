@@ -91,8 +91,7 @@ static void put_piece(struct tf_buf *out, struct tf_buf *work, const char *prefi
     tf_proto_put_piece(out, work, TF_PROTO_PIECE, prefix, &p);
 }
 
-/* A piece that stands for a language, as published models have them. */
-static bool is_tag(const char *text)
+bool tf_sp_is_tag(const char *text)
 {
     static const char lower[] = "abcdefghijklmnopqrstuvwxyz",
                       upper[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -119,7 +118,7 @@ static bool put_special(struct tf_buf *out, struct tf_buf *work, const char *tex
 /* Does another program begin targets with it, so that it is not of their text? */
 static bool begins(const struct tf_sp_side *side, const char *text)
 {
-    return side->target && ((*text != '>' && is_tag(text)) ||
+    return side->target && ((*text != '>' && tf_sp_is_tag(text)) ||
                             (side->begin != NULL && strcmp(text, side->begin) == 0));
 }
 
@@ -182,7 +181,7 @@ static void put_known(struct tf_buf *out, struct tf_buf *work, const struct list
         own = NULL;
     if (put_special(out, work, text))
         return;
-    if ((own == NULL || *text == '>') && is_tag(text))
+    if ((own == NULL || *text == '>') && tf_sp_is_tag(text))
         put_after_space(out, work, l, text,
                         begins(side, text) ? TF_PIECE_CONTROL : TF_PIECE_USER_DEFINED);
     else if (begins(side, text))
@@ -259,7 +258,7 @@ int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n,
     list_pieces(&l, model);
     l.bytes = has_bytes(&l, list->v, list->n);
     for (size_t i = 0; i < list->n; i++)
-        if (added != NULL && added[i] && !is_tag(list->v[i]))
+        if (added != NULL && added[i] && !tf_sp_is_tag(list->v[i]))
             put_added(out, &work, &l, list->v[i], i);
         else
             put_known(out, &work, &l, list->v[i], side);
@@ -332,7 +331,7 @@ int tf_sp_foreign_texts(struct tf_arena *a, const void *bytes, size_t n, const c
         const bool symbol = piece.type == TF_PIECE_USER_DEFINED || piece.type == TF_PIECE_CONTROL;
         v[i] = (*texts)[i];
         if (v[i] != NULL && symbol && strncmp(v[i], TF_SPACE, sizeof TF_SPACE - 1) == 0 &&
-            is_tag(v[i] + sizeof TF_SPACE - 1))
+            tf_sp_is_tag(v[i] + sizeof TF_SPACE - 1))
             v[i] += sizeof TF_SPACE - 1;
     }
     *texts = v;

@@ -16,6 +16,10 @@ struct tf_sp_side {
     const char *begin;
 };
 
+/* Does a piece of that text stand for a language, as published models have them: >>xxx<<, and in
+ * NLLB xxx_Xxxx, in M2M100 __xx__? */
+bool tf_sp_is_tag(const char *text);
+
 /* Append to *out the model of bytes [n] with the pieces of a list in place of its own, by id.
  * Scores do not depend on ids, so text is segmented as before; then each piece is looked up in the
  * list, as Marian and transformers do: one that is not in it is unknown, and a run of characters

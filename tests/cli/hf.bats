@@ -166,6 +166,19 @@ same_ids() {
     same_ids unigram
 }
 
+@test "tokens added to tokenizer.json are one piece, special or not" {
+    cp -r "$G/nllb" d
+    printf '%s\n' 'walhaus <ent> b' 'a<ent> b' 'new_Latn walhaus' >text
+    printf '%s\n' '[34,15,52,95,52,84]' '[24,95,52,84]' '[96,34,15]' >want # by tokenizers 0.23.3
+    for special in true false; do
+        jq ".added_tokens += [{\"id\": 95, \"content\": \"<ent>\", \"special\": $special},
+            {\"id\": 96, \"content\": \"new_Latn\", \"special\": $special}]" \
+            "$G/nllb/tokenizer.json" >d/tokenizer.json
+        tf-convert d -o m.tfm
+        tf-tokenize -m m.tfm text | tf-cbor json | jq -c 'select(.ids).ids' | cmp - want
+    done
+}
+
 @test "M2M100 of transformers 5 lists no tags: those that its tokenizer adds" {
     cp -r "$G/nllb" d
     cp "$G/ct2/sentencepiece.bpe.model" d/
