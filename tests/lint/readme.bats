@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# The examples of tests/README.md compile and pass; lib/README.md names functions that exist.
+# The examples of tests/README.md compile and pass; lib/README.md names functions that exist; a
+# terminal shows the pages.
 bats_require_minimum_version 1.5.0
 load ../cli/helper
 load files
@@ -56,4 +57,18 @@ named() {
     grep -nE '.{101}' "$TOP/README.md" | grep -v '](examples/demo/' | expect_none "lines too long"
     head -24 "$TOP/README.md" | grep -q ' -> O antigo farol'
     head -32 "$TOP/README.md" | grep -q 'exactly right: 1000 of 1000 unseen numbers'
+}
+
+# The lines of a page over 100 columns, and those with a cell of a table over 40.
+wide() {
+    LC_ALL=C.UTF-8 grep -nE '.{101}' "$TOP/$1"
+    LC_ALL=C.UTF-8 grep -nE '^\|(.*\|)? *[^| ][^|]{39,}[^| ] *\|' "$TOP/$1" | grep -v '|--'
+}
+
+@test "a terminal shows the tables of RESULTS.md" {
+    wide tests/bench/RESULTS.md | expect_none "too wide"
+    TOP=$T
+    x=$(printf '%040d' 0)
+    printf '%s\n' "${x}é$x${x:20}" "é$x$x${x:21}" "| a | ${x}1 |" "|  $x   |" "|--$x--|" >planted.md
+    [ "$(wide planted.md | cut -d: -f1 | xargs)" = '1 3' ]
 }
