@@ -89,7 +89,7 @@ static int run(const struct tf_args *args, struct tf_err *err)
         return tf_fail_status(err, TF_USAGE, "-m FILE is required");
     if (args->n > 1)
         return tf_fail_status(err, TF_USAGE, "unexpected operand '%s' (try --help)", args->v[1]);
-    const int rc = tf_apart(check_models, models, err);
+    const int rc = tf_run_sandboxed(check_models, models, err);
     if (rc != 0)
         return rc;
     struct tf_strs encode = {0}, decode = {0}, detokenize = {0};

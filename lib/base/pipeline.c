@@ -152,8 +152,8 @@ int tf_pipeline(const char *const *const *argv, size_t n, struct tf_err *err)
     return rc == 0 ? status : -1;
 }
 
-int tf_apart(int (*f)(const struct tf_strs *files, struct tf_err *err), const struct tf_strs *files,
-             struct tf_err *err)
+int tf_run_sandboxed(int (*f)(const struct tf_strs *files, struct tf_err *err),
+                     const struct tf_strs *files, struct tf_err *err)
 {
     int status;
     fflush(stdout);

@@ -30,7 +30,7 @@ void tf_pipeline_await_end(void);
  * not enter one, because what it starts would inherit it. Returns 0, or the exit status of a
  * failure, whose message is printed. -1 and err: no process could be started, or a signal ended
  * it. */
-int tf_apart(int (*f)(const struct tf_strs *files, struct tf_err *err), const struct tf_strs *files,
-             struct tf_err *err) TF_MUST_CHECK;
+int tf_run_sandboxed(int (*f)(const struct tf_strs *files, struct tf_err *err),
+                     const struct tf_strs *files, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

@@ -40,7 +40,7 @@ bool tf_torch_begins(const void *p, size_t n)
 
 /* ---- storages ---- */
 
-static int place(struct tf_py *s, const uint8_t *data, uint64_t bytes, struct tf_err *err)
+static int fill_storage(struct tf_py *s, const uint8_t *data, uint64_t bytes, struct tf_err *err)
 {
     if (s->data != NULL)
         return tf_fail(err, "storage '%s': there twice", s->text);
@@ -56,9 +56,9 @@ static int by_key(const void *a, const void *b)
     return strcmp((*(struct tf_py *const *)a)->text, (*(struct tf_py *const *)b)->text);
 }
 
-/* Give the data to all storages of that key. */
-static int place_all(struct tf_pickle *k, const char *key, const uint8_t *data, uint64_t bytes,
-                     struct tf_err *err)
+/* The data belong to all storages of that key. */
+static int fill_storages(struct tf_pickle *k, const char *key, const uint8_t *data, uint64_t bytes,
+                         struct tf_err *err)
 {
     size_t low = 0, high = k->n_storages;
     while (low < high) {
@@ -69,7 +69,7 @@ static int place_all(struct tf_pickle *k, const char *key, const uint8_t *data, 
             high = i;
     }
     for (; low < k->n_storages && strcmp(k->storages[low]->text, key) == 0; low++)
-        if (place(k->storages[low], data, bytes, err) != 0)
+        if (fill_storage(k->storages[low], data, bytes, err) != 0)
             return -1;
     return 0;
 }
@@ -108,7 +108,7 @@ static int read_archive(struct tf_pickle *k, const void *p, size_t n, struct tf_
         if (k->root == NULL && ends_with(name, strlen(name), pickle_name))
             rc = read_pickle(k, &m, err);
         else if (slash != NULL && strncmp(slash, folder, sizeof folder - 1) == 0)
-            rc = place_all(k, slash + sizeof folder - 1, m.data, m.size, err);
+            rc = fill_storages(k, slash + sizeof folder - 1, m.data, m.size, err);
         else if (slash != NULL && strcmp(slash, "/byteorder") == 0 &&
                  (m.size != 6 || memcmp(m.data, "little", 6) != 0))
             rc = tf_fail(err, "of a machine with another order of bytes");
@@ -145,7 +145,7 @@ static int read_legacy(struct tf_pickle *k, const uint8_t *p, size_t n, struct t
         at += n - at >= 8 ? 8 : 0;
         if (elements > (n - at) / size)
             return tf_fail(err, "storage '%s': the file ends in it", key->text);
-        if (place_all(k, key->text, p + at, elements * size, err) != 0)
+        if (fill_storages(k, key->text, p + at, elements * size, err) != 0)
             return -1;
         at += (size_t)(elements * size);
     }

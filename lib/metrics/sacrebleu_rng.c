@@ -93,8 +93,8 @@ static uint64_t next64(struct tf_numpy_rng *r)
 {
     step(r);
     uint64_t x = (uint64_t)(r->state >> 64) ^ (uint64_t)r->state;
-    unsigned turn = (unsigned)(r->state >> 122);
-    return x >> turn | x << (-turn & 63);
+    unsigned rotation = (unsigned)(r->state >> 122);
+    return x >> rotation | x << (-rotation & 63);
 }
 
 uint32_t tf_numpy_rng_u32(struct tf_numpy_rng *r)

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Put q at the end of the flat block. */
-static void place(struct tf_params *p, struct tf_param *q)
+/* Give q its place, at the end of the flat block. */
+static void append_to_block(struct tf_params *p, struct tf_param *q)
 {
     q->offset = p->size;
     p->size += (q->n + 15) / 16 * 16;
@@ -32,7 +32,7 @@ int tf_add_param(struct tf_params *p, int64_t rows, int64_t cols, enum tf_init i
     q->scale = q->scale2 = scale;
     q->period = q->split = q->dims[1];
     p->count += q->n;
-    place(p, q);
+    append_to_block(p, q);
     return (int)p->n++;
 }
 
@@ -70,7 +70,7 @@ void tf_params_without_packed(struct tf_params *p, bool tables_packed)
     p->size = 0;
     for (size_t i = 0; i < p->n; i++)
         if (!tf_param_is_packed(&p->v[i], tables_packed))
-            place(p, &p->v[i]);
+            append_to_block(p, &p->v[i]);
 }
 
 void tf_params_release(struct tf_params *p)

@@ -152,7 +152,7 @@ static int check_counts(const struct tf_feed *f, const struct tf_batch *b, struc
 
 /* Is this the batch that must come next, and is it after the point of resumption? 1: use it, 0:
  * skip it. */
-static int place(struct tf_feed *f, const struct tf_batch *b, struct tf_err *err)
+static int batch_is_due(struct tf_feed *f, const struct tf_batch *b, struct tf_err *err)
 {
     if (check_counts(f, b, err) != 0)
         return -1;
@@ -235,10 +235,10 @@ static int fill(struct tf_feed *f, struct tf_feed_item *item, struct tf_err *err
         } else if (rec.type != TF_REC_BATCH) {
             return tf_fail(err, "%s: a record of type %d in a batch stream", f->in.name, rec.type);
         } else {
-            int place_rc = place(f, &rec.batch, err);
-            if (place_rc < 0 || (place_rc > 0 && take_batch(f, item, &rec.batch, err) != 0))
+            int due = batch_is_due(f, &rec.batch, err);
+            if (due < 0 || (due > 0 && take_batch(f, item, &rec.batch, err) != 0))
                 return -1;
-            if (place_rc > 0)
+            if (due > 0)
                 return 1;
         }
     }

@@ -384,8 +384,8 @@ int tf_average_run(const char *output, const char *dir, uint64_t n, bool exact, 
         return own < 0 ? -1 : tf_fail_status(err, TF_USAGE, "%s: a file of the run itself", output);
     /* A run in progress may delete its oldest checkpoint between our listing and our open: list
      * again. Open files stay readable. */
-    for (int turn = 1; found = n, open_run(&in, dir, &found, exact, ema, err) != 0; turn++) {
-        if (turn == 3 || err->sys != ENOENT)
+    for (int attempt = 1; found = n, open_run(&in, dir, &found, exact, ema, err) != 0; attempt++) {
+        if (attempt == 3 || err->sys != ENOENT)
             return -1;
         *err = (struct tf_err){0};
     }
