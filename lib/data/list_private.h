@@ -15,7 +15,7 @@ struct tf_list_line {
     uint64_t records, base; /* base: number of the first one in the corpus */
     bool has_id;
     uint8_t id[32]; /* of struct tf_corpus, were it the only line */
-    struct timespec modified[2]; /* times of the files, which must do if there is no id */
+    struct timespec modified[2]; /* of the files: stands in for an id */
 };
 
 /* Zero-initialised is empty. */

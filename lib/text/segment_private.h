@@ -1,5 +1,6 @@
-/* segment_private.h - the best segmentation of a text, as the SentencePiece library has it, in a
- * fraction of its time: it makes an object for each piece, and notes where each byte comes from. */
+/* segment_private.h - the best segmentation of a text, equal to that of the SentencePiece library,
+ * in a fraction of its time: the library makes an object for each piece, and notes where each byte
+ * comes from. */
 #ifndef TF_TEXT_SEGMENT_PRIVATE_H
 #define TF_TEXT_SEGMENT_PRIVATE_H
 

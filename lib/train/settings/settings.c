@@ -166,7 +166,7 @@ static const struct tf_setting rows[] = {
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
-/* With what another table knows of it. */
+/* The row; one of the model has its kind, range and words from the table of tf_config. */
 static struct tf_setting complete(const struct tf_setting *row)
 {
     struct tf_setting s = *row;
