@@ -35,22 +35,24 @@ block() {
     expect_contains "$output" "ok 2"
 }
 
-# The functions that a README names in its tables as "file.c: `one`, `two`", and whether that file
-# under lib/ defines them: a line that begins in its first column.
+# The functions that a README names as "folder/file.c: `one`, `two`" or "`one` (folder/file.c)", and
+# whether that file under lib/ defines them: a line that begins in its first column.
 named() {
-    grep '^|' "$1" | grep -oE '[a-z_/0-9]+\.c: `[a-z_0-9]+`(, `[a-z_0-9]+`)*' | while IFS=: read -r file names; do
+    tr -s '\n ' ' ' <"$1" | grep -oE '[a-z_0-9]+/[a-z_/0-9]+\.c: `[a-z_0-9]+`(, `[a-z_0-9]+`)*|`[a-z_0-9]+` \([a-z_0-9]+/[a-z_/0-9]+\.c\)' |
+        sed -E 's|^(`.*`) \((.*)\)|\2: \1|' | while IFS=: read -r file names; do
         for name in ${names//[\`,]/ }; do
             grep -qE "^([A-Za-z].*[^a-z_])?$name(\\))?\\(" "$TOP/lib/$file" || echo "$file has no $name"
         done
     done
 }
 
-@test "the functions that lib/README.md names for the equations are where it says" {
-    [ "$(grep -oE '[a-z_/0-9]+\.c: `' "$TOP/lib/README.md" | wc -l)" -ge 15 ]
+@test "the functions that lib/README.md names are where it says" {
+    [ "$(tr -s '\n ' ' ' <"$TOP/lib/README.md" | grep -oE '[a-z_/0-9]+\.c: `' | wc -l)" -ge 15 ]
     named "$TOP/lib/README.md" | expect_none "named elsewhere"
-    # The last one is only called there.
-    echo '| x | ops/ref/xent.c: `logit`, `nowhere`, `log` |' >planted.md
-    [ "$(named planted.md)" = $'ops/ref/xent.c has no nowhere\nops/ref/xent.c has no log' ]
+    # The last one of the first file is only called there.
+    printf '%s\n' '- x' '  - ops/ref/xent.c: `logit`,' '    `nowhere`, `log`' '1. `affine` (ops/ref/xent.c)' \
+        '   `logit` (ops/ref/xent.c)' >planted.md
+    [ "$(named planted.md | xargs)" = "ops/ref/xent.c has no nowhere ops/ref/xent.c has no log ops/ref/xent.c has no affine" ]
 }
 
 @test "README.md has at most 100 columns, but for pictures, and its first screen shows two translations" {
@@ -65,7 +67,8 @@ wide() {
     LC_ALL=C.UTF-8 grep -nE '^\|(.*\|)? *[^| ][^|]{39,}[^| ] *\|' "$TOP/$1" | grep -v '|--'
 }
 
-@test "a terminal shows the tables of RESULTS.md" {
+@test "a terminal shows lib/README.md and the tables of RESULTS.md" {
+    wide lib/README.md | expect_none "too wide"
     wide tests/bench/RESULTS.md | expect_none "too wide"
     TOP=$T
     x=$(printf '%040d' 0)
