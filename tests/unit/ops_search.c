@@ -280,15 +280,6 @@ static void finish(struct hyp *fin, size_t *n, size_t most, struct hyp h)
     fin[at] = h;
 }
 
-/* In the order of the backends: from the last token of the prefix to the first. */
-static double sum_of_prefix(const struct hyp *h, size_t P)
-{
-    double sum = 0;
-    for (size_t t = P; t-- > 0;)
-        sum += h->lp[t];
-    return sum;
-}
-
 static void by_hand(struct results *out, const struct tf_search_opts *rule, const struct fake *f,
                     const struct group *g)
 {
@@ -331,9 +322,13 @@ static void by_hand(struct results *out, const struct tf_search_opts *rule, cons
                 live[0].logp / penalty(rule, live[0].n - 1) <= out->v[i][rule->K - 1].score)
                 n = 0;
         }
-        /* log P is that of the whole output. */
-        for (size_t r = 0; r < out->n[i] && rule->free_prefix; r++)
-            out->v[i][r].logp += sum_of_prefix(&out->v[i][r], P);
+        /* log P is that of the whole output; the prefix is added from its last token on. */
+        for (size_t r = 0; r < out->n[i] && rule->free_prefix; r++) {
+            double prefix = 0;
+            for (size_t t = P; t-- > 0;)
+                prefix += out->v[i][r].lp[t];
+            out->v[i][r].logp += prefix;
+        }
     }
 }
 
@@ -644,9 +639,8 @@ static void ends_that_count(const struct body *b, bool early, size_t want, doubl
                 second[] = {-9, -9, -9, -2, -9, -9, -9, -2.25F};
     const uint32_t limit[] = {3}, src_off[] = {0, 1};
     const char *what = early ? "early stopping" : "no early stopping";
-    struct tf_search_opts rule = {
-        .V = 4, .K = 2, .N = 1, .normalize = 1, .eos = 3,
-        .rule = early ? TF_SEARCH_CTRANSLATE2 : TF_SEARCH_PAPER};
+    struct tf_search_opts rule = {.V = 4, .K = 2, .N = 1, .normalize = 1, .eos = 3};
+    rule.rule = early ? TF_SEARCH_CTRANSLATE2 : TF_SEARCH_PAPER;
     struct tf_search_group g = {1, src_off, limit, NULL, NULL, NULL};
     struct tf_search s;
     struct tf_err err = {0};
@@ -671,9 +665,8 @@ static void hopeless_ends_count(const struct body *b)
     const float first[] = {-0.5F, -1, -9}, second[] = {-2, -9, -0.125F, -4, -9, -9},
                 third[] = {-0.125F, -9, -9, -9, -9, -0.125F};
     const uint32_t limit[] = {9}, src_off[] = {0, 1};
-    struct tf_search_opts rule = {
-        .V = 3, .K = 2, .N = 1, .normalize = 1, .eos = 2,
-        .rule = TF_SEARCH_CTRANSLATE2};
+    struct tf_search_opts rule = {.V = 3, .K = 2, .N = 1, .normalize = 1, .eos = 2};
+    rule.rule = TF_SEARCH_CTRANSLATE2;
     struct tf_search_group g = {1, src_off, limit, NULL, NULL, NULL};
     struct tf_search s;
     struct tf_err err = {0};
@@ -890,8 +883,7 @@ int main(void)
     random_searches("rules, infinities and NaN", 200, 30, 0, 0.3, true, false);
     random_searches("rules, sampling", 200, 8, 0, 0.1, true, true);
     random_searches("rules, wide vocabularies", 4, MAX_V, 0, 0, true, false);
-    static const char *const names[] = {"paper", "fairseq", "CTranslate2", "transformers",
-                                        "Marian"};
+    static const char *const names[] = {"", "fairseq", "CTranslate2", "transformers", "Marian"};
     for (search_rule = TF_SEARCH_FAIRSEQ; search_rule <= TF_SEARCH_MARIAN; search_rule++) {
         printf("# the rule of %s\n", names[search_rule]);
         with_rules = true;

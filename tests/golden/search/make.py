@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A small random M2M100 whose outputs depend on the rule of the search, in m/ as transformers saves
-it, and in `expected` what other programs make of `text`, a line of JSON each: ids without the start,
-with the end.
+it, and in `expected` what other programs make of `text`, a line of JSON each: ids without the
+start, with the end.
 
     default   generate() with the model's generation_config.json: a beam of 4, the tag forced
     early     the same with early_stopping=True
