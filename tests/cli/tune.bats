@@ -163,7 +163,7 @@ tunes_text() {
     expect_contains "$stderr" "step 20 of 20 is done: nothing left to do"
     for more in --weights-only --quiet; do
         t 1 tf-train "${options[@]}" $more --steps 30 -o run b.tfs
-        expect_error "run/ckpt-00000020.tfm: has the weights alone (--weights-only), from which no run resumes; a new one starts from them with --init"
+        expect_error "run/ckpt-00000020.tfm: has the weights alone (--weights-only), from which no run resumes; a new one with another -o starts from them with --init"
     done
     t 0 tf-train "${options[@]:4}" --device cpu -q --init run/ckpt-00000020.tfm -o next b.tfs
 }
@@ -190,6 +190,23 @@ tunes_text() {
     tf-train --device cpu -q --preset tiny --layers 1 --d-model 8 --d-ff 8 --heads 2 --steps 2 \
         --valid valid.tfs --valid-every 1 -o new b.tfs
     [ "$(grep -c '"event":"valid"' new/log.jsonl)" -eq 2 ]
+}
+
+@test "ended before the first update: repeated, the run is that which was never stopped" {
+    tf-convert "$GOLDEN/nllb" -o m.tfm 2>/dev/null
+    tokens eng_Latn fra_Latn
+    # The stream begins at a later batch.
+    tf-batch -q --epochs 100 --tokens 4096 --from 3:0 x.tfs y.tfs >b.tfs
+    for more in --quiet --weights-only; do
+        tune -q $more -o whole b.tfs
+        head -c 3000 b.tfs >torn.tfs
+        t 1 tf-train "${options[@]}" -q $more -o run torn.tfs
+        expect_contains "$stderr" "torn.tfs: truncated after record 0"
+        [ "$(echo run/*.tfm)" = run/best.tfm ]
+        t 0 tf-train "${options[@]}" $more -o run b.tfs
+        for name in ckpt-00000010 ckpt-00000020 best; do same whole/$name.tfm run/$name.tfm; done
+        rm -r whole run
+    done
 }
 
 @test "a recurrent decoder: which programs can use it, before it is trained" {

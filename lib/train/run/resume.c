@@ -231,16 +231,17 @@ int tf_resume_load(const struct tf_resume *r, struct tf_setup *s, struct tf_star
 {
     const struct tf_model_file *m = &r->file;
     struct tf_config theirs;
-    if (!has_block(m, "m/"))
+    const bool moments = has_block(m, "m/"); /* before the first update they are zero */
+    if (!moments && r->state.step > 0)
         return tf_fail(err,
                        "%s: has the weights alone (--weights-only), from which no run resumes; a "
-                       "new one starts from them with --init",
+                       "new one with another -o starts from them with --init",
                        r->path);
     TF_ASSERT(fits(r, s)); /* tf_resume_compare refuses the others, also with --force */
     keep_vocab(r, s);
     if (tf_model_load(m, &theirs, &w->p, "p/", err) != 0 ||
-        tf_model_load(m, &theirs, &w->m, "m/", err) != 0 ||
-        tf_model_load(m, &theirs, &w->v, "v/", err) != 0 ||
+        (moments && (tf_model_load(m, &theirs, &w->m, "m/", err) != 0 ||
+                     tf_model_load(m, &theirs, &w->v, "v/", err) != 0)) ||
         (has_block(m, "e/") && s->o->ema > 0 && tf_model_load(m, &theirs, &w->e, "e/", err) != 0))
         return tf_context(err, "%s", r->path);
     /* A resumed run writes the bytes of one that was never stopped: the provenance stays. */

@@ -149,11 +149,18 @@ static void record_override(struct tf_run *r, const struct tf_resume *from)
         tf_setup_add_kernels(&r->setup);
 }
 
+/* Where the stream continues. NULL: at its beginning, which before the first update may be any
+ * batch. */
+static const struct tf_batch_cursor *position(const struct tf_run *r)
+{
+    return r->state.step > 0 ? &r->state.cursor : NULL;
+}
+
 /* The first line of the log names the corpus, which only batches contain. */
 static int report_start(struct tf_run *r, const struct tf_resume *from, struct tf_err *err)
 {
-    const struct tf_batch_cursor *data = from->path != NULL ? &r->state.cursor : NULL;
-    if (from->path == NULL || r->o->force) {
+    const struct tf_batch_cursor *data = position(r);
+    if (data == NULL || r->o->force) {
         const struct tf_feed_item *item = wait_first(r);
         data = item != NULL && item->kind == TF_FEED_BATCH ? &item->next : NULL;
     }
@@ -214,7 +221,7 @@ static int start_training(struct tf_run *r, struct tf_resume *from, struct tf_er
     if (!resumed)
         tf_setup_check(&r->setup);
     tf_signals_catch();
-    tf_feed_start(r->setup.feed, &r->setup.config, resumed ? &r->state.cursor : NULL, o->force);
+    tf_feed_start(r->setup.feed, &r->setup.config, position(r), o->force);
     if (resumed && o->force)
         record_override(r, from);
     if (resumed && r->state.cursor.part > 0)
