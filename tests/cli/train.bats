@@ -368,6 +368,13 @@ PY
     tr_t 0 --heads 3 --d-k 5 --d-v 7 --steps 2 -o odd b.tfs
     t 0 tf-train --plan --preset B-dk16 --d-model 32 --layers 1 --vocab-size 100
     expect_contains "$output" "encoder self-attention             10240"
+    on_disk() {
+        tf-train --plan --preset tiny --vocab-size 100 "$@" |
+            awk '/^memory/ { all = 1 } all && $1 == "weights" { w = $2 }
+                 /a checkpoint on disk/ { printf "%.0f\n", $NF / w }'
+    }
+    [ "$(on_disk) $(on_disk --ema 0.9) $(on_disk --weights-only) $(on_disk --weights-only --ema 0.9)" = \
+        "3 4 1 2" ]
     cp b.tfs file
     tr_t 1 -o file b.tfs
     expect_error "tf-train: file: not a directory"

@@ -198,7 +198,8 @@ static int add_cost(struct tf_buf *out, const struct tf_settings *o, const struc
     tf_buf_printf(out, "  %-26s %13.1f\n", "gradients", grads * block);
     tf_buf_printf(out, "  %-26s %13.1f\n", "activations, about", act);
     tf_buf_printf(out, "  %-26s %13.1f\n", "total", (3 + ema + grads) * block + act);
-    tf_buf_printf(out, "  %-26s %13.1f\n", "a checkpoint on disk", (3 + ema) * block);
+    tf_buf_printf(out, "  %-26s %13.1f\n", "a checkpoint on disk",
+                  ((o->weights_only ? 1 : 3) + ema) * block);
     double micro = tf_params_flop(&p, c, &(struct tf_batch_size){tokens, tokens, length, length}),
            step = micro * (double)o->accumulate;
     tf_buf_printf(out, "work, updates of %.0f source and %.0f target tokens in sentences of %.0f\n",
