@@ -119,6 +119,32 @@ tunes_text() {
     done
 }
 
+@test "batches name both sizes where sources have ids of their own" {
+    natively
+    need jq
+    for source in 60 20; do
+        rm -rf d
+        "$TF_PYTHON" "$TOP/tests/cli/torch_file.py" fairseq d m.npz source=$source tie=none
+        tf-convert d -o m.tfm 2>/dev/null
+        words s $source | tf-tokenize -m m.tfm -o x.tfs
+        words w 40 | tf-tokenize -m m.tfm --target -o y.tfs
+        sizes=$(for side in x y; do tf-cbor json $side.tfs | jq -c '.header.size // empty'; done)
+        read -r n m <<<"${sizes//$'\n'/ }"
+        [ "$n" -ne "$m" ]
+        cat x.tfs x.tfs >xx.tfs
+        cat y.tfs y.tfs >yy.tfs
+        tf-batch -q --tokens 400 xx.tfs yy.tfs >b.tfs
+        tf-cbor json b.tfs >b.jsonl
+        [ "$(head -n 1 b.jsonl | jq -c '.header | [.source_size, .size]')" = \
+            "[$n,$((n > m ? n : m))]" ]
+        tf-cbor unjson <b.jsonl | cmp - b.tfs
+        tf-info b.tfs | grep -Eq "^source_size +$n$"
+        cat b.tfs b.tfs | tf-cbor check
+        diff <(tf-score -q -m m.tfm b.tfs | tf-cbor json | grep -o '"logp":[^,}]*' | sort) \
+            <(tf-score -q -m m.tfm xx.tfs yy.tfs | tf-cbor json | grep -o '"logp":[^,}]*' | sort)
+    done
+}
+
 @test "resumed without its model too, the decoder starts as the model's" {
     tf-convert "$GOLDEN/nllb" -o m.tfm 2>/dev/null
     tokens eng_Latn fra_Latn
