@@ -6,9 +6,9 @@
 #include "train/run/running_private.h"
 
 /* Write the model of this boundary to valid.tfm, run the command, remove the file. *metric is the
- * last number of its output; NAN, with a warning, when there is none or the command failed; text
- * [TF_SHELL_TEXT]: what it printed before. Returns 0; TF_RUN_NO_BATCH when a signal stopped the
- * run, which also ended the command; -1. */
+ * number that its output means (base/measure_private.h); NAN, with a warning, when there is none or
+ * the command failed; text [TF_SHELL_TEXT]: what it printed before. Returns 0; TF_RUN_NO_BATCH when
+ * a signal stopped the run, which also ended the command; -1. */
 int tf_run_valid_command(struct tf_run *r, double *metric, char *text,
                          struct tf_err *err) TF_MUST_CHECK;
 
