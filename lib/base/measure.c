@@ -154,7 +154,7 @@ static bool read_json(struct found *f, struct text t)
     return whole;
 }
 
-/* JSON at the end, from the beginning of a line on. */
+/* JSON that ends with the text, from the beginning of a line on. */
 static bool find_json(struct found *f, struct text *t)
 {
     bool line = true;
@@ -173,18 +173,18 @@ static bool find_json(struct found *f, struct text *t)
 
 bool tf_measure_of(double *x, char why[TF_MEASURE_WHY], const char *text, size_t n)
 {
-    struct text all = trim((struct text){text, text + n});
     struct found f;
-    if (find_json(&f, &all))
-        return f.numbers > 0 ? choose(x, why, &f, all) : refuse(why, "printed no number");
-    while (all.p < all.end) {
-        struct text line = all;
-        for (line.p = line.end; line.p > all.p && line.p[-1] != '\n';)
+    for (struct text left = trim((struct text){text, text + n}); left.p < left.end;
+         left = trim(left)) {
+        struct text line = left;
+        if (find_json(&f, &line))
+            return f.numbers > 0 ? choose(x, why, &f, line) : refuse(why, "printed no number");
+        for (line.p = line.end; line.p > left.p && line.p[-1] != '\n';)
             line.p--;
         f = find(line);
         if (f.numbers > 0)
             return choose(x, why, &f, trim(line));
-        all.end = line.p > all.p ? line.p - 1 : all.p;
+        left.end = line.p;
     }
     return refuse(why, "printed no number");
 }

@@ -34,6 +34,7 @@ static const struct {
     {"{\n \"name\": \"BLEU\",\n \"score\": 68.9,\n \"verbose_score\": \"90.0 (ref_len = 500)\",\n "
      "\"nrefs\": \"1\",\n \"confidence_mean\": 68.1\n}\n",
      68.9},
+    {"{\n \"name\": \"BLEU\",\n \"score\": 68.9,\n \"nrefs\": \"1\"\n}\n\ndone {}.\n", 68.9},
     {"loaded 3 files\n{\"score\": 1.5, \"n\": 7}", 1.5},
     {"[\n{\n \"name\": \"chrF2\",\n \"score\": 60.5\n}\n]", 60.5},
     {"{\"bleu\": 31.25}", 31.25},
