@@ -13,7 +13,7 @@ import cbor2
 LABEL = bytes.fromhex("d9d9f8da5446535443424f52")
 signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # if the reader exits, end quietly
 
-TOKENS, PAIR, BATCH, NBEST, BAD, CHECK, ERROR, END = 1, 2, 3, 4, 9, 13, 14, 15
+TOKENS, PAIR, BATCH, NBEST, TENSOR, BAD, CHECK, ERROR, END = 1, 2, 3, 4, 6, 9, 13, 14, 15
 
 
 def ids(x):

@@ -298,6 +298,16 @@ C
     gcc -std=c11 -D_GNU_SOURCE -I"$TOP/lib" -fsyntax-only limits.c
 }
 
+@test "model.md has every key of a configuration" {
+    tf-train --plan --vocab-size 100 |
+        sed -n '/^model$/,/^training$/s/^  \([a-z_]*\) .*/\1/p' >keys
+    grep -qx source_vocab_size keys
+    while read -r key; do
+        grep -q "^| .*\`$key\`.* |" "$TOP/formats/model.md" ||
+            { echo "model.md lacks $key" >&2; return 1; }
+    done <keys
+}
+
 @test "the stream of ten lines in stream.md is one" {
     need "$TF_PYTHON"
     awk '/in ten lines of Python/ { on = 1 } on && /^    / { print substr($0, 5) }' \

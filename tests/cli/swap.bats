@@ -104,6 +104,60 @@ small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --warmup 4000 \
     sh_t 1 'tf-tokenize -m v.model <in | head -c 300 | decode_backwards.py | tf-tokenize -d -m v.model'
 }
 
+# What formats/model.md says is enough to compute with a model. All parameters get noise, so that
+# none is without effect.
+
+@test "a decoder in numpy: the numbers of tf-score, the tokens of tf-decode, for every variant" {
+    tokenize_bytes.py <train.src >train.src.tfs
+    { head -4 train.tgt; echo; } | tokenize_bytes.py >y.tfs
+    { head -3 train.src; echo; echo x; } | tokenize_bytes.py >x.tfs
+    tf-batch -q --tokens 400 --batches 1 train.src.tfs train.src.tfs >b.tfs
+    variants=('' '--as t2t --d-model 15 --heads 3 --norm-eps 0.1' '--pre-norm --attention-window 2' \
+        '--pre-norm --no-final-norm --tie none --d-k 5 --d-v 3 --position-offset 2' \
+        '--final-norm --tie decoder --positions learned --max-positions 99 --attention-bias' \
+        '--decoder-self ssru --output-bias --vocab-size 900 --activation swish --no-source-eos --position-table t2t' \
+        '--pre-norm --decoder-self ssru --position-table halves --position-offset 1 --start zero' \
+        '--as t2t --position-table paper --no-source-eos --attention-window 3 --tie decoder')
+    for i in "${!variants[@]}"; do
+        # shellcheck disable=SC2086
+        tf-train "${small[@]}" --encoder-layers 2 ${variants[i]} --decoder-layers 3 --steps 1 -q \
+            -o r$i b.tfs 2>log || { cat log; return 1; }
+        tf-convert --to npz r$i/*.tfm -o $i.npz
+    done
+    "$TF_PYTHON" - [0-9].npz <<'PY'
+import json, sys
+import numpy as np
+draw = np.random.default_rng(1)
+for path in sys.argv[1:]:
+    z = dict(np.load(path))
+    for name, x in z.items():
+        if x.dtype == np.float32:
+            z[name] = x + draw.normal(0, 0.2, x.shape).astype("f4")
+    np.savez(path, **z)
+# The sources of the last one have ids of their own.
+c = {**json.loads(z["config"].tobytes()), "source_vocab_size": 300}
+z["config"] = np.frombuffer(json.dumps(c).encode(), "u1")
+z["enc.embed"] = draw.normal(0, 0.2, (300, z["enc.embed"].shape[1])).astype("f4")
+np.savez(path, **z)
+PY
+    for i in "${!variants[@]}"; do
+        tf-convert $i.npz -o $i.tfm
+    done
+    for dtype in f16 bf16 i8; do
+        tf-convert --to tfm --dtype $dtype 3.tfm -o $dtype.tfm
+    done
+    for m in [0-9].tfm f16.tfm bf16.tfm i8.tfm; do
+        tf-score --device cpu -q --text -m $m x.tfs y.tfs >want
+        decode_numpy.py $m x.tfs y.tfs >got
+        paste want got | awk '{ d = $1 - $2; if (d * d > 1e-8) bad = 1 }
+            END { exit bad || NR != 5 }' || { echo "$m"; paste want got; return 1; } >&2
+        tf-decode --device cpu --precision fp32 --beam 1 -m $m x.tfs | tf-cbor json |
+            grep ids >want
+        decode_numpy.py $m <x.tfs | tf-cbor json | grep ids >got
+        diff want got >&2
+    done
+}
+
 # The user's Makefile with a small model, on a small task.
 
 run_make() {
