@@ -88,6 +88,9 @@ load train
     # A window that holds the sentence restricts nothing.
     table --plan-length 5 --attention-window 10
     expect_output $' full: n^2 d, 1, 1 1.280e+04 1 1\n r = 5 r n d, 1, n/r 1.280e+04 1 1'
+    # A recurrent unit takes n steps one after the other: 30 x 512^2.
+    table --plan-length 30 --decoder-self ssru
+    expect_output $' full: n^2 d, 1, 1 4.608e+05 1 1\n recurrent: n d^2, n, n 7.864e+06 30 30'
     table --plan-length 1 --attention-window 1
     expect_output $' full: n^2 d, 1, 1 5.120e+02 1 1\n r = 1 r n d, 1, n/r 5.120e+02 1 1'
 }

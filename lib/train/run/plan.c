@@ -84,8 +84,9 @@ static void add_settings(struct tf_buf *out, const struct tf_settings *o, double
     tf_arena_release(&a);
 }
 
-/* The rows of the paper's Table 1 for self-attention, with their numbers in place of O(...): the
- * path is the number of layers after which each position can depend on each other one. */
+/* The rows of the paper's Table 1 for self-attention and for the unit in its place, with their
+ * numbers in place of O(...): the path is the number of layers after which each position can depend
+ * on each other one. */
 static void add_table1(struct tf_buf *out, const struct tf_config *c, double n)
 {
     const double d = (double)c->d_model, window = (double)c->attention_window,
@@ -93,6 +94,9 @@ static void add_table1(struct tf_buf *out, const struct tf_config *c, double n)
     tf_buf_printf(out, "a layer of self-attention, Table 1 with n = %.0f, d = %.0f\n", n, d);
     tf_buf_printf(out, "  %-26s %13s %11s %6s\n", "", "operations", "sequential", "path");
     tf_buf_printf(out, "  %-26s %13.3e %11d %6d\n", "full: n^2 d, 1, 1", n * n * d, 1, 1);
+    if (c->decoder_self == TF_DECODER_SSRU)
+        tf_buf_printf(out, "  %-26s %13.3e %11.0f %6.0f\n", "recurrent: n d^2, n, n", n * d * d, n,
+                      n);
     if (window > 0)
         tf_buf_printf(out, "  r = %-7.0f %-14s %13.3e %11d %6.0f\n", r, "r n d, 1, n/r", r * n * d,
                       1, fmax(1, ceil((n - 1) / window)));
