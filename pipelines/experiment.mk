@@ -40,8 +40,8 @@
 #: STEPS updates
 #: SAVE_EVERY updates from one checkpoint to the next
 #: AVERAGE checkpoints that are averaged
-#: BEAM beam size of the search
-#: ALPHA exponent of its length penalty
+#: BEAM beam size of the search; default: what make search chose
+#: ALPHA exponent of its length penalty; default: likewise
 #: BEAMS beam sizes that search tries
 #: ALPHAS length penalties that search tries
 #: SEED random seed of the batches, the first weights and dropout
@@ -75,8 +75,10 @@ EMBEDDINGS ?= $(if $(and $(t2t),$(filter 37000,$(VOCAB_SIZE))),40960)
 STEPS      ?= $(if $(t2t),250000,$(if $(big),300000,100000))
 SAVE_EVERY ?= $(if $(big),600,1400)
 AVERAGE    ?= $(if $(t2t)$(big),20,5)
-BEAM       ?= 4
-ALPHA      ?= 0.6
+# What `make search` chose for these results, or a default.
+chosen     = $(or $(word $1,$(file <$(RESULTS)/search/best)),$2)
+BEAM       ?= $(call chosen,1,4)
+ALPHA      ?= $(call chosen,2,0.6)
 # `make search` tries all of these.
 BEAMS      ?= 1 2 4 8
 ALPHAS     ?= 0 0.2 0.4 0.6 0.8 1
@@ -298,7 +300,8 @@ search: $(searches) ## try BEAMS and ALPHAS on the development set
 	row beam alpha $(score_name); \
 	sort -k3,3rn -k1,1n $^ | while read -r b a s; do row $$b $$a $$s; done; \
 	read -r b a s < <(sort -k3,3rn -k1,1n $^); \
-	echo "best: BEAM=$$b ALPHA=$$a"
+	echo "$$b $$a" >$(RESULTS)/search/best.part; mv $(RESULTS)/search/best.part $(RESULTS)/search/best; \
+	echo "best: BEAM=$$b ALPHA=$$a, the defaults for $(RESULTS) from now on"
 
 # ---- the same translation on the CPU and on a GPU in each precision ----
 on_cpu  := --device cpu

@@ -50,8 +50,8 @@ AVERAGE    ?= 8
 endif
 SAVE_EVERY ?= $(if $(SMALL),200,1000)
 MAX_LENGTH ?= $(if $(t2t),511,512)
-BEAM       ?= $(if $(SMALL),4,21)
-ALPHA      ?= 0.3
+BEAM       ?= $(call chosen,1,$(if $(SMALL),4,21))
+ALPHA      ?= $(call chosen,2,0.3)
 CONSTRAIN  ?=
 DECODE_FLAGS ?= --max-extra 300
 TRAIN_FLAGS  ?= $(if $(SMALL),--warmup 1000 --lr-scale 2 --dropout 0.2)

@@ -433,6 +433,13 @@ PY
     [ "${lines[0]}" = "beam  alpha  BLEU" ]
     [ "$(sed '1d;$d' <<<"$output" | tr -s ' ' | cut -d ' ' -f 1,2 | tr '\n' ,)" = "1 1,2 0,1 0,2 1," ]
     expect_contains "$output" "best: BEAM=1 ALPHA=1"
+    # From now on these are the defaults, of these results alone.
+    t 0 make "${args[@]}" w/test.out
+    expect_contains "$output" "--beam 1 --alpha 1 "
+    t 0 make -n "${args[@]}" BEAM=2 w/test.out
+    expect_contains "$output" "--beam 2 --alpha 1 "
+    t 0 make -n "${args[@]}" RESULTS=other other/test.out
+    expect_contains "$output" "--beam 4 --alpha 0.6 "
     # A value that begins with a dash is that value.
     t 2 make "${args[@]}" search BEAMS=1 ALPHAS=-0.2
     expect_contains "$stderr" "--alpha"
