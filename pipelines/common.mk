@@ -18,9 +18,15 @@ $(if $(PAIR),$(if $(filter 2,$(words $(subst -, ,$(PAIR)))),, \
 # The tokenizer of tf-bleu: that of the language, and characters for those whose own it lacks.
 tokenized = $(if $(filter ja ko,$T),--tokenize char,--language-pair $S-$T)
 
-# The tools of this tree if it is built, otherwise those in PATH.
+# The tools of this tree, if it is built, come before those of the system. What PATH names before
+# the system's folders comes first: stages of your own.
 BIN := $(wildcard $(dir $(lastword $(MAKEFILE_LIST)))../build/bin)
-export PATH := $(if $(BIN),$(abspath $(BIN)):)$(PATH)
+system := /usr/local/sbin|/usr/local/bin|/usr/sbin|/usr/bin|/sbin|/bin
+export PATH := $(shell set -f; IFS=:; bin=$(abspath $(BIN)); p=; for d in $$PATH; do \
+    case $$d in ($(system)) p+=$${bin:+:$$bin}; bin= ;; esac; p+=:$$d; \
+    done; p+=$${bin:+:$$bin}; echo "$${p:1}")
+swapped = $(shell PATH='$(PATH)'; for own in $(BIN:%=%/tf-*); do tool=$$(type -P $${own/*\/}); \
+    [ $$tool -ef $$own ] || echo $$tool; done)
 
 # awk, sort and printf read and write numbers with a point.
 export LC_ALL := C.UTF-8
@@ -85,6 +91,10 @@ $(foreach g,$(filter $(hidden),$(goals)),$(error $g: only for German, English an
 
 ifneq ($(goals),)
 $(foreach v,$(NEEDED),$(if $($v),,$(error $v= is needed: $(NEEDS))))
+endif
+
+ifneq ($(and $(filter 0,$(MAKELEVEL)),$(goals)),)
+$(foreach tool,$(swapped),$(info $(tool): the first in PATH))
 endif
 
 FORCE:

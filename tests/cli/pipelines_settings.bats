@@ -339,3 +339,24 @@ load pipelines
     grep -qx '  PRESET        tiny' <<<"$output"
     [[ $output != *PAIR* ]]
 }
+
+@test "a stage of one's own that comes first in PATH is used, and said" {
+    corpus data a dev test
+    make=(env -u MAKELEVEL -u MAKEFLAGS make -f "$TOP/pipelines/text.mk" TRAIN=data/a DEV=data/dev \
+        TEST=data/test WORK=w VOCAB_SIZE=200 w/dev.tfs)
+    own=$(type -P tf-batch)
+    mkdir own late
+    printf '#!/bin/sh\ntouch mine\nexec %s "$@"\n' "$own" >own/tf-batch
+    printf '#!/bin/sh\nexit 1\n' >late/tf-batch
+    chmod +x own/tf-batch late/tf-batch
+    plain=/usr/bin:/bin
+    PATH=own:$plain t 0 "${make[@]}"
+    expect_contains "$output" "own/tf-batch: the first in PATH"
+    [ "$(grep -c 'the first in PATH' <<<"$output")" -eq 1 ]
+    [ -e mine ]
+    # The tree's come before those of the system and what PATH names after these.
+    rm w/dev.tfs
+    PATH=$plain:late t 0 "${make[@]}"
+    PATH=${own%/*}:$plain t 0 "${make[@]}"
+    [[ $output != *'in PATH'* ]]
+}
