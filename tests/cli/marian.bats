@@ -498,10 +498,12 @@ END
         '  - v.spm' '  - v.spm' 'beam-size: 4' >a/decoder.yml
     cp a/* b/
     mv b/decoder.yml b/config.intgemm8bitalpha.yml
+    cp -r a windows
+    sed -i 's/- .*v.spm/- C:\\models\\v.spm/' windows/decoder.yml
     cp m.npz b/other.npz
     cp m.npz "$VOCAB" c/
     mv "c/$(basename "$VOCAB")" c/vocab.spm
-    for d in a b c; do
+    for d in a b c windows; do
         tf-convert $d -o $d.tfm
         [ "$(fingerprint $d.tfm)" = "$(fingerprint m.tfm)" ]
     done

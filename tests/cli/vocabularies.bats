@@ -92,6 +92,8 @@ PY
 write("empty", model([piece(b"a"), piece(b"")]))
 PY
     refused empty "with a piece without text"
+    t 1 tf-convert "$TOP/tests/golden/marian/relu.npz.gz" --vocab empty.model -o x.tfm
+    expect_error "SentencePiece model with a piece without text"
 }
 
 @test "normalisation tables: the length of a replacement, of what it replaces, and their number" {

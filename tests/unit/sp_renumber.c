@@ -300,6 +300,24 @@ static void refused(void)
     tf_buf_release(&other);
 }
 
+/* Several trainer_specs are one message, which is written once. */
+static void trainer_specs(void)
+{
+    const char *const texts[] = {"<unk>", "a"};
+    const struct tf_piece_list list = {texts, 2};
+    struct tf_err err = {0};
+    struct tf_buf model = {0}, one = {0}, many = {0};
+    train(&model, false);
+    must(tf_sp_renumber(&one, model.p, model.len, &list, NULL, &source, &err), &err);
+    for (int i = 0; i < 1000; i++)
+        tf_buf_add(&model, "\x12", 2); /* field 2 of 0 bytes */
+    must(tf_sp_renumber(&many, model.p, model.len, &list, NULL, &source, &err), &err);
+    ok(many.len == one.len && memcmp(many.p, one.p, one.len) == 0, "1000 empty trainer_specs");
+    tf_buf_release(&model);
+    tf_buf_release(&one);
+    tf_buf_release(&many);
+}
+
 /* A piece without an id that stands for an id which is not there. */
 static void stands_for_none(void)
 {
@@ -324,6 +342,7 @@ int main(void)
         added_tokens(bpe);
     }
     refused();
+    trainer_specs();
     stands_for_none();
     return done();
 }
