@@ -120,3 +120,16 @@ int tf_parse_list(bool *on, int64_t most, const char *s, struct tf_err *err)
             return 0;
     }
 }
+
+bool tf_is_word_of(const char *word, const char *list)
+{
+    const size_t n = strlen(word);
+    for (;; list++) {
+        const size_t len = strcspn(list, "|");
+        if (len == n && memcmp(list, word, n) == 0)
+            return true;
+        list += len;
+        if (*list == 0)
+            return false;
+    }
+}

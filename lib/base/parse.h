@@ -18,6 +18,9 @@ int tf_parse_real(double *out, const char *s, double lo, double hi,
  * i and leaves the rest unchanged. */
 int tf_parse_list(bool *on, int64_t most, const char *s, struct tf_err *err) TF_MUST_CHECK;
 
+/* Is it one of the words of a list, which "|" separates? An empty word may be one. */
+bool tf_is_word_of(const char *word, const char *list);
+
 /* Shortest decimal text that reads back as the same double ("0.1", "1e-09", "25000"); NaN and
  * infinities as "nan", "inf", "-inf". buf holds 32 bytes. Returns buf. */
 char *tf_format_real(char buf[32], double x);

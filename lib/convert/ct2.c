@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "cbor/json.h"
 #include "convert/ct2_private.h"
+#include "convert/export_members_private.h"
 #include "convert/names_private.h"
 
 #include <inttypes.h>
@@ -382,11 +383,27 @@ int tf_ct2_import(struct tf_bundle *b, struct tf_config *c, int64_t *unk, const 
 
 /* ---- writing ---- */
 
+static const struct tf_export_member has[] = {
+    {"decoder_self", "attention", ", a recurrent decoder (but --to marian)"},
+    {"pre_norm", NULL, NULL},
+    {"final_norm", NULL, NULL},
+    {"source_vocab_size", NULL, NULL},
+    {"source_eos", NULL, NULL},
+    {"positions", "sin|learned", NULL},
+    {"max_positions", NULL, NULL},
+    {"position_table", "paper|t2t|halves", NULL},
+    {"position_offset", NULL, NULL},
+    {"start", "bos|zero", NULL},
+    {"norm_eps", NULL, NULL},
+    {NULL, NULL, NULL},
+};
+
 static void check_expressible(struct tf_export *e)
 {
     const struct tf_config *c = &e->config;
-    if (c->decoder_self == TF_DECODER_SSRU)
-        tf_export_refuse(e, "decoder_self ssru, a recurrent decoder (but --to marian)");
+    tf_export_check_members(e, has);
+    if (!c->source_eos && (c->start == TF_START_ZERO || c->bos == c->eos))
+        tf_export_refuse(e, "source_eos false where the decoder starts with zeros or with eos");
     if (e->unk < 0)
         tf_export_refuse(e, "vocabularies without <unk>");
 }

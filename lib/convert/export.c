@@ -66,6 +66,7 @@ static void complete_params(struct export *x)
     struct tf_export *e = &x->e;
     e->config = m->config;
     e->config.attention_bias = true;
+    e->config.position_table = tf_config_position_table(&m->config);
     e->config.output_bias |= x->to == TF_FORMAT_HF;
     tf_params_init(&e->params, &e->config);
     e->ours = tf_arena_zalloc(&m->arena, (e->params.n + 1) * sizeof *e->ours);
@@ -93,8 +94,6 @@ static int make(struct export *x, struct tf_err *err)
     if (read_pieces(x, err) != 0)
         return -1;
     complete_params(x);
-    if (c->attention_window > 0)
-        tf_export_refuse(e, "attention_window");
     if (c->d_k * c->heads != c->d_model || c->d_v != c->d_k)
         tf_export_refuse(e, "d_k and d_v other than d_model / heads");
     if (x->to == TF_FORMAT_MARIAN)

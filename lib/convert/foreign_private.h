@@ -10,8 +10,16 @@
 
 enum { TF_EXPORT_POSITIONS = 512 /* rows of a table of sinusoids where the format stores one */ };
 
+/* A member of struct tf_config that a format has. */
+struct tf_export_member {
+    const char *name;
+    const char *values; /* those that it can be: a number, or words with "|" between; NULL: all */
+    const char *more;   /* what a refusal says after name and value, or NULL */
+};
+
 struct tf_export {
-    struct tf_config config; /* with the biases that the other program always has */
+    /* with the biases that the other program always has, and its table of sinusoids by name */
+    struct tf_config config;
     struct tf_params params; /* of that */
     struct tf_tensor *ours;  /* [params.n]; missing biases are zero */
     int64_t unk;

@@ -1,5 +1,6 @@
 /* hf.c - see hf_private.h. */
 #include "base/json.h"
+#include "convert/export_members_private.h"
 #include "convert/hf_private.h"
 #include "convert/hf_scale_private.h"
 #include "convert/hf_settings_private.h"
@@ -313,18 +314,24 @@ int tf_hf_import(struct tf_bundle *b, struct tf_config *c, const char *json, siz
 
 /* ---- writing ---- */
 
+static const struct tf_export_member has[] = {
+    {"decoder_self", "attention", ", a recurrent decoder (but --to marian)"},
+    {"final_norm", "false", NULL},
+    {"source_vocab_size", "0", NULL},
+    {"source_eos", "true", NULL},
+    {"positions", "sin|learned", NULL},
+    {"max_positions", NULL, NULL},
+    {"position_table", "paper|t2t|halves", NULL},
+    {"position_offset", NULL, NULL},
+    {"start", "bos|zero", NULL},
+    {"norm_eps", NULL, NULL},
+    {NULL, NULL, NULL},
+};
+
 static void check_expressible(struct tf_export *e)
 {
-    const struct tf_config *c = &e->config;
-    if (c->decoder_self == TF_DECODER_SSRU)
-        tf_export_refuse(e, "decoder_self ssru, a recurrent decoder (but --to marian)");
-    if (c->final_norm || c->pre_norm)
-        tf_export_refuse(e, c->final_norm ? "final_norm" : "pre_norm");
-    if (c->source_vocab_size > 0)
-        tf_export_refuse(e, "source_vocab_size");
-    if (!c->source_eos)
-        tf_export_refuse(e, "source_eos false");
-    if (strcmp(e->pieces[1].v[c->eos], "</s>") != 0 || e->unk < 0 ||
+    tf_export_check_members(e, has);
+    if (strcmp(e->pieces[1].v[e->config.eos], "</s>") != 0 || e->unk < 0 ||
         strcmp(e->pieces[1].v[e->unk], "<unk>") != 0)
         tf_export_refuse(e, "vocabularies without <unk> and </s>");
 }

@@ -1,6 +1,7 @@
 /* marian.c - see marian_private.h. */
 #include "base/buf.h"
 #include "base/parse.h"
+#include "convert/export_members_private.h"
 #include "convert/marian_private.h"
 #include "convert/names_private.h"
 #include "exchange/yaml.h"
@@ -67,20 +68,6 @@ static const char *text_of(const struct import *m, const char *key, const char *
     return e != NULL && e->n == 1 ? e->v[0] : e == NULL ? missing : "";
 }
 
-static bool is_one_of(const char *word, const char *list)
-{
-    const size_t n = strlen(word);
-    for (;;) {
-        const char *end = strchr(list, '|');
-        const size_t len = end != NULL ? (size_t)(end - list) : strlen(list);
-        if (len == n && memcmp(list, word, n) == 0)
-            return true;
-        if (end == NULL)
-            return false;
-        list = end + 1;
-    }
-}
-
 static bool is_recurrent(const struct import *m)
 {
     return strcmp(text_of(m, "transformer-decoder-autoreg", "self-attention"), "rnn") == 0;
@@ -93,7 +80,7 @@ static int check_settings(const struct import *m, struct tf_err *err)
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
         const struct tf_yaml_entry *e = tf_yaml_find(&m->yaml, fixed[i].key);
         const char *v = text_of(m, fixed[i].key, "");
-        if (e != NULL && (e->n > 1 || !is_one_of(v, fixed[i].allowed)))
+        if (e != NULL && (e->n > 1 || !tf_is_word_of(v, fixed[i].allowed)))
             tf_buf_item(&refused, "%s: %s", e->key, e->n > 1 ? "a list" : v);
     }
     const char *cell = text_of(m, "dec-cell", "gru");
@@ -333,20 +320,18 @@ int tf_marian_import(struct tf_bundle *b, struct tf_config *c, int64_t *unk,
 
 /* ---- writing ---- */
 
-static void check_expressible(struct tf_export *e)
-{
-    const struct tf_config *c = &e->config;
-    const bool t2t = c->position_table == TF_TABLE_T2T ||
-                     (c->position_table == TF_TABLE_DIALECT && c->dialect == TF_AS_T2T);
-    if (c->start != TF_START_ZERO)
-        tf_export_refuse(e, "start bos (but tf-train --start zero)");
-    if (c->positions != TF_POS_SIN || !t2t || c->position_offset != 0)
-        tf_export_refuse(e, "positions other than t2t's sinusoids (tf-train --as t2t)");
-    if (c->norm_eps != 1e-6)
-        tf_export_refuse(e, "norm_eps other than 1e-6");
-    if (!c->source_eos)
-        tf_export_refuse(e, "source_eos false");
-}
+static const struct tf_export_member has[] = {
+    {"start", "zero", " (but tf-train --start zero)"},
+    {"positions", "sin", NULL},
+    {"position_table", "t2t", " (but tf-train --as t2t)"},
+    {"norm_eps", "1e-6", NULL},
+    {"source_eos", "true", NULL},
+    {"pre_norm", NULL, NULL},
+    {"final_norm", NULL, NULL},
+    {"decoder_self", "attention|ssru", NULL},
+    {"source_vocab_size", NULL, NULL},
+    {NULL, NULL, NULL},
+};
 
 static const char *word(bool x)
 {
@@ -389,7 +374,7 @@ void tf_marian_export(struct tf_export *e, bool has_vocab_target)
     const struct import m = {.c = e->config};
     struct tf_names f = names_of(&m);
     struct tf_buf text = {0};
-    check_expressible(e);
+    tf_export_check_members(e, has);
     if (e->refused.len > 0)
         return;
     f.vectors_are_rows = true;

@@ -43,7 +43,7 @@ static const struct tf_member fields[] = {
     F(bos, INT, -1, 1 << 24, NULL),
     F(eos, INT, 0, 1 << 24, NULL),
     F(pad, INT, -1, 1 << 24, NULL),
-    /* From here on a map has only what differs from implied(). */
+    /* From here on a map has only what differs from tf_config_implied(). */
     F(initializer, CHOICE, 0, 0, tf_initializers),
     F(final_norm, BOOL, 0, 0, NULL),
     F(activation, CHOICE, 0, 0, tf_activations),
@@ -62,8 +62,7 @@ static bool may_be_missing(const struct tf_member *f)
     return f >= tf_config_field("initializer");
 }
 
-/* The value of a key that a map does not have, which may follow from those before it. */
-static double implied(const struct tf_config *c, const struct tf_member *f)
+double tf_config_implied(const struct tf_config *c, const struct tf_member *f)
 {
     switch (f->at) {
     case offsetof(struct tf_config, initializer):
@@ -75,6 +74,12 @@ static double implied(const struct tf_config *c, const struct tf_member *f)
     default:
         return 0;
     }
+}
+
+const struct tf_member *tf_config_fields(size_t *n)
+{
+    *n = N_FIELDS;
+    return fields;
 }
 
 const struct tf_member *tf_config_field(const char *name)
@@ -127,7 +132,7 @@ struct tf_value tf_config_map(const struct tf_config *c, struct tf_arena *a)
     struct tf_value map = tf_value_map();
     for (int i = 0; i < N_FIELDS; i++) {
         const struct tf_member *f = &fields[i];
-        if (may_be_missing(f) && tf_member_number(f, c) == implied(c, f))
+        if (may_be_missing(f) && tf_member_number(f, c) == tf_config_implied(c, f))
             continue;
         tf_value_put(a, &map, f->name, tf_member_value(f, c, a));
     }
@@ -152,7 +157,7 @@ struct tf_value tf_config_explicit(const struct tf_value *map, struct tf_arena *
         const struct tf_member *f = &fields[i];
         if (tf_member_read(f, &c, map, &unused) != 1 || !may_be_missing(f))
             continue;
-        tf_member_set(f, &c, implied(&c, f));
+        tf_member_set(f, &c, tf_config_implied(&c, f));
         tf_value_put(a, &all, f->name, tf_member_value(f, &c, a));
     }
     return all;
@@ -166,7 +171,7 @@ static int read_field(struct tf_config *c, const struct tf_member *f, const stru
         return rc;
     if (!may_be_missing(f))
         return tf_fail(err, "%s is missing", f->name);
-    tf_member_set(f, c, implied(c, f));
+    tf_member_set(f, c, tf_config_implied(c, f));
     return 0;
 }
 
@@ -206,6 +211,13 @@ struct tf_sentence_rule tf_config_sentences(const struct tf_config *c, int side,
 bool tf_config_own_start(const struct tf_config *c)
 {
     return c->start == TF_START_ZERO || c->bos == c->eos || c->bos == c->pad;
+}
+
+enum tf_position_table tf_config_position_table(const struct tf_config *c)
+{
+    if (c->position_table != TF_TABLE_DIALECT)
+        return c->position_table;
+    return c->dialect == TF_AS_PAPER ? TF_TABLE_PAPER : TF_TABLE_T2T;
 }
 
 int64_t tf_config_source_ids(const struct tf_config *c)

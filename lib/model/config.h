@@ -68,13 +68,17 @@ struct tf_config {
     int64_t bos, eos, pad;
 };
 
-/* The row of a member of struct tf_config; NULL if there is none of that name. */
+/* The rows of all members of struct tf_config, *n of them. */
+const struct tf_member *tf_config_fields(size_t *n);
+/* The row of a member; NULL if there is none of that name. */
 const struct tf_member *tf_config_field(const char *name);
+/* The value of a member that a map does not have, which may follow from those before it. */
+double tf_config_implied(const struct tf_config *c, const struct tf_member *f);
 /* Refuse impossible values: zero sizes, dropout outside [0, 1), products that do not fit, ... */
 int tf_config_check(const struct tf_config *c, struct tf_err *err) TF_MUST_CHECK;
 /* To and from the map in a model's header. Reading refuses unknown keys, missing keys and values
  * out of range. Keys of variants that came later may be missing, and a map does not have them where
- * they have the value that this means: see implied() in config.c. */
+ * they have the value that this means: see tf_config_implied. */
 struct tf_value tf_config_map(const struct tf_config *c, struct tf_arena *a);
 /* Make integers of a map real where the field is: JSON does not keep the kinds of numbers. */
 void tf_config_reals(struct tf_value *map);
@@ -86,6 +90,8 @@ int tf_config_read(struct tf_config *c, const struct tf_value *map,
 /* Does the decoder start with something of its own, not with the bos of its vocabulary: with zeros,
  * or, in models of other programs, with eos or padding? */
 bool tf_config_own_start(const struct tf_config *c);
+/* The table of sinusoids by its own name: never TF_TABLE_DIALECT. */
+enum tf_position_table tf_config_position_table(const struct tf_config *c);
 /* Ids that a source may have. */
 int64_t tf_config_source_ids(const struct tf_config *c);
 

@@ -245,13 +245,6 @@ void tf_weights_release(struct tf_weights *w)
     *w = (struct tf_weights){0};
 }
 
-static enum tf_position_table position_table(const struct tf_config *c)
-{
-    if (c->position_table != TF_TABLE_DIALECT)
-        return c->position_table;
-    return c->dialect == TF_AS_PAPER ? TF_TABLE_PAPER : TF_TABLE_T2T;
-}
-
 /* Radians a position, of column j of D. */
 static double rate(enum tf_position_table table, int j, int D)
 {
@@ -264,7 +257,7 @@ static double rate(enum tf_position_table table, int j, int D)
 
 void tf_sinusoids(float *pe, size_t rows, const struct tf_config *c)
 {
-    const enum tf_position_table table = position_table(c);
+    const enum tf_position_table table = tf_config_position_table(c);
     const int D = (int)c->d_model, half = D / 2;
     const bool paper = table == TF_TABLE_PAPER;
     for (int j = 0; j < D; j++) {
