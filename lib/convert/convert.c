@@ -101,6 +101,12 @@ static int match(struct tf_conversion *m, const char *name, struct tf_err *err)
     return err->status == 0 ? 0 : -1;
 }
 
+static bool f32_only(enum tf_format to)
+{
+    const struct tf_export_format *f = tf_export_format(to);
+    return f != NULL && f->f32_only;
+}
+
 /* What is not in 8 bits in an i8 model is as it was: decoding in int8 has the same numbers. */
 static enum tf_dtype dtype_of(const struct tf_tensor *t, const struct tf_param *p,
                               const struct tf_convert_opts *o, enum tf_format to)
@@ -110,7 +116,7 @@ static enum tf_dtype dtype_of(const struct tf_tensor *t, const struct tf_param *
         return TF_I8;
     if (o->dtype > 0 && o->dtype != I8)
         return requested[o->dtype];
-    if (to == TF_FORMAT_MARIAN)
+    if (f32_only(to))
         return TF_F32;
     const bool widen = t->dtype == TF_F64 || (t->dtype == TF_I8 && to != TF_FORMAT_TFM) ||
                        (t->dtype == TF_BF16 && to == TF_FORMAT_NPZ);
@@ -295,7 +301,7 @@ static int write_file(struct tf_conversion *m, const char *output, enum tf_forma
 
 bool tf_format_is_dir(int to)
 {
-    return to == TF_FORMAT_MARIAN || to == TF_FORMAT_HF || to == TF_FORMAT_CT2;
+    return tf_export_format((enum tf_format)to) != NULL;
 }
 
 bool tf_convert_reads_beside(const char *input)
@@ -310,9 +316,9 @@ static int check_output(const struct tf_convert_opts *o, const char *output, enu
 {
     if (to == TF_FORMAT_NPZ && o->dtype == BF16)
         return tf_fail_status(err, TF_USAGE, "--dtype bf16: not possible in npz: numpy has none");
-    if (to == TF_FORMAT_MARIAN && o->dtype > 1)
-        return tf_fail_status(err, TF_USAGE, "--dtype %s: Marian's models are f32",
-                              tf_convert_dtypes[o->dtype]);
+    if (f32_only(to) && o->dtype > 1)
+        return tf_fail_status(err, TF_USAGE, "--dtype %s: %s's models are f32",
+                              tf_convert_dtypes[o->dtype], tf_export_format(to)->program);
     if (to != TF_FORMAT_TFM && o->dtype == I8)
         return tf_fail_status(err, TF_USAGE, "--dtype i8: only with --to tfm");
     if (tf_format_is_dir(to) && (output == NULL || strcmp(output, "-") == 0))

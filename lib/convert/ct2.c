@@ -3,8 +3,8 @@
 #include "base/json.h"
 #include "cbor/json.h"
 #include "convert/ct2_private.h"
-#include "convert/export_members_private.h"
 #include "convert/names_private.h"
+#include "exchange/ct2_bin.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -401,7 +401,6 @@ static const struct tf_export_member has[] = {
 static void check_expressible(struct tf_export *e)
 {
     const struct tf_config *c = &e->config;
-    tf_export_check_members(e, has);
     if (!c->source_eos && (c->start == TF_START_ZERO || c->bos == c->eos))
         tf_export_refuse(e, "source_eos false where the decoder starts with zeros or with eos");
     if (e->unk < 0)
@@ -471,11 +470,23 @@ static void put_tensors(struct tf_export *e)
     put(e, "decoder/alignment_heads", TF_I32, &(int32_t){1});
 }
 
+static void put_pieces(struct tf_buf *text, const struct tf_piece_list *pieces)
+{
+    struct tf_json j = {.out = text};
+    tf_json_open(&j, '[');
+    for (size_t i = 0; i < pieces->n; i++)
+        tf_json_str(&j, pieces->v[i]);
+    tf_json_close(&j, ']');
+    tf_buf_byte(text, '\n');
+}
+
+enum { SHARED, SOURCE_PIECES, TARGET_PIECES, CONFIG };
+
 static void put_config(struct tf_export *e)
 {
     const struct tf_config *c = &e->config;
     const char *const *tokens = e->pieces[1].v;
-    struct tf_json j = {.out = &e->settings};
+    struct tf_json j = {.out = &e->text[CONFIG]};
     tf_json_open(&j, '{');
     tf_json_put_str(&j, "unk_token", tokens[e->unk]);
     tf_json_put_str(&j, "bos_token", c->bos >= 0 ? tokens[c->bos] : "<s>");
@@ -490,14 +501,32 @@ static void put_config(struct tf_export *e)
     tf_json_close(&j, '}');
 }
 
-void tf_ct2_export(struct tf_export *e)
+static void convert_to_ct2(struct tf_export *e)
 {
     enum { ROOM = 16 };
     const struct tf_names f = names_of(&e->config);
-    check_expressible(e);
-    if (e->refused.len > 0)
-        return;
     tf_names_export(&f, &e->theirs, &e->config, &e->params, e->ours, ROOM);
     put_tensors(e);
+    if (e->config.source_vocab_size > 0) {
+        put_pieces(&e->text[SOURCE_PIECES], &e->pieces[0]);
+        put_pieces(&e->text[TARGET_PIECES], &e->pieces[1]);
+    } else {
+        put_pieces(&e->text[SHARED], &e->pieces[1]);
+    }
     put_config(e);
 }
+
+const struct tf_export_format tf_ct2_format = {
+    .program = "CTranslate2",
+    .has = has,
+    .two_segmenters = true,
+    .check = check_expressible,
+    .convert = convert_to_ct2,
+    .write_weights = tf_ct2_bin_write,
+    .weights = "model.bin",
+    .segmenter = {"source.spm", "target.spm"},
+    .text = {[SHARED] = "shared_vocabulary.json",
+             [SOURCE_PIECES] = "source_vocabulary.json",
+             [TARGET_PIECES] = "target_vocabulary.json",
+             [CONFIG] = "config.json"},
+};

@@ -26,7 +26,7 @@ int tf_ct2_import(struct tf_bundle *b, struct tf_config *c, int64_t *unk, const 
                   size_t n, struct tf_piece_list lists[2], enum tf_stored_positions positions,
                   bool *guessed, struct tf_err *err) TF_MUST_CHECK;
 
-/* The tensors of model.bin, and as settings config.json. */
-void tf_ct2_export(struct tf_export *e);
+/* A model.bin, its vocabularies and a config.json. */
+extern const struct tf_export_format tf_ct2_format;
 
 #endif

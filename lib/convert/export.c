@@ -1,24 +1,32 @@
 /* export.c - see export_private.h. */
-#include "base/json.h"
 #include "base/memory.h"
 #include "base/output_dir.h"
 #include "convert/ct2_private.h"
+#include "convert/export_members_private.h"
 #include "convert/export_private.h"
 #include "convert/foreign_private.h"
 #include "convert/hf_private.h"
 #include "convert/marian_private.h"
-#include "exchange/ct2_bin.h"
-#include "exchange/npz.h"
-#include "exchange/safetensors.h"
 #include "text/sp_renumber.h"
 
 #include <stdio.h>
 #include <string.h>
 
+static const struct tf_export_format *const formats[] = {
+    [TF_FORMAT_MARIAN] = &tf_marian_format,
+    [TF_FORMAT_HF] = &tf_hf_format,
+    [TF_FORMAT_CT2] = &tf_ct2_format,
+};
+
+const struct tf_export_format *tf_export_format(enum tf_format to)
+{
+    return (size_t)to < sizeof formats / sizeof *formats ? formats[to] : NULL;
+}
+
 struct export {
     struct tf_export e;
     struct tf_conversion *m;
-    enum tf_format to;
+    const struct tf_export_format *f;
     const char *format; /* its name */
     struct tf_out_dir dir;
 };
@@ -67,7 +75,7 @@ static void complete_params(struct export *x)
     e->config = m->config;
     e->config.attention_bias = true;
     e->config.position_table = tf_config_position_table(&m->config);
-    e->config.output_bias |= x->to == TF_FORMAT_HF;
+    e->config.output_bias |= x->f->output_bias;
     tf_params_init(&e->params, &e->config);
     e->ours = tf_arena_zalloc(&m->arena, (e->params.n + 1) * sizeof *e->ours);
     for (size_t i = 0, k = 0; i < e->params.n; i++) {
@@ -86,25 +94,36 @@ static void complete_params(struct export *x)
     }
 }
 
-static int make(struct export *x, struct tf_err *err)
+static int refused(const struct export *x, struct tf_err *err)
+{
+    const struct tf_buf *b = &x->e.refused;
+    return b->len == 0 ? 0 : tf_fail(err, "%s has no %.*s", x->format, (int)b->len, b->p);
+}
+
+/* What the format cannot express, all of it by name. */
+static int check(struct export *x, struct tf_err *err)
 {
     struct tf_export *e = &x->e;
-    const struct tf_config *c = &x->m->config;
-    e->unk = x->m->header.special.unk;
+    const struct tf_config *c = &e->config;
+    if (c->d_k * c->heads != c->d_model || c->d_v != c->d_k)
+        tf_export_refuse(e, "d_k and d_v other than d_model / heads");
+    tf_export_check_members(e, x->f->has);
+    if (x->f->check != NULL)
+        x->f->check(e);
+    return refused(x, err);
+}
+
+static int make(struct export *x, struct tf_err *err)
+{
+    x->e.unk = x->m->header.special.unk;
+    x->e.own_segmenter = x->m->vocab_target != NULL;
     if (read_pieces(x, err) != 0)
         return -1;
     complete_params(x);
-    if (c->d_k * c->heads != c->d_model || c->d_v != c->d_k)
-        tf_export_refuse(e, "d_k and d_v other than d_model / heads");
-    if (x->to == TF_FORMAT_MARIAN)
-        tf_marian_export(e, x->m->vocab_target != NULL);
-    else if (x->to == TF_FORMAT_HF)
-        tf_hf_export(e);
-    else
-        tf_ct2_export(e);
-    return e->refused.len == 0 ? 0
-                               : tf_fail(err, "%s has no %.*s", x->format,
-                                         (int)e->refused.len, e->refused.p);
+    if (check(x, err) != 0)
+        return -1;
+    x->f->convert(&x->e);
+    return refused(x, err);
 }
 
 /* ---- files ---- */
@@ -125,110 +144,54 @@ static int write_bytes(struct export *x, const char *name, const void *p, size_t
     return tf_out_finish(&out, rc, err);
 }
 
-static int write_weights(struct export *x, const char *name, struct tf_err *err)
+static int write_weights(struct export *x, struct tf_err *err)
 {
     struct tf_out out = {0};
-    const struct tf_bundle *b = &x->e.theirs;
-    int rc = open_file(x, &out, name, err);
+    int rc = open_file(x, &out, x->f->weights, err);
     if (rc == 0)
-        rc = x->to == TF_FORMAT_MARIAN ? tf_npz_write(&out, b, err)
-             : x->to == TF_FORMAT_HF   ? tf_safetensors_write(&out, b, err)
-                                       : tf_ct2_bin_write(&out, b, err);
+        rc = x->f->write_weights(&out, &x->e.theirs, err);
     return tf_out_finish(&out, rc, err);
 }
 
-static int write_settings(struct export *x, const char *name, struct tf_err *err)
-{
-    return write_bytes(x, name, x->e.settings.p, x->e.settings.len, err);
-}
-
-static int write_segmenters(struct export *x, const char *source, const char *target, bool always,
-                            struct tf_err *err)
+static int write_segmenters(struct export *x, struct tf_err *err)
 {
     const struct tf_conversion *m = x->m;
+    const char *const *name = x->f->segmenter;
     const bool own = m->vocab_target != NULL;
-    if (write_bytes(x, source, m->vocab, m->vocab_n, err) != 0)
+    if (write_bytes(x, name[0], m->vocab, m->vocab_n, err) != 0)
         return -1;
-    return own      ? write_bytes(x, target, m->vocab_target, m->vocab_target_n, err)
-           : always ? write_bytes(x, target, m->vocab, m->vocab_n, err)
-                    : 0;
+    if (!own && !x->f->two_segmenters)
+        return 0;
+    return write_bytes(x, name[1], own ? m->vocab_target : m->vocab,
+                       own ? m->vocab_target_n : m->vocab_n, err);
 }
 
-/* pieces: an array, or an object of pieces and ids with one more for the padding id. */
-static int write_pieces(struct export *x, const char *name, const struct tf_piece_list *pieces,
-                        const char *pad, struct tf_err *err)
+static int write_all(struct export *x, struct tf_err *err)
 {
-    struct tf_buf text = {0};
-    struct tf_json j = {.out = &text};
-    tf_json_open(&j, pad != NULL ? '{' : '[');
-    for (size_t i = 0; i < pieces->n; i++)
-        if (pad != NULL)
-            tf_json_put_uint(&j, pieces->v[i], i);
-        else
-            tf_json_str(&j, pieces->v[i]);
-    if (pad != NULL && x->e.config.start == TF_START_ZERO)
-        tf_json_put_uint(&j, pad, pieces->n);
-    tf_json_close(&j, pad != NULL ? '}' : ']');
-    tf_buf_byte(&text, '\n');
-    const int rc = write_bytes(x, name, text.p, text.len, err);
-    tf_buf_release(&text);
-    return rc;
-}
-
-static int write_tokenizer(struct export *x, struct tf_err *err)
-{
-    struct tf_buf text = {0};
-    struct tf_json j = {.out = &text};
-    tf_json_open(&j, '{');
-    tf_json_put_str(&j, "tokenizer_class", "MarianTokenizer");
-    tf_json_put_str(&j, "pad_token", tf_hf_pad(&x->e));
-    tf_json_put_str(&j, "unk_token", "<unk>");
-    tf_json_put_str(&j, "eos_token", "</s>");
-    tf_json_put_int(&j, "model_max_length", TF_EXPORT_POSITIONS);
-    tf_json_close(&j, '}');
-    const int rc = write_bytes(x, "tokenizer_config.json", text.p, text.len, err);
-    tf_buf_release(&text);
-    return rc;
-}
-
-static int write_marian(struct export *x, struct tf_err *err)
-{
-    if (write_weights(x, "model.npz", err) != 0 ||
-        write_segmenters(x, "vocab.spm", "vocab.target.spm", false, err) != 0)
+    if (write_weights(x, err) != 0 || write_segmenters(x, err) != 0)
         return -1;
-    return write_settings(x, "decoder.yml", err);
-}
-
-static int write_hf(struct export *x, struct tf_err *err)
-{
-    if (write_weights(x, "model.safetensors", err) != 0 ||
-        write_segmenters(x, "source.spm", "target.spm", true, err) != 0 ||
-        write_pieces(x, "vocab.json", &x->e.pieces[1], tf_hf_pad(&x->e), err) != 0 ||
-        write_tokenizer(x, err) != 0)
-        return -1;
-    return write_settings(x, "config.json", err);
-}
-
-static int write_ct2(struct export *x, struct tf_err *err)
-{
-    const bool separate = x->m->config.source_vocab_size > 0;
-    const struct tf_piece_list *pieces = x->e.pieces;
-    if (write_weights(x, "model.bin", err) != 0 ||
-        write_segmenters(x, "source.spm", "target.spm", true, err) != 0)
-        return -1;
-    if (separate ? write_pieces(x, "source_vocabulary.json", &pieces[0], NULL, err) != 0 ||
-                       write_pieces(x, "target_vocabulary.json", &pieces[1], NULL, err) != 0
-                 : write_pieces(x, "shared_vocabulary.json", &pieces[1], NULL, err) != 0)
-        return -1;
-    return write_settings(x, "config.json", err);
+    for (int i = 0; i < TF_EXPORT_TEXTS; i++)
+        if (x->e.text[i].len > 0 &&
+            write_bytes(x, x->f->text[i], x->e.text[i].p, x->e.text[i].len, err) != 0)
+            return -1;
+    return 0;
 }
 
 /* ---- the directory ---- */
 
-static const char *const names[] = {
-    "model.npz", "vocab.spm", "vocab.target.spm", "decoder.yml", "model.safetensors", "source.spm",
-    "target.spm", "vocab.json", "tokenizer_config.json", "config.json", "model.bin",
-    "shared_vocabulary.json", "source_vocabulary.json", "target_vocabulary.json"};
+/* Its files, which a signal removes. */
+static const char *names[3 + TF_EXPORT_TEXTS];
+
+static size_t list_names(const struct tf_export_format *f)
+{
+    size_t n = 0;
+    names[n++] = f->weights;
+    names[n++] = f->segmenter[0];
+    names[n++] = f->segmenter[1];
+    for (int i = 0; i < TF_EXPORT_TEXTS && f->text[i] != NULL; i++)
+        names[n++] = f->text[i];
+    return n;
+}
 
 int tf_export(struct tf_conversion *m, const char *output, enum tf_format to, const char *format,
               struct tf_err *err)
@@ -237,21 +200,21 @@ int tf_export(struct tf_conversion *m, const char *output, enum tf_format to, co
     while (n > 1 && output[n - 1] == '/')
         n--;
     const char *path = tf_arena_strndup(&m->arena, output, n);
-    struct export x = {.m = m, .to = to, .format = format, .dir = {.fd = -1}};
+    struct export x = {
+        .m = m, .f = tf_export_format(to), .format = format, .dir = {.fd = -1}};
     int rc = make(&x, err);
     if (rc == 0)
-        rc = tf_out_dir_open(&x.dir, path, names, sizeof names / sizeof *names, err);
+        rc = tf_out_dir_open(&x.dir, path, names, list_names(x.f), err);
     if (rc == 0)
-        rc = to == TF_FORMAT_MARIAN ? write_marian(&x, err)
-             : to == TF_FORMAT_HF   ? write_hf(&x, err)
-                                    : write_ct2(&x, err);
+        rc = write_all(&x, err);
     if (rc == 0)
         rc = tf_out_dir_commit(&x.dir, path, err);
     else
         tf_out_dir_abort(&x.dir);
     tf_params_release(&x.e.params);
     tf_bundle_release(&x.e.theirs);
-    tf_buf_release(&x.e.settings);
+    for (int i = 0; i < TF_EXPORT_TEXTS; i++)
+        tf_buf_release(&x.e.text[i]);
     tf_buf_release(&x.e.refused);
     return rc;
 }

@@ -1,14 +1,18 @@
 /* foreign_private.h - a model that becomes one of another program: marian.c, hf.c and ct2.c make
- * its tensors and settings, export.c writes the directory. */
+ * its tensors and texts, export.c writes the directory. */
 #ifndef TF_MODEL_FOREIGN_PRIVATE_H
 #define TF_MODEL_FOREIGN_PRIVATE_H
 
 #include "base/buf.h"
+#include "base/output.h"
 #include "exchange/bundle.h"
 #include "model/params.h"
 #include "text/piece_list.h"
 
-enum { TF_EXPORT_POSITIONS = 512 /* rows of a table of sinusoids where the format stores one */ };
+enum {
+    TF_EXPORT_POSITIONS = 512, /* rows of a table of sinusoids where the format stores one */
+    TF_EXPORT_TEXTS = 4        /* most files of text in a directory */
+};
 
 /* A member of struct tf_config that a format has. */
 struct tf_export_member {
@@ -24,9 +28,23 @@ struct tf_export {
     struct tf_tensor *ours;  /* [params.n]; missing biases are zero */
     int64_t unk;
     struct tf_piece_list pieces[2]; /* the text of each id of sources, of targets */
+    bool own_segmenter;             /* the target has a segmenter of its own */
     struct tf_bundle theirs;
-    struct tf_buf settings; /* the text of their file of settings */
+    struct tf_buf text[TF_EXPORT_TEXTS]; /* of the files that the format names; empty: no file */
     struct tf_buf refused;  /* what the format cannot express */
+};
+
+/* A format of another program that we write, a directory of files. */
+struct tf_export_format {
+    const char *program;                /* for messages */
+    const struct tf_export_member *has; /* besides what all have (export_members_private.h) */
+    bool output_bias;                   /* it always has one */
+    bool f32_only;
+    bool two_segmenters;                  /* also where both sides have the same */
+    void (*check)(struct tf_export *e);   /* refuse what needs more than a name; or NULL */
+    void (*convert)(struct tf_export *e); /* make `theirs` and the texts */
+    int (*write_weights)(struct tf_out *out, const struct tf_bundle *b, struct tf_err *err);
+    const char *weights, *segmenter[2], *text[TF_EXPORT_TEXTS]; /* names of files */
 };
 
 /* What the format does not have, by the name that it has here. */

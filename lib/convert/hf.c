@@ -1,10 +1,10 @@
 /* hf.c - see hf_private.h. */
 #include "base/json.h"
-#include "convert/export_members_private.h"
 #include "convert/hf_private.h"
 #include "convert/hf_scale_private.h"
 #include "convert/hf_settings_private.h"
 #include "convert/names_private.h"
+#include "exchange/safetensors.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -330,7 +330,6 @@ static const struct tf_export_member has[] = {
 
 static void check_expressible(struct tf_export *e)
 {
-    tf_export_check_members(e, has);
     if (strcmp(e->pieces[1].v[e->config.eos], "</s>") != 0 || e->unk < 0 ||
         strcmp(e->pieces[1].v[e->unk], "<unk>") != 0)
         tf_export_refuse(e, "vocabularies without <unk> and </s>");
@@ -341,7 +340,8 @@ static bool adds_pad(const struct tf_export *e)
     return e->config.start == TF_START_ZERO;
 }
 
-const char *tf_hf_pad(const struct tf_export *e)
+/* The token that pads. */
+static const char *pad_of(const struct tf_export *e)
 {
     if (!adds_pad(e))
         return e->pieces[1].v[e->config.bos];
@@ -400,12 +400,39 @@ static void put_stack(struct tf_json *j, const struct tf_config *c, const char *
     tf_json_put_int(j, key, c->d_ff);
 }
 
+enum { PIECES, TOKENIZER, CONFIG };
+
+static void put_pieces(struct tf_export *e)
+{
+    const struct tf_piece_list *pieces = &e->pieces[1];
+    struct tf_json j = {.out = &e->text[PIECES]};
+    tf_json_open(&j, '{');
+    for (size_t i = 0; i < pieces->n; i++)
+        tf_json_put_uint(&j, pieces->v[i], i);
+    if (adds_pad(e))
+        tf_json_put_uint(&j, pad_of(e), pieces->n);
+    tf_json_close(&j, '}');
+    tf_buf_byte(j.out, '\n');
+}
+
+static void put_tokenizer(struct tf_export *e)
+{
+    struct tf_json j = {.out = &e->text[TOKENIZER]};
+    tf_json_open(&j, '{');
+    tf_json_put_str(&j, "tokenizer_class", "MarianTokenizer");
+    tf_json_put_str(&j, "pad_token", pad_of(e));
+    tf_json_put_str(&j, "unk_token", "<unk>");
+    tf_json_put_str(&j, "eos_token", "</s>");
+    tf_json_put_int(&j, "model_max_length", TF_EXPORT_POSITIONS);
+    tf_json_close(&j, '}');
+}
+
 static void put_config(struct tf_export *e, double scale)
 {
     const struct tf_config *c = &e->config;
     const int64_t V = c->vocab_size, pad = adds_pad(e) ? V : c->bos;
     const bool learned = c->positions == TF_POS_LEARNED;
-    struct tf_json j = {.out = &e->settings};
+    struct tf_json j = {.out = &e->text[CONFIG]};
     tf_json_open(&j, '{');
     tf_json_put_str(&j, "model_type", "marian");
     tf_json_key(&j, "architectures");
@@ -443,7 +470,7 @@ static void put_config(struct tf_export *e, double scale)
     tf_json_close(&j, '}');
 }
 
-void tf_hf_export(struct tf_export *e)
+static void convert_to_hf(struct tf_export *e)
 {
     struct tf_bundle *b = &e->theirs;
     const struct tf_names f = names_of(e->config.tie != TF_TIE_NONE);
@@ -452,9 +479,6 @@ void tf_hf_export(struct tf_export *e)
         halves = halves || e->ours[i].dtype == TF_F16;
     const double scale = halves ? 1 : tf_hf_scale_for(&e->config);
     struct tf_err err = {0};
-    check_expressible(e);
-    if (e->refused.len > 0)
-        return;
     if (adds_pad(e))
         add_pad(e);
     if (tf_hf_scale(e->ours, &e->params, &e->config, scale, &b->arena, &err) != 0)
@@ -468,5 +492,22 @@ void tf_hf_export(struct tf_export *e)
         }
     put_table(e);
     b->format = "pt";
+    put_pieces(e);
+    put_tokenizer(e);
     put_config(e, scale);
 }
+
+const struct tf_export_format tf_hf_format = {
+    .program = "transformers",
+    .has = has,
+    .output_bias = true,
+    .two_segmenters = true,
+    .check = check_expressible,
+    .convert = convert_to_hf,
+    .write_weights = tf_safetensors_write,
+    .weights = "model.safetensors",
+    .segmenter = {"source.spm", "target.spm"},
+    .text = {[PIECES] = "vocab.json",
+             [TOKENIZER] = "tokenizer_config.json",
+             [CONFIG] = "config.json"},
+};

@@ -19,13 +19,11 @@ int tf_hf_import(struct tf_bundle *b, struct tf_config *c, const char *json, siz
                  enum tf_stored_positions positions, bool *m2m, bool *guessed,
                  struct tf_err *err) TF_MUST_CHECK;
 
-/* The tensors of model.safetensors, and as settings config.json. transformers takes a stored table
- * of positions for its own, and so computes what the model does. Its epsilon is always 1e-5, so the
- * weights multiply the residual stream (hf_scale_private.h); norm_eps and residual_scale are
- * keys that only we read. Where the decoder starts with a zero vector, the last id is a padding id
- * with that embedding, and with a bias that takes it out of the softmax. */
-void tf_hf_export(struct tf_export *e);
-/* The token that pads, for tokenizer_config.json. */
-const char *tf_hf_pad(const struct tf_export *e);
+/* A model.safetensors, source.spm, target.spm, vocab.json and config.json. transformers takes a
+ * stored table of positions for its own, and so computes what the model does. Its epsilon is always
+ * 1e-5, so the weights multiply the residual stream (hf_scale_private.h); norm_eps and
+ * residual_scale are keys that only we read. Where the decoder starts with a zero vector, the last
+ * id is a padding id with that embedding, and with a bias that takes it out of the softmax. */
+extern const struct tf_export_format tf_hf_format;
 
 #endif

@@ -1,9 +1,9 @@
 /* marian.c - see marian_private.h. */
 #include "base/buf.h"
 #include "base/parse.h"
-#include "convert/export_members_private.h"
 #include "convert/marian_private.h"
 #include "convert/names_private.h"
+#include "exchange/npz.h"
 #include "exchange/yaml.h"
 #include "text/sp_check.h"
 
@@ -368,15 +368,12 @@ static void put_settings(struct tf_buf *b, const struct tf_config *c)
                   "input-types:\n  []\n");
 }
 
-void tf_marian_export(struct tf_export *e, bool has_vocab_target)
+static void convert_to_marian(struct tf_export *e)
 {
     struct tf_bundle *b = &e->theirs;
     const struct import m = {.c = e->config};
     struct tf_names f = names_of(&m);
     struct tf_buf text = {0};
-    tf_export_check_members(e, has);
-    if (e->refused.len > 0)
-        return;
     f.vectors_are_rows = true;
     tf_names_export(&f, b, &e->config, &e->params, e->ours, 1);
     put_settings(&text, &e->config);
@@ -389,8 +386,19 @@ void tf_marian_export(struct tf_export *e, bool has_vocab_target)
                            .data = tf_arena_strndup(&b->arena, text.p, text.len),
                            .bytes = text.len};
     tf_buf_release(&text);
-    tf_buf_printf(&e->settings,
+    tf_buf_printf(&e->text[0],
                   "relative-paths: true\nmodels:\n  - model.npz\nvocabs:\n  - vocab.spm\n"
                   "  - %s\nbeam-size: 4\nnormalize: 1\n",
-                  has_vocab_target ? "vocab.target.spm" : "vocab.spm");
+                  e->own_segmenter ? "vocab.target.spm" : "vocab.spm");
 }
+
+const struct tf_export_format tf_marian_format = {
+    .program = "Marian",
+    .has = has,
+    .f32_only = true,
+    .convert = convert_to_marian,
+    .write_weights = tf_npz_write,
+    .weights = "model.npz",
+    .segmenter = {"vocab.spm", "vocab.target.spm"},
+    .text = {"decoder.yml"},
+};

@@ -32,8 +32,7 @@ int tf_marian_import(struct tf_bundle *b, struct tf_config *c, int64_t *unk,
                      const struct tf_marian_vocab vocab[2], enum tf_marian_vocabs vocabs,
                      struct tf_err *err) TF_MUST_CHECK;
 
-/* The tensors of a model.npz, which include its settings, and as settings a decoder.yml for
- * vocab.spm and vocab.target.spm, if the model has that. */
-void tf_marian_export(struct tf_export *e, bool has_vocab_target);
+/* A model.npz, which includes the settings, and a decoder.yml that names it and vocab.spm. */
+extern const struct tf_export_format tf_marian_format;
 
 #endif
