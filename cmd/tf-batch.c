@@ -162,7 +162,7 @@ static int run(const struct tf_args *args, struct tf_err *err)
     struct tf_pair_filter filter;
     struct tf_corpus c = {0};
     struct tf_progress progress;
-    if (configure(&b, &filter, err) < 0)
+    if (configure(&b, &filter, err) != 0)
         return -1;
     tf_progress_begin(&progress, false, o.quiet);
     b.progress = &progress;

@@ -249,7 +249,7 @@ static int evaluate_spm(struct tf_out *out, unsigned mode, struct tf_err *err)
     int rc = spm_model != NULL ? tf_spm_open(spm_model, eval.metric.bleu.model, err) : 0;
     if (rc == 0)
         rc = evaluate(out, mode, err);
-    if (tf_spm_close(&end) < 0 && rc >= 0) {
+    if (tf_spm_close(&end) != 0 && rc >= 0) {
         *err = end;
         rc = -1;
     }
@@ -260,27 +260,27 @@ static int run(const struct tf_args *args, struct tf_err *err)
 {
     struct tf_out out;
     const char *tokenizer = tok;
-    if (test_set)
+    if (test_set != NULL)
         return tf_fail_status(err, TF_USAGE,
                               "--test-set %s: test sets are files here: tf-bleu REF -i HYP",
                               test_set);
-    if (tf_metric_choose(eval.kinds, &eval.nkinds, metrics.v, metrics.n, err) < 0 ||
+    if (tf_metric_choose(eval.kinds, &eval.nkinds, metrics.v, metrics.n, err) != 0 ||
         use_language(&tokenizer, err) != 0)
         return -1;
     configure(args);
-    if (tf_segment_files_unique(&inputs, bootstrap || randomize, err) < 0 ||
-        tf_spm_choose(&eval.metric.bleu.tokenizer, tokenizer, spm_model != NULL, err) < 0)
+    if (tf_segment_files_unique(&inputs, bootstrap || randomize, err) != 0 ||
+        tf_spm_choose(&eval.metric.bleu.tokenizer, tokenizer, spm_model != NULL, err) != 0)
         return -1;
     in.systems = inputs.v;
     in.nsystems = inputs.n;
     if (tf_eval_check_files(&in, args->mode, single_system(args->mode), spm_model, err) != 0 ||
-        tf_eval_check(&eval, err) < 0 ||
-        tf_out_open(&out, "-", eval.stats ? TF_OUT_BINARY : 0, err) < 0)
+        tf_eval_check(&eval, err) != 0 ||
+        tf_out_open(&out, "-", eval.stats ? TF_OUT_BINARY : 0, err) != 0)
         return -1;
     int rc = evaluate_spm(&out, args->mode, err);
     if (rc < 0)
         tf_out_abort(&out);
-    else if (tf_out_commit(&out, err) < 0)
+    else if (tf_out_commit(&out, err) != 0)
         rc = -1;
     return rc;
 }

@@ -127,11 +127,11 @@ static int run(const struct tf_args *args, struct tf_err *err)
     struct tf_arena a = {0};
     struct tf_value stage;
     int rc;
-    if (o.made && tf_inspect_stage(&stage, &a, o.made, err) < 0) {
+    if (o.made != NULL && tf_inspect_stage(&stage, &a, o.made, err) != 0) {
         err->status = TF_USAGE;
         rc = tf_context(err, "--made");
     } else {
-        rc = run_command(args, o.made ? &stage : NULL, err);
+        rc = run_command(args, o.made != NULL ? &stage : NULL, err);
     }
     tf_arena_release(&a);
     return rc;

@@ -36,7 +36,7 @@ static const struct tf_tool tool = {
 
 static int set_params(struct tf_err *err)
 {
-    if (tf_evalb_params_load(&eval.params, params, err) < 0)
+    if (tf_evalb_params_load(&eval.params, params, err) != 0)
         return -1;
     if (tf_opt_given(opts, "cutoff"))
         eval.params.cutoff = cutoff;
@@ -58,7 +58,7 @@ static int compare(const struct tf_args *args, struct tf_err *err)
     if (rc == 0) {
         struct tf_err late = {0};
         rc = tf_evalb(&eval, &gold, &test, &out, err);
-        if (tf_out_commit(&out, rc < 0 ? &late : err) < 0)
+        if (tf_out_commit(&out, rc < 0 ? &late : err) != 0)
             rc = -1;
     }
     tf_in_close(&test);

@@ -135,9 +135,9 @@ static int open_input(struct tf_in *in, const struct tf_args *args, struct tf_er
 {
     if (args->mode == EXPORT)
         return 0;
-    return args->mode == DECODE                           ? tf_in_open(in, args->v[0], err)
-           : tf_text_open(in, args->v[0], TF_TEXT_AS_IS, err) < 0 ? -1
-                                                          : 0;
+    return args->mode == DECODE                                    ? tf_in_open(in, args->v[0], err)
+           : tf_text_open(in, args->v[0], TF_TEXT_AS_IS, err) != 0 ? -1
+                                                                   : 0;
 }
 
 static int convert(const struct tf_vocab *v, unsigned mode, struct tf_in *in, struct tf_out *out,
@@ -191,14 +191,14 @@ static int check(const struct tf_args *args, struct tf_err *err)
 
 static int run(const struct tf_args *args, struct tf_err *err)
 {
-    if (check(args, err) < 0 ||
-        (fields != NULL && tf_training_fields(chosen_fields, &job.field, fields,
-                                              args->mode == TRAIN, err) != 0))
+    if (check(args, err) != 0 ||
+        (fields != NULL &&
+         tf_training_fields(chosen_fields, &job.field, fields, args->mode == TRAIN, err) != 0))
         return -1;
     if (args->mode != TRAIN)
         return use_vocab(args, err);
     struct tf_out out;
-    if (tf_out_open(&out, output, TF_OUT_BINARY, err) < 0)
+    if (tf_out_open(&out, output, TF_OUT_BINARY, err) != 0)
         return -1;
     return tf_out_finish(&out, train(args, &out, err), err);
 }

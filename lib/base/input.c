@@ -146,7 +146,7 @@ static ssize_t read_some(struct tf_in *in, void *dst, size_t n, struct tf_err *e
                 in->crc = tf_crc32c(in->crc, dst, (size_t)got);
             return got;
         }
-        if (got == 0 && tf_in_unchanged(in, err) < 0)
+        if (got == 0 && tf_in_unchanged(in, err) != 0)
             return -1;
         if (got == 0)
             in->eof = true;

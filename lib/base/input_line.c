@@ -55,7 +55,7 @@ int tf_in_line(struct tf_in *in, const char **line, size_t *n, size_t max, struc
         if (in->eof)
             return 0;
         seen = in->check != NULL ? 0 : have; /* a filter may replace the bytes */
-        if (more_of_line(in, max, err) < 0)
+        if (more_of_line(in, max, err) != 0)
             return -1;
     }
 }
@@ -73,7 +73,7 @@ bool tf_in_line_ready(struct tf_in *in, size_t max)
         if (!tf_in_more_ready(in))
             return false;
         struct tf_err ignored = {0}; /* the next read reports it */
-        if (more_of_line(in, max, &ignored) < 0)
+        if (more_of_line(in, max, &ignored) != 0)
             return true;
     }
 }

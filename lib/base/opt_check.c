@@ -289,22 +289,22 @@ static int check_count(const struct tf_tool *tool, const struct tf_args *args, s
 int tf_opt_check(const struct tf_tool *tool, struct tf_args *args, struct tf_err *err)
 {
     static const char *std_in[] = {"-"};
-    if (find_mode(tool, args, err) < 0 || check_count(tool, args, err) < 0)
+    if (find_mode(tool, args, err) != 0 || check_count(tool, args, err) != 0)
         return -1;
     if (args->n == 0 && (tool->stdin_modes & args->mode)) {
         args->v = std_in;
         args->n = 1;
     }
     for (struct tf_opt *o = tool->opts; o->kind != TF_OPT_END; o++)
-        if (check_use(tool, o, args->mode, err) < 0)
+        if (check_use(tool, o, args->mode, err) != 0)
             return -1;
     for (const struct tf_opt *o = tool->opts; o->kind != TF_OPT_END; o++)
-        if (check_excludes(tool, o, err) < 0)
+        if (check_excludes(tool, o, err) != 0)
             return -1;
-    if (check_standard_streams(tool, args, err) < 0)
+    if (check_standard_streams(tool, args, err) != 0)
         return -1;
     for (const struct tf_opt *o = tool->opts; o->kind != TF_OPT_END; o++)
-        if (is_output(o, args->mode) && check_output(tool, args, o, err) < 0)
+        if (is_output(o, args->mode) && check_output(tool, args, o, err) != 0)
             return -1;
     return check_stdout(tool, args, err);
 }

@@ -129,7 +129,7 @@ static int write_all(struct tf_out *out, const uint8_t *p, size_t n, struct tf_e
         return tf_fail(err, "%s: an earlier write failed", out->name);
     if (n > 0 && out->path == NULL && out->fd >= 0)
         tf_terminal_use(out->fd);
-    out->failed = tf_fd_write(out->fd, out->name, p, n, err) < 0;
+    out->failed = tf_fd_write(out->fd, out->name, p, n, err) != 0;
     if (out->failed && err->sys == EPIPE)
         err->status = TF_READER_LEFT;
     return out->failed ? -1 : 0;
@@ -216,7 +216,7 @@ int tf_out_finish(struct tf_out *out, int rc, struct tf_err *err)
     struct tf_err later = {0};
     if (rc == 0)
         rc = tf_out_commit(out, err);
-    else if (out->path == NULL && !out->failed && tf_out_flush(out, &later) < 0)
+    else if (out->path == NULL && !out->failed && tf_out_flush(out, &later) != 0)
         tf_fail_later(err, &later);
     tf_out_abort(out);
     return rc;

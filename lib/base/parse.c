@@ -107,8 +107,8 @@ int tf_parse_list(bool *on, int64_t most, const char *s, struct tf_err *err)
         char *dash = strchr(part, '-');
         if (dash != NULL)
             *dash++ = 0;
-        if (tf_parse_int(&from, part, 1, most, err) < 0 ||
-            tf_parse_int(&to, dash != NULL ? dash : part, 1, most, err) < 0)
+        if (tf_parse_int(&from, part, 1, most, err) != 0 ||
+            tf_parse_int(&to, dash != NULL ? dash : part, 1, most, err) != 0)
             return -1;
         if (to < from)
             return tf_fail(err, "%lld-%lld: the end is before the beginning", (long long)from,

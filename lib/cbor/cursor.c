@@ -23,7 +23,7 @@ const char *tf_cursor_uint(struct tf_cbor_cursor *c, uint64_t *x)
 {
     struct tf_head h;
     const char *why = take(c, TF_MAJOR_UINT, &h, "not an unsigned integer");
-    if (!why)
+    if (why == NULL)
         *x = h.val;
     return why;
 }
@@ -34,7 +34,7 @@ static const char *collection(struct tf_cbor_cursor *c, unsigned major, uint64_t
     struct tf_head h;
     const uint8_t *start = c->p;
     const char *why = take(c, major, &h, what);
-    if (why)
+    if (why != NULL)
         return why;
     if (h.val > (uint64_t)(c->end - c->p) / each) {
         c->p = start;
@@ -58,7 +58,7 @@ const char *tf_cursor_tag(struct tf_cbor_cursor *c, uint64_t *tag)
 {
     struct tf_head h;
     const char *why = take(c, TF_MAJOR_TAG, &h, "not a tag");
-    if (!why)
+    if (why == NULL)
         *tag = h.val;
     return why;
 }
@@ -69,7 +69,7 @@ static const char *string(struct tf_cbor_cursor *c, unsigned major, const uint8_
     struct tf_head h;
     const uint8_t *start = c->p;
     const char *why = take(c, major, &h, what);
-    if (why)
+    if (why != NULL)
         return why;
     if (h.val > (uint64_t)(c->end - c->p)) {
         c->p = start;
@@ -90,7 +90,7 @@ const char *tf_cursor_text(struct tf_cbor_cursor *c, const char **s, size_t *n)
 {
     const uint8_t *p, *start = c->p;
     const char *why = string(c, TF_MAJOR_TEXT, &p, n, "not text");
-    if (why)
+    if (why != NULL)
         return why;
     if (!tf_utf8_valid(p, *n)) {
         c->p = start;
@@ -132,9 +132,9 @@ const char *tf_cursor_sha256(struct tf_cbor_cursor *c, uint8_t out[32])
     uint64_t tag;
     const uint8_t *p;
     size_t n;
-    if (!tf_cursor_tag(&at, &tag) && tag != TF_TAG_SHA256)
+    if (tf_cursor_tag(&at, &tag) == NULL && tag != TF_TAG_SHA256)
         return "not a SHA-256";
-    if (tf_cursor_bytes(&at, &p, &n) || n != 32)
+    if (tf_cursor_bytes(&at, &p, &n) != NULL || n != 32)
         return "not a SHA-256";
     memcpy(out, p, 32);
     *c = at;
@@ -153,7 +153,7 @@ const char *tf_cursor_crc(struct tf_cbor_cursor *c, bool *has, uint32_t *crc)
     *has = !tf_cursor_is_null(&at);
     if (!*has)
         at.p++;
-    else if (tf_cursor_uint(&at, &x) || x > UINT32_MAX)
+    else if (tf_cursor_uint(&at, &x) != NULL || x > UINT32_MAX)
         return "crc: not a 32-bit number or null";
     *crc = (uint32_t)x;
     *c = at;
@@ -188,15 +188,15 @@ struct list {
 static const char *list_enter(struct list *l, size_t (*width_of)(uint64_t tag), size_t max,
                               const struct list_faults *f)
 {
-    if (tf_cursor_tag(&l->at, &l->tag)) {
+    if (tf_cursor_tag(&l->at, &l->tag) != NULL) {
         l->width = 0;
-        if (tf_cursor_array(&l->at, &l->n))
+        if (tf_cursor_array(&l->at, &l->n) != NULL)
             return f->kind;
     } else {
         l->width = width_of(l->tag);
         if (!l->width)
             return f->tag;
-        if (tf_cursor_bytes(&l->at, &l->p, &l->bytes))
+        if (tf_cursor_bytes(&l->at, &l->p, &l->bytes) != NULL)
             return f->kind;
         if (l->bytes % l->width)
             return f->rest;
@@ -223,7 +223,7 @@ static TF_NOINLINE const char *any_ids(struct tf_cbor_cursor *c, struct tf_arena
     struct list l;
     l.at = *c;
     const char *why = list_enter(&l, tf_id_width, max, &faults);
-    if (why)
+    if (why != NULL)
         return why;
     const uint8_t *p = l.p;
     const size_t width = l.width, count = (size_t)l.n;
@@ -232,7 +232,7 @@ static TF_NOINLINE const char *any_ids(struct tf_cbor_cursor *c, struct tf_arena
         uint64_t x = 0;
         if (width > 0)
             memcpy(&x, p + width * i, width); /* little-endian, as this machine */
-        else if (tf_cursor_uint(&l.at, &x))
+        else if (tf_cursor_uint(&l.at, &x) != NULL)
             x = UINT64_MAX;
         if (x > UINT32_MAX)
             return "an id that is not a 32-bit number";
@@ -272,7 +272,7 @@ const char *tf_cursor_reals(struct tf_cbor_cursor *c, struct tf_arena *a, size_t
     struct list l;
     l.at = *c;
     const char *why = list_enter(&l, real_width, max, &faults);
-    if (why)
+    if (why != NULL)
         return why;
     const uint8_t *p = l.p;
     const size_t width = l.width, count = (size_t)l.n;
@@ -288,7 +288,7 @@ const char *tf_cursor_reals(struct tf_cbor_cursor *c, struct tf_arena *a, size_t
         } else {
             if (width == 8)
                 memcpy(&d, p + 8 * i, 8);
-            else if (tf_cursor_real(&l.at, &d))
+            else if (tf_cursor_real(&l.at, &d) != NULL)
                 return "not a number";
             if (!tf_to_float(d, &to[i]))
                 return "a number that f32 can't hold";

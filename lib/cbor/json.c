@@ -35,7 +35,7 @@ static void put_real(struct tf_json *j, double x, enum tf_json_style style)
     }
     char digits[32];
     tf_format_real(digits, x);
-    snprintf(s, sizeof s, "%s%s", digits, strpbrk(digits, ".e") ? "" : ".0");
+    snprintf(s, sizeof s, "%s%s", digits, strpbrk(digits, ".e") != NULL ? "" : ".0");
     tf_json_raw(j, s);
 }
 
@@ -105,7 +105,7 @@ int tf_value_from_hex(struct tf_value *v, struct tf_arena *a, const char *s, siz
     char *p = tf_arena_alloc(a, n / 2 + 1);
     for (size_t i = 0; i < n; i++) {
         const char *d = memchr(digits, s[i], 16);
-        if (!d || n % 2)
+        if (d == NULL || n % 2)
             return tf_fail(err, "not lower-case hex digits in pairs");
         p[i / 2] = (char)(i % 2 ? (p[i / 2] | (d - digits)) : (d - digits) << 4);
     }
@@ -119,7 +119,7 @@ static int read_value(struct tf_json_values *l, enum tf_json_kind k, struct tf_v
 int tf_json_text(const struct tf_json_values *l, char **s, struct tf_err *err)
 {
     *s = tf_arena_strndup(l->a, l->r->text.p, l->r->text.len);
-    return memchr(*s, 0, l->r->text.len) ? tf_fail(err, "text with NUL") : 0;
+    return memchr(*s, 0, l->r->text.len) != NULL ? tf_fail(err, "text with NUL") : 0;
 }
 
 /* The pairs of one object, in the order of the text. */
@@ -160,7 +160,7 @@ static TF_NOINLINE int read_object(struct tf_json_values *l, struct tf_value *v,
     int rc = read_pairs(l, &p, key, err);
     const char *twice = rc == 0 ? tf_value_from_pairs(l->a, v, p.v, p.n) : NULL;
     free(p.v);
-    if (twice)
+    if (twice != NULL)
         return tf_fail(err, "%s: twice", twice);
     if (rc || l->style == TF_JSON_PLAIN || v->n != 1 || v->items[0].kind != TF_TEXT)
         return rc;

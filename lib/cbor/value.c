@@ -239,7 +239,7 @@ int tf_value_int_of(const struct tf_value *map, const char *key, int64_t lo, int
                     int64_t *out, struct tf_err *err)
 {
     const struct tf_value *v = tf_value_get(map, key);
-    if (!v)
+    if (v == NULL)
         return 1;
     if (v->kind != TF_INT)
         return tf_fail(err, "%s: not an integer", key);
@@ -257,7 +257,7 @@ int tf_value_real_of(const struct tf_value *map, const char *key, double lo, dou
                      struct tf_err *err)
 {
     const struct tf_value *v = tf_value_get(map, key);
-    if (!v)
+    if (v == NULL)
         return 1;
     if (v->kind != TF_REAL && v->kind != TF_INT)
         return tf_fail(err, "%s: not a number", key);
@@ -275,7 +275,7 @@ int tf_value_real_of(const struct tf_value *map, const char *key, double lo, dou
 int tf_value_bool_of(const struct tf_value *map, const char *key, bool *out, struct tf_err *err)
 {
     const struct tf_value *v = tf_value_get(map, key);
-    if (!v)
+    if (v == NULL)
         return 1;
     if (v->kind != TF_BOOL)
         return tf_fail(err, "%s: not true or false", key);
@@ -287,7 +287,7 @@ int tf_value_text_of(const struct tf_value *map, const char *key, const char **o
                      struct tf_err *err)
 {
     const struct tf_value *v = tf_value_get(map, key);
-    if (!v)
+    if (v == NULL)
         return 1;
     if (v->kind != TF_TEXT)
         return tf_fail(err, "%s: not text", key);
@@ -299,7 +299,7 @@ int tf_value_sha_of(const struct tf_value *map, const char *key, uint8_t out[32]
                     struct tf_err *err)
 {
     const struct tf_value *v = tf_value_get(map, key);
-    if (!v)
+    if (v == NULL)
         return 1;
     if (v->kind != TF_BYTES || v->n != 32)
         return tf_fail(err, "%s: not a SHA-256", key);
@@ -377,7 +377,7 @@ static const char *parse_array(struct parse *p, struct tf_value *v, uint64_t n, 
     set_room(p->a, v, (size_t)n);
     for (; v->n < n; v->n++) {
         const char *why = parse_value(p, &v->items[v->n], depth);
-        if (why)
+        if (why != NULL)
             return why;
     }
     return NULL;
@@ -389,11 +389,11 @@ static const char *parse_pairs(struct parse *p, struct tf_value_pair *pairs, uin
         const char *s;
         size_t len;
         const char *why = tf_cursor_text(&p->c, &s, &len);
-        if (why)
+        if (why != NULL)
             return "a map key that is not text";
         pairs[i].key = tf_arena_strndup(p->a, s, len);
         why = parse_value(p, &pairs[i].value, depth);
-        if (why)
+        if (why != NULL)
             return why;
     }
     return NULL;
@@ -403,7 +403,7 @@ static const char *parse_map(struct parse *p, struct tf_value *v, uint64_t n, in
 {
     struct tf_value_pair *pairs = tf_xarray(NULL, (size_t)n, sizeof *pairs);
     const char *why = parse_pairs(p, pairs, n, depth);
-    if (!why && tf_value_from_pairs(p->a, v, pairs, (size_t)n) != NULL)
+    if (why == NULL && tf_value_from_pairs(p->a, v, pairs, (size_t)n) != NULL)
         why = "a map key twice";
     free(pairs);
     return why;
@@ -415,7 +415,7 @@ static const char *parse_string(struct parse *p, struct tf_value *v, bool is_tex
     const uint8_t *bytes = NULL;
     size_t n;
     why = is_text ? tf_cursor_text(&p->c, &text, &n) : tf_cursor_bytes(&p->c, &bytes, &n);
-    if (why)
+    if (why != NULL)
         return why;
     *v = tf_value_bytes(p->a, is_text ? (const void *)text : bytes, n);
     v->kind = is_text ? TF_TEXT : TF_BYTES;
@@ -482,9 +482,9 @@ int tf_cbor_parse(struct tf_value *v, struct tf_arena *a, const void *p, size_t 
 {
     struct parse s = {.c = {.p = p, .end = (const uint8_t *)p + n}, .a = a};
     const char *why = parse_value(&s, v, 0);
-    if (!why && s.c.p != s.c.end)
+    if (why == NULL && s.c.p != s.c.end)
         why = "bytes after the value";
-    if (why)
+    if (why != NULL)
         return tf_fail(err, "malformed value at byte %zu: %s", (size_t)(s.c.p - (const uint8_t *)p),
                        why);
     return 0;

@@ -40,7 +40,7 @@ int tf_conversion_check_vocab(const struct tf_conversion *m, const char *name,
 {
     struct tf_header given = {.has_vocab = true};
     tf_sha256_of(given.vocab, m->vocab, m->vocab_n);
-    if (tf_same_vocab(&given, name, &m->header, config_name, err) < 0)
+    if (tf_same_vocab(&given, name, &m->header, config_name, err) != 0)
         return -1;
     const bool own_ids = m->config.source_vocab_size > 0;
     struct tf_special special = {.pad = m->config.pad,

@@ -39,7 +39,7 @@ static int split_config(struct tf_conversion *m, const struct tf_value *map,
         } else if (strcmp(map->keys[i], "vocab") == 0) {
             struct tf_value hash;
             if (v->kind != TF_TEXT || v->n != 64 ||
-                tf_value_from_hex(&hash, &m->arena, v->text, v->n, err) < 0)
+                tf_value_from_hex(&hash, &m->arena, v->text, v->n, err) != 0)
                 return tf_fail(err, "vocab: not a SHA-256 in hex");
             memcpy(h->vocab, hash.text, sizeof h->vocab);
             h->has_vocab = true;
@@ -69,9 +69,9 @@ static int read_config(struct tf_conversion *m, const char *text, size_t n, stru
         return tf_context(err, "config");
     if (map.kind != TF_MAP)
         return tf_fail(err, "config: not a JSON object");
-    if (split_config(m, &map, &settings, err) < 0)
+    if (split_config(m, &map, &settings, err) != 0)
         return tf_context(err, "config");
-    if (tf_config_read(&m->config, &settings, err) < 0)
+    if (tf_config_read(&m->config, &settings, err) != 0)
         return -1;
     if (m->header.special.unk >= m->config.vocab_size)
         return tf_fail(err, "config: unk: %lld in a vocabulary of %lld",
@@ -108,8 +108,9 @@ static int read_own(struct tf_conversion *m, struct tf_in *in, struct tf_err *er
         m->vocab_target = (const uint8_t *)target->text;
         m->vocab_target_n = target->n;
     }
-    return tf_model_load(&m->own, &m->config, NULL, "p/", err) < 0 ? tf_context(err, "%s", in->name)
-                                                                   : 0;
+    return tf_model_load(&m->own, &m->config, NULL, "p/", err) != 0
+               ? tf_context(err, "%s", in->name)
+               : 0;
 }
 
 /* ---- one of our models in another format ---- */
@@ -118,7 +119,7 @@ static int read_bundle(struct tf_conversion *m, struct tf_in *in, struct tf_err 
 {
     struct tf_bundle *b = &m->bundle;
     /* A pipe may never end. */
-    if (tf_in_all(in, &m->bytes, &m->n, in->size < 0 ? TF_MAX_TENSOR : SIZE_MAX / 2, err) < 0)
+    if (tf_in_all(in, &m->bytes, &m->n, in->size < 0 ? TF_MAX_TENSOR : SIZE_MAX / 2, err) != 0)
         return -1;
     const int rc = m->from == TF_FORMAT_NPZ          ? tf_npz_read(b, m->bytes, m->n, err)
                    : m->from == TF_FORMAT_MARIAN_BIN ? tf_marian_bin_read(b, m->bytes, m->n, err)
@@ -157,7 +158,7 @@ static int read_plain(struct tf_conversion *m, const char *name, const struct tf
     char *own = NULL;
     size_t n = b->config_n;
     if (o->config != NULL) {
-        if (tf_read_file(&own, &n, o->config, TF_MAX_CONFIG, err) < 0)
+        if (tf_read_file(&own, &n, o->config, TF_MAX_CONFIG, err) != 0)
             return -1;
         config = own;
         name = o->config;
@@ -220,7 +221,7 @@ static int refuse_options(const char *name, const struct tf_convert_opts *o, str
 static int detect(struct tf_conversion *m, struct tf_in *in, bool *cut, struct tf_err *err)
 {
     ssize_t n;
-    if (tf_in_refuse_terminal(in, "a model", err) < 0 || (n = tf_in_fill(in, FIRST_N, err)) < 0)
+    if (tf_in_refuse_terminal(in, "a model", err) != 0 || (n = tf_in_fill(in, FIRST_N, err)) < 0)
         return -1;
     if (tf_is_gzip(in->buf + in->pos, (size_t)n) &&
         (tf_gunzip(in, err) != 0 || (n = tf_in_fill(in, FIRST_N, err)) < 0))
@@ -405,7 +406,7 @@ int tf_conversion_read(struct tf_conversion *m, const char **input,
     struct tf_convert_opts o = *opts;
     struct tf_model_dir dir = {0};
     struct tf_in in;
-    if (read_dir(m, input, &dir, &o, err) != 0 || tf_in_open(&in, *input, err) < 0)
+    if (read_dir(m, input, &dir, &o, err) != 0 || tf_in_open(&in, *input, err) != 0)
         return -1;
     int rc = read_file(m, &in, &dir, &o, err);
     if (rc == 0)

@@ -76,7 +76,7 @@ static int match(struct tf_conversion *m, const char *name, struct tf_err *err)
                                **found = bsearch(&key, sorted, n, sizeof *sorted, by_name);
         if (found == NULL)
             tf_fail(err, "%s: tensor '%s' is missing", name, full);
-        else if (tf_check_shape(*found, p, err) < 0)
+        else if (tf_check_shape(*found, p, err) != 0)
             tf_context(err, "%s", name);
         else if (own && (*found)->dtype == TF_I8) {
             if (tf_int8_find(&m->v_amax[i], &m->own, *found, p, err) != 0)
@@ -340,7 +340,7 @@ int tf_convert(const char *input, const char *output, const struct tf_convert_op
     if (rc == 0)
         rc = match(&m, input, err);
     if (rc == 0)
-        rc = make_tensors(&m, o, to, err) < 0 ? tf_context(err, "%s", input) : 0;
+        rc = make_tensors(&m, o, to, err) != 0 ? tf_context(err, "%s", input) : 0;
     if (rc == 0)
         rc = tf_format_is_dir(to) ? tf_export(&m, output, to, tf_format_names[to], err)
                         : write_file(&m, output, to, prog, opts, err);

@@ -59,7 +59,7 @@ static int write_batch(struct run *r, uint32_t k, bool last, struct tf_err *err)
         if (i + PREFETCH < n)
             tf_corpus_prefetch(r->c, &pairs[members[i + PREFETCH]]);
         uint32_t *const to[2] = {r->ids[0] + at[0], r->ids[1] + at[1]};
-        if (tf_corpus_copy(r->c, pair, to, err) < 0)
+        if (tf_corpus_copy(r->c, pair, to, err) != 0)
             return -1;
         for (int s = 0; s < 2; s++) {
             r->off[s][i] = at[s];
@@ -81,7 +81,7 @@ static int write_batch(struct run *r, uint32_t k, bool last, struct tf_err *err)
     };
     set_cursor(&batch, r, n, last);
     memcpy(batch.corpus, r->id, sizeof batch.corpus);
-    if (tf_writer_batch(&r->w, &batch, err) < 0)
+    if (tf_writer_batch(&r->w, &batch, err) != 0)
         return -1;
     uint32_t fuller = r->off[0][n] > r->off[1][n] ? r->off[0][n] : r->off[1][n];
     r->b->n_batches++;
@@ -144,7 +144,7 @@ static int write_plan(struct run *r, size_t count, bool ends, struct tf_err *err
         uint32_t k = r->plan.turn[i];
         size_t n = r->plan.cut[k + 1] - r->plan.cut[k];
         bool last = ends && i + 1 == count;
-        if (before_cursor(r) && r->record == b->from_record && reach(r, err) < 0)
+        if (before_cursor(r) && r->record == b->from_record && reach(r, err) != 0)
             return -1;
         if (b->batches > 0 && r->ordinal >= b->batches) {
             r->done = true;
@@ -152,7 +152,7 @@ static int write_plan(struct run *r, size_t count, bool ends, struct tf_err *err
         }
         if (before_cursor(r) && r->record + n > b->from_record)
             return between_batches(r, r->record, r->record + n, err);
-        if (r->reached && write_batch(r, k, last, err) < 0)
+        if (r->reached && write_batch(r, k, last, err) != 0)
             return -1;
         r->ordinal++;
         r->record += n;
@@ -161,7 +161,7 @@ static int write_plan(struct run *r, size_t count, bool ends, struct tf_err *err
         if (r->record != b->from_record)
             return tf_fail(err, "--from %s: no batch begins there; the %s ends at %llu", b->from,
                            b->list != NULL ? "group" : "epoch", (unsigned long long)r->record);
-        if (reach(r, err) < 0)
+        if (reach(r, err) != 0)
             return -1;
     }
     r->done = b->batches > 0 && r->ordinal >= b->batches;
@@ -172,7 +172,7 @@ static int run_files(struct run *r, struct tf_err *err)
 {
     struct tf_batcher *b = r->b;
     for (; !r->done && (b->epochs == 0 || r->epoch < b->epochs); r->epoch++) {
-        if (tf_corpus_check_unchanged(r->c, err) < 0)
+        if (tf_corpus_check_unchanged(r->c, err) != 0)
             return -1;
         tf_batch_plan_make(&r->plan, &b->opts, r->c->pairs, r->c->n, r->epoch, 0);
         r->record = 0;
@@ -182,7 +182,7 @@ static int run_files(struct run *r, struct tf_err *err)
             continue;
         }
         b->n_epochs++;
-        if (write_plan(r, r->plan.n_batches, true, err) < 0)
+        if (write_plan(r, r->plan.n_batches, true, err) != 0)
             return -1;
     }
     return tf_corpus_check_unchanged(r->c, err);
@@ -229,12 +229,12 @@ static int run_groups(struct run *r, struct tf_err *err)
     tf_list_permute(l, b->opts.seed, r->epoch);
     for (; !r->done && r->group < r->n_groups; r->group++) {
         /* Reading takes a while: do not keep back what is written. */
-        if (tf_writer_flush(&r->w, err) < 0 || tf_list_load(l, r->c, r->group, err) < 0)
+        if (tf_writer_flush(&r->w, err) != 0 || tf_list_load(l, r->c, r->group, err) != 0)
             return -1;
         tf_batch_plan_make(&r->plan, &b->opts, r->c->pairs, r->c->n, r->epoch, r->group);
         r->record = 0;
         empty = empty && r->c->n == 0;
-        if (write_plan(r, r->plan.n_batches, true, err) < 0)
+        if (write_plan(r, r->plan.n_batches, true, err) != 0)
             return -1;
     }
     if (whole && empty && !r->done && (b->epochs == 0 || l->records > 0))
@@ -252,7 +252,7 @@ static int run_list(struct run *r, struct tf_err *err)
     r->group = b->from_group;
     for (; !r->done && (b->epochs == 0 || r->epoch < b->epochs); r->epoch++) {
         b->n_epochs++;
-        if (run_groups(r, err) < 0)
+        if (run_groups(r, err) != 0)
             return -1;
         r->group = 0;
     }
@@ -274,15 +274,15 @@ static int run_pipe(struct run *r, struct tf_err *err)
         size_t count = r->plan.n_batches;
         if (!b->opts.shuffle && !c->ended && count > 0)
             used = r->plan.cut[--count];
-        if (write_plan(r, count, c->ended, err) < 0)
+        if (write_plan(r, count, c->ended, err) != 0)
             return -1;
         if (c->ended || r->done)
             return 0;
-        if (tf_writer_flush(&r->w, err) < 0)
+        if (tf_writer_flush(&r->w, err) != 0)
             return -1;
         size_t left = c->n - used;
         tf_corpus_forget(c, used);
-        if (tf_corpus_read(c, left + b->window, err) < 0)
+        if (tf_corpus_read(c, left + b->window, err) != 0)
             return -1;
     }
 }
@@ -374,7 +374,7 @@ int tf_batcher_from(struct tf_batcher *b, const char *cursor, struct tf_err *err
 /* The corpus, or of a pipe the first window and one more. */
 static int read_first(const struct tf_batcher *b, struct tf_corpus *c, struct tf_err *err)
 {
-    if (tf_corpus_read(c, c->files ? SIZE_MAX : b->window + 1, err) < 0)
+    if (tf_corpus_read(c, c->files ? SIZE_MAX : b->window + 1, err) != 0)
         return -1;
     return c->ended && c->kept == 0 && (b->epochs == 0 || c->records > 0) ? fail_no_pair(b, c, err)
                                                                           : 0;

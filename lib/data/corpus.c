@@ -28,7 +28,7 @@ static void on_bus_error(int sig, siginfo_t *info, void *context)
     const uint8_t *at = info->si_addr;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     (void)context;
-    if (info->si_code > 0 && reading && at >= (const uint8_t *)reading->map &&
+    if (info->si_code > 0 && reading != NULL && at >= (const uint8_t *)reading->map &&
         at < (const uint8_t *)reading->map + (reading->map_n + page - 1) / page * page)
         siglongjmp(truncated, 1);
     /* Not ours: die of it. A fault recurs on return; a signal that was sent has to be repeated. */
@@ -66,7 +66,7 @@ static int join_sides(struct tf_corpus *c, const char *name, struct tf_err *err)
     c->vocab = c->of_side[own];
     if (own)
         memcpy(c->vocab.h.lang, source->lang, sizeof source->lang);
-    else if (tf_one_vocab_add(&c->vocab, target, name, err) < 0)
+    else if (tf_one_vocab_add(&c->vocab, target, name, err) != 0)
         return -1;
     c->rule[0] = tf_sentence_rule_of(own ? source : &c->vocab.h, 1);
     c->rule[1] = tf_sentence_rule_of(&c->vocab.h, 1);
@@ -98,8 +98,8 @@ static int part_begin(struct tf_corpus *c, struct tf_corpus_side *s, struct tf_e
         memcpy(h.target_lang, h.lang, sizeof h.lang);
         h.lang[0] = 0;
     }
-    if (tf_same_vocab(&h, s->in.name, &c->vocab.h, c->vocab.name, err) < 0 ||
-        tf_one_vocab_add(&c->of_side[target], &h, s->in.name, err) < 0)
+    if (tf_same_vocab(&h, s->in.name, &c->vocab.h, c->vocab.name, err) != 0 ||
+        tf_one_vocab_add(&c->of_side[target], &h, s->in.name, err) != 0)
         return -1;
     return join_sides(c, s->in.name, err);
 }
@@ -124,14 +124,14 @@ static int side_open(struct tf_corpus *c, int i, const char *path, struct tf_err
 {
     static const char *const tokens[] = {"tokens", NULL}, *const pairs[] = {"pairs", NULL};
     struct tf_corpus_side *s = &c->side[i];
-    if (tf_in_open(&s->in, path, err) < 0)
+    if (tf_in_open(&s->in, path, err) != 0)
         return -1;
-    if (tf_reader_new(&s->reader, &s->in, c->streams == 2 ? tokens : pairs, 0, err) < 0)
+    if (tf_reader_new(&s->reader, &s->in, c->streams == 2 ? tokens : pairs, 0, err) != 0)
         return -1;
     if (!s->has_first) {
         size_t n;
         const uint8_t *raw = tf_reader_header_raw(s->reader, &n);
-        if (tf_header_decode(&s->first, &s->mem, raw, n, err) < 0)
+        if (tf_header_decode(&s->first, &s->mem, raw, n, err) != 0)
             return -1;
         s->has_first = true;
     }
@@ -185,12 +185,12 @@ int tf_corpus_open(struct tf_corpus *c, const char *const *paths, int n,
     c->files = true;
     for (int i = 0; i < n; i++) {
         struct tf_corpus_side *s = &c->side[i];
-        if (side_open(c, i, paths[i], err) < 0)
+        if (side_open(c, i, paths[i], err) != 0)
             return -1;
         /* Only paths are mapped: stdin may be a file that is open at some offset. */
         if (s->in.size < 0 || strcmp(paths[i], "-") == 0)
             c->files = false;
-        else if (side_map(s, err) < 0)
+        else if (side_map(s, err) != 0)
             return -1;
     }
     return 0;
@@ -209,7 +209,7 @@ int tf_corpus_switch(struct tf_corpus *c, const char *const *paths, uint64_t bas
         side_close(&c->side[i]);
         if (stat(paths[i], &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
             return tf_fail(err, "%s: not a regular file", paths[i]);
-        if (side_open(c, i, paths[i], err) < 0)
+        if (side_open(c, i, paths[i], err) != 0)
             return -1;
     }
     return 0;
@@ -247,7 +247,7 @@ static int side_next(struct tf_corpus *c, struct tf_corpus_side *s, struct tf_re
         part_read(c, s);
         if (rc == 0)
             return 0;
-        if (part_begin(c, s, err) < 0)
+        if (part_begin(c, s, err) != 0)
             return -1;
     }
 }
@@ -449,7 +449,7 @@ void tf_corpus_prefetch(const struct tf_corpus *c, const struct tf_pair *pair)
 /* Name the file that was modified. If its times do not show it, it may be either. */
 static int fail_changed(const struct tf_corpus *c, struct tf_err *err)
 {
-    if (tf_corpus_check_unchanged(c, err) < 0)
+    if (tf_corpus_check_unchanged(c, err) != 0)
         return -1;
     return tf_fail(err, "%s%s%s: changed while it was read", c->side[0].in.name,
                    c->streams == 2 ? " or " : "", c->streams == 2 ? c->side[1].in.name : "");
@@ -475,7 +475,7 @@ int tf_corpus_copy(const struct tf_corpus *c, const struct tf_pair *pair, uint32
 int tf_corpus_check_unchanged(const struct tf_corpus *c, struct tf_err *err)
 {
     for (int i = 0; i < c->streams && c->files; i++)
-        if (tf_in_unchanged(&c->side[i].in, err) < 0)
+        if (tf_in_unchanged(&c->side[i].in, err) != 0)
             return -1;
     return 0;
 }

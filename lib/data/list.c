@@ -58,7 +58,7 @@ int tf_list_parse(struct tf_list *l, const char *name, char *text, size_t n, str
             l->cap = l->cap ? 2 * l->cap : 64;
             l->lines = tf_xarray(l->lines, l->cap, sizeof *l->lines);
         }
-        if (parse_line(&l->lines[l->n], s, (size_t)(last - s), &streams, err) < 0)
+        if (parse_line(&l->lines[l->n], s, (size_t)(last - s), &streams, err) != 0)
             return fail_line(l, l->n, err);
         if (l->n > 0 && streams != l->streams) {
             tf_fail(err, "%d column%s, the lines before have %d", streams, streams > 1 ? "s" : "",
@@ -76,7 +76,7 @@ int tf_list_read(struct tf_list *l, const char *path, struct tf_err *err)
 {
     char *text;
     size_t n;
-    if (tf_text_read_file(&text, &n, path, MAX_LIST, err) < 0)
+    if (tf_text_read_file(&text, &n, path, MAX_LIST, err) != 0)
         return -1;
     return tf_list_parse(l, tf_is_std(path) ? "stdin" : path, text, n, err);
 }
@@ -124,7 +124,7 @@ static size_t default_group(const struct tf_list *l)
 static int open_line(struct tf_list *l, struct tf_corpus *c, size_t i, struct tf_err *err)
 {
     struct tf_list_line *line = &l->lines[i];
-    if (tf_corpus_switch(c, line->path, 0, err) < 0 || tf_corpus_peek(c, err) < 0)
+    if (tf_corpus_switch(c, line->path, 0, err) != 0 || tf_corpus_peek(c, err) != 0)
         return -1;
     line->records = c->records;
     line->base = l->records;
@@ -147,7 +147,7 @@ int tf_list_open(struct tf_list *l, struct tf_corpus *c, size_t group,
     tf_sha256_init(&sha);
     l->has_id = true;
     for (size_t i = 0; i < l->n; i++) {
-        if (open_line(l, c, i, err) < 0)
+        if (open_line(l, c, i, err) != 0)
             return fail_line(l, i, err);
         l->has_id = l->has_id && l->lines[i].has_id;
         tf_sha256_add(&sha, l->lines[i].id, sizeof l->lines[i].id);
@@ -188,8 +188,8 @@ static bool same_times(const struct tf_corpus *c, const struct tf_list_line *lin
 
 static int load_line(struct tf_corpus *c, const struct tf_list_line *line, struct tf_err *err)
 {
-    if (tf_corpus_switch(c, line->path, line->base, err) < 0 ||
-        tf_corpus_read(c, SIZE_MAX, err) < 0)
+    if (tf_corpus_switch(c, line->path, line->base, err) != 0 ||
+        tf_corpus_read(c, SIZE_MAX, err) != 0)
         return -1;
     for (int i = 0; i < c->streams; i++)
         if (c->side[i].parts > 1)
@@ -208,7 +208,7 @@ int tf_list_load(struct tf_list *l, struct tf_corpus *c, size_t g, struct tf_err
         return 0;
     tf_corpus_forget(c, c->n);
     for (size_t i = g * l->group; i < l->n && i < (g + 1) * l->group; i++)
-        if (load_line(c, &l->lines[l->order[i]], err) < 0)
+        if (load_line(c, &l->lines[l->order[i]], err) != 0)
             return fail_line(l, l->order[i], err);
     l->loaded = l->n_groups == 1;
     return 0;

@@ -41,7 +41,7 @@ static bool eat_string(struct text *t, const char **s, size_t *n)
 {
     int quote = eat(t, "'") ? '\'' : eat(t, "\"") ? '"' : 0;
     const char *end = quote ? memchr(t->p, quote, (size_t)(t->end - t->p)) : NULL;
-    if (!end)
+    if (end == NULL)
         return false;
     *s = t->p;
     *n = (size_t)(end - t->p);
@@ -98,7 +98,7 @@ static const char *read_dict(struct tf_tensor *x, const char **descr, size_t *de
             why = "a fortran_order that is neither True nor False";
         else if (k == 2)
             why = eat_shape(&t, x);
-        if (why)
+        if (why != NULL)
             return why;
     }
     eat(&t, "");
@@ -122,12 +122,12 @@ static int read_npy(struct tf_tensor *t, const uint8_t *p, size_t n, struct tf_e
     size_t descr_n = 0;
     if (head <= n - at)
         why = read_dict(t, &descr, &descr_n, (struct text){text, text + head});
-    if (why)
+    if (why != NULL)
         return tf_fail(err, "%s: %s", t->name, why);
     int dtype = 0;
     if (descr_n == 3 && (memcmp(descr, "<i1", 3) == 0 || memcmp(descr, "<u1", 3) == 0))
         descr = descr[1] == 'i' ? descrs[TF_I8] : descrs[TF_U8]; /* as Marian writes bytes */
-    while (dtype < N_DESCRS && (!descrs[dtype] || descr_n != strlen(descrs[dtype]) ||
+    while (dtype < N_DESCRS && (descrs[dtype] == NULL || descr_n != strlen(descrs[dtype]) ||
                                 memcmp(descrs[dtype], descr, descr_n) != 0))
         dtype++;
     if (dtype == N_DESCRS)

@@ -57,7 +57,7 @@ static int read_metadata(struct tf_bundle *b, const struct tf_value *v, struct t
         if (v->items[i].kind != TF_TEXT)
             return tf_fail(err, "__metadata__: %.20s: not a string", v->keys[i]);
     const struct tf_value *config = tf_value_get(v, "config");
-    if (config) {
+    if (config != NULL) {
         b->config = tf_arena_strndup(&b->arena, config->text, config->n);
         b->config_n = config->n;
     }
@@ -89,10 +89,10 @@ static int read_entry(struct entry *e, const struct tf_value *v, struct tf_err *
         return tf_fail(err, "without dtype, shape or data_offsets");
     uint64_t at[2], bytes;
     int n;
-    if (read_dtype(&e->t.dtype, tf_value_get(v, "dtype"), err) < 0 ||
+    if (read_dtype(&e->t.dtype, tf_value_get(v, "dtype"), err) != 0 ||
         whole_numbers(e->t.dims, TF_MAX_RANK, &e->t.rank, tf_value_get(v, "shape"), "shape", err) <
             0 ||
-        whole_numbers(at, 2, &n, tf_value_get(v, "data_offsets"), "data_offsets", err) < 0)
+        whole_numbers(at, 2, &n, tf_value_get(v, "data_offsets"), "data_offsets", err) != 0)
         return -1;
     if (n != 2)
         return tf_fail(err, "data_offsets: not two numbers");
@@ -121,14 +121,14 @@ static int add_entry(struct reading *d, const char *name, const struct tf_value 
     }
     struct entry *e = &d->v[d->n++];
     *e = (struct entry){.t.name = tf_arena_strndup(&d->b->arena, name, n)};
-    return read_entry(e, v, err) < 0 ? tf_context(err, "%s", name) : 0;
+    return read_entry(e, v, err) != 0 ? tf_context(err, "%s", name) : 0;
 }
 
 /* One value at a time: a tree of the whole header could take several GB. */
 static int read_header(struct reading *d, struct tf_err *err)
 {
     enum tf_json_kind k;
-    if (tf_json_next(&d->r, &k, err) < 0)
+    if (tf_json_next(&d->r, &k, err) != 0)
         return -1;
     if (k != TF_JSON_OBJECT)
         return tf_fail(err, "header: not a JSON object");
@@ -140,11 +140,11 @@ static int read_header(struct reading *d, struct tf_err *err)
         struct tf_value v;
         char *name;
         tf_arena_clear(&d->scratch);
-        if (tf_json_next(&d->r, &k, err) < 0)
+        if (tf_json_next(&d->r, &k, err) != 0)
             return -1;
         if (k == TF_JSON_OBJECT_END)
             return tf_json_next(&d->r, &k, err); /* nothing may follow */
-        if (tf_json_text(&values, &name, err) < 0 || tf_json_next(&d->r, &k, err) < 0)
+        if (tf_json_text(&values, &name, err) != 0 || tf_json_next(&d->r, &k, err) != 0)
             return -1;
         if (tf_value_from_json(&values, k, name, &v, err) < 0)
             return tf_context(err, "%.40s", name);

@@ -38,12 +38,12 @@ int tf_zip_open(struct tf_zip *z, const void *archive, size_t n, uint64_t most, 
 {
     const uint8_t *e = NULL;
     *z = (struct tf_zip){.p = archive, .n = n};
-    for (size_t k = 0; !e && k <= 0xffff && k + END_N <= z->n; k++) {
+    for (size_t k = 0; e == NULL && k <= 0xffff && k + END_N <= z->n; k++) {
         const uint8_t *p = z->p + z->n - END_N - k;
         if (tf_load32(p) == END_SIG && load16(p + 20) == k)
             e = p;
     }
-    if (!e)
+    if (e == NULL)
         return tf_fail(err, "no end record of a zip archive: truncated, or not an archive");
     uint64_t disks = load16(e + 4) | load16(e + 6), here = load16(e + 8), size = tf_load32(e + 12);
     z->count = load16(e + 10);
@@ -163,9 +163,9 @@ int tf_zip_next(struct tf_zip *z, struct tf_zip_member *m, struct tf_err *err)
                    : tf_fail(err, "damaged: the directory continues after its last member");
     z->left--;
     const char *why = read_entry(m, z);
-    if (!why)
+    if (why == NULL)
         why = read_local(m, z);
-    return why ? tf_fail(err, "%.*s: %s", (int)m->name_n, m->name, why) : 1;
+    return why != NULL ? tf_fail(err, "%.*s: %s", (int)m->name_n, m->name, why) : 1;
 }
 
 /* ---- writing ---- */

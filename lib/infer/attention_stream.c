@@ -63,7 +63,7 @@ static int choose_layers(struct attention *a, struct tf_err *err)
         a->layers[kind] = tf_xcalloc((size_t)most, sizeof(bool));
         /* With several kinds, a number that only one stack has is no mistake. */
         int64_t layers = only >= 0 || encoder_only ? tf_attention_layers(c, kind) : most;
-        if (parse_list(a->layers[kind], layers, a->o->layers, "layer", err) < 0)
+        if (parse_list(a->layers[kind], layers, a->o->layers, "layer", err) != 0)
             return -1;
         a->watch.layers[kind] = a->layers[kind];
     }
@@ -90,13 +90,13 @@ static void read_pieces(struct attention *a)
     struct tf_piece_list *source = &a->pieces[0], *target = &a->pieces[1];
     struct tf_err ignored = {0};
     if (m->vocab == NULL ||
-        tf_sp_texts(&m->arena, m->vocab, m->vocab_n, &source->v, &source->n, &ignored) < 0)
+        tf_sp_texts(&m->arena, m->vocab, m->vocab_n, &source->v, &source->n, &ignored) != 0)
         source->n = 0;
     if (m->model[0].config.source_vocab_size == 0)
         *target = *source;
     else if (m->vocab_target.kind != TF_BYTES ||
-             tf_sp_texts(&m->arena, m->vocab_target.text, m->vocab_target.n, &target->v,
-                         &target->n, &ignored) < 0)
+             tf_sp_texts(&m->arena, m->vocab_target.text, m->vocab_target.n, &target->v, &target->n,
+                         &ignored) != 0)
         target->n = 0;
 }
 
@@ -105,14 +105,14 @@ static int start(struct attention *a, struct tf_err *err)
     const int64_t longest = a->o->run.max_length;
     const struct tf_config *c = &a->s.models.model[0].config;
     read_pieces(a);
-    if (choose_layers(a, err) < 0 || choose_heads(a, err) < 0)
+    if (choose_layers(a, err) != 0 || choose_heads(a, err) != 0)
         return -1;
     a->s.in.side[0] = tf_input_side(&a->s.models, 0, "source", longest, "--max-length allows");
     a->s.in.side[1] =
         tf_input_side(&a->s.models, 1, "target", longest + TF_MAX_EXTRA, "--max-length allows");
     for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++)
         a->s.in.weights_per_cell += tf_watched_layers(&a->watch, c, kind) * (size_t)c->heads;
-    if (tf_session_start(&a->s, tf_forward_budget(&a->s.models), err) < 0)
+    if (tf_session_start(&a->s, tf_forward_budget(&a->s.models), err) != 0)
         return -1;
     a->forward = tf_lane_forward_new(a->s.lanes);
     return 0;
@@ -274,7 +274,7 @@ static int write_result(struct attention *a, struct tf_item *it, const struct tf
         for (int64_t l = 0; w != NULL && l < tf_attention_layers(c, kind); l++)
             if (a->layers[kind][l]) {
                 t.layer = (uint64_t)l + 1;
-                if (write_layer(a, it->idx, &t, w, err) < 0)
+                if (write_layer(a, it->idx, &t, w, err) != 0)
                     return -1;
                 w += (size_t)c->heads * t.n_rows * t.n_cols;
             }

@@ -88,7 +88,7 @@ static int find_begin(struct decode *d, struct tf_err *err)
 
 static int start(struct decode *d, struct tf_err *err)
 {
-    if (find_begin(d, err) < 0)
+    if (find_begin(d, err) != 0)
         return -1;
     const int64_t longest = d->o->run.max_length;
     d->s.in.side[0] = tf_input_side(&d->s.models, 0, "source", longest, "--max-length allows");
@@ -100,10 +100,10 @@ static int start(struct decode *d, struct tf_err *err)
     if (d->o->insert != NULL && !d->s.models.be->host)
         return tf_fail_status(err, TF_USAGE, "--insert: runs on the CPU only; use --device cpu");
     d->insertions.most = (size_t)d->o->max_insert;
-    if (d->o->insert != NULL && tf_insertions_read(&d->insertions, d->o->insert, &d->s.models,
-                                                   d->o->run.force, err) < 0)
+    if (d->o->insert != NULL &&
+        tf_insertions_read(&d->insertions, d->o->insert, &d->s.models, d->o->run.force, err) != 0)
         return -1;
-    if (tf_session_start(&d->s, d->memory.budget, err) < 0)
+    if (tf_session_start(&d->s, d->memory.budget, err) != 0)
         return -1;
     d->search = tf_lane_search_new(d->s.lanes, &d->search_opts,
                                    d->o->insert != NULL ? &d->insertions : NULL);

@@ -23,9 +23,9 @@ static int check_same_ids(const struct tf_ensemble *m, const struct tf_config *c
                           struct tf_err *err)
 {
     const struct tf_config *first = &m->model[0].config;
-    if (!force.vocab && tf_same_vocab(&m->header, m->name, h, path, err) < 0)
+    if (!force.vocab && tf_same_vocab(&m->header, m->name, h, path, err) != 0)
         return -1;
-    if (!force.lang && tf_langs_fit(h, path, &m->header, err) < 0)
+    if (!force.lang && tf_langs_fit(h, path, &m->header, err) != 0)
         return or_force(err);
     if (tf_config_source_ids(c) != tf_config_source_ids(first))
         return tf_fail(err, "%s: %lld ids of sources, but %s has %lld", path,
@@ -255,9 +255,9 @@ int tf_ensemble_accepts(const struct tf_ensemble *m, const struct tf_header *h, 
         memcpy(sides.target_lang, h->lang, sizeof h->lang);
         sides.lang[0] = 0;
     }
-    if (!force.lang && tf_langs_fit(&sides, name, &m->header, err) < 0)
+    if (!force.lang && tf_langs_fit(&sides, name, &m->header, err) != 0)
         return or_force(err);
-    if (!force.vocab && tf_same_vocab(&m->header, m->name, h, name, err) < 0)
+    if (!force.vocab && tf_same_vocab(&m->header, m->name, h, name, err) != 0)
         return -1;
     if (h->size > size)
         return tf_fail(err, "%s: vocabulary of %lld ids, but %s has %lld", name, (long long)h->size,

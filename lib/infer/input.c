@@ -20,10 +20,10 @@ int tf_input_open(struct tf_input *in, const struct tf_ensemble *models,
     const char *const *const kinds[] = {spec->n == 1 ? spec->single : tokens, spec->second};
     *in = (struct tf_input){.models = models};
     for (; in->n_streams < spec->n; in->n_streams++)
-        if (tf_in_open(&in->files[in->n_streams], spec->paths[in->n_streams], err) < 0)
+        if (tf_in_open(&in->files[in->n_streams], spec->paths[in->n_streams], err) != 0)
             return -1;
     for (size_t i = 0; i < spec->n; i++) {
-        if (tf_reader_new(&in->readers[i], &in->files[i], kinds[i], 0, err) < 0)
+        if (tf_reader_new(&in->readers[i], &in->files[i], kinds[i], 0, err) != 0)
             return -1;
         in->header[i] = tf_reader_header(in->readers[i]);
     }
@@ -266,7 +266,7 @@ static int check_headers(struct tf_input *in, struct tf_err *err)
     for (size_t i = 0; i < in->n_streams; i++) {
         in->header[i] = tf_reader_header(in->readers[i]);
         if (tf_ensemble_accepts(in->models, in->header[i], in->files[i].name, i == 1, in->force,
-                                err) < 0)
+                                err) != 0)
             return -1;
     }
     for (int side = 0; side < 2; side++)
@@ -341,7 +341,7 @@ enum tf_input_event tf_input_next(struct tf_input *in, struct tf_err *err)
     for (;;)
         switch (in->state) {
         case START:
-            in->state = check_headers(in, &in->failure) < 0 ? FAIL : FILL;
+            in->state = check_headers(in, &in->failure) != 0 ? FAIL : FILL;
             if (in->state == FILL)
                 return TF_INPUT_PART;
             break;
@@ -369,7 +369,7 @@ enum tf_input_event tf_input_next(struct tf_input *in, struct tf_err *err)
         case END_PART:
             if (in->n > 0)
                 return deliver(in);
-            in->state = check_end(in, &in->failure) < 0 ? FAIL : FILL;
+            in->state = check_end(in, &in->failure) != 0 ? FAIL : FILL;
             if (in->state == FILL)
                 return in->last_part ? TF_INPUT_END : TF_INPUT_PART;
             break;

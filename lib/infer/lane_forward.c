@@ -79,7 +79,7 @@ void tf_lane_forward_free(struct tf_lane_forward **f, const struct tf_lanes *l)
 static int set_pairs(struct tf_lane_forward *f, size_t k, size_t n, struct tf_err *err)
 {
     if (tf_pairs_set(&f->pairs, &f->models->model[k].config, n, f->src.ids.v, f->src.offsets.v,
-                     f->tgt.ids.v, f->tgt.offsets.v, err) < 0)
+                     f->tgt.ids.v, f->tgt.offsets.v, err) != 0)
         return -1;
     f->pairs.same = f->shared ? f->same : NULL;
     return 0;
@@ -119,8 +119,8 @@ int tf_lane_forward_logp(struct tf_lane_forward *f, const struct tf_lane_item *g
     f->mean = tf_xarray(f->mean, rows, sizeof *f->mean);
     for (size_t k = 0; k < models; k++) {
         struct tf_sums sums = {0};
-        if (set_pairs(f, k, n, err) < 0 ||
-            tf_forward(f->lane->work[k], &sums, f->logp, &f->pairs, 0, n, err) < 0)
+        if (set_pairs(f, k, n, err) != 0 ||
+            tf_forward(f->lane->work[k], &sums, f->logp, &f->pairs, 0, n, err) != 0)
             return -1;
         f->correct += sums.correct;
         double share = 1 / ((double)k + 1), kept = log(1 - share), added = log(share);
@@ -169,7 +169,7 @@ int tf_lane_forward_attention(struct tf_lane_forward *f, const struct tf_watch *
     const struct tf_config *c = &f->models->model[0].config;
     size_t layers[TF_ATTENTION_KINDS];
     pack(f, group, n);
-    if (set_pairs(f, 0, n, err) < 0)
+    if (set_pairs(f, 0, n, err) != 0)
         return -1;
     for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++) {
         layers[kind] = tf_watched_layers(watch, c, kind);
@@ -178,7 +178,7 @@ int tf_lane_forward_attention(struct tf_lane_forward *f, const struct tf_watch *
             f->weights[kind] =
                 tf_xarray(f->weights[kind], layers[kind] * (size_t)c->heads * cells, sizeof(float));
     }
-    if (tf_attention_weights(f->lane->work[0], f->weights, watch, &f->pairs, 0, n, err) < 0)
+    if (tf_attention_weights(f->lane->work[0], f->weights, watch, &f->pairs, 0, n, err) != 0)
         return -1;
     for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++)
         if (layers[kind] > 0)

@@ -216,7 +216,7 @@ static int step(struct tf_lane_search *s, struct tf_err *err)
 static int steps(struct tf_lane_search *s, size_t n, struct tf_err *err)
 {
     for (size_t i = 0; i < n; i++)
-        if (step(s, err) < 0)
+        if (step(s, err) != 0)
             return -1;
     return 0;
 }
@@ -231,7 +231,7 @@ static int search(struct tf_lane_search *s, struct tf_err *err)
     size_t poll = (size_t)s->be->poll;
     TF_ASSERT((poll == 1 || poll % 2 == 0) && q->max_steps % poll == 1 % poll);
     s->first_step = true;
-    if (step(s, err) < 0 || (poll == 1 && tf_search_poll(q, false, err) < 0))
+    if (step(s, err) != 0 || (poll == 1 && tf_search_poll(q, false, err) != 0))
         return -1;
     for (size_t t = 1; q->rows > 0 && t < q->max_steps; t += poll) {
         int rc = 0;
@@ -240,7 +240,7 @@ static int search(struct tf_lane_search *s, struct tf_err *err)
                 break;
             rc = steps(s, poll, err);
         } while (!s->be->graph_end(s->ctx));
-        if (rc < 0 || tf_search_poll(q, poll > 1, err) < 0)
+        if (rc < 0 || tf_search_poll(q, poll > 1, err) != 0)
             return -1;
     }
     return 0;
@@ -284,10 +284,10 @@ int tf_lane_search_run(struct tf_lane_search *s, const struct tf_lane_item *grou
                                 .prefix = s->prefix.ids.v,
                                 .prefix_off = s->prefix.offsets.v,
                                 .key = s->key};
-    if (tf_search_start(&s->search, &g, err) < 0 || reserve_memory(s, err) < 0 ||
+    if (tf_search_start(&s->search, &g, err) < 0 || reserve_memory(s, err) != 0 ||
         upload_start_ids(s, n, err) < 0)
         return -1;
-    if (search(s, err) < 0 || tf_search_fetch(&s->search, err) < 0)
+    if (search(s, err) != 0 || tf_search_fetch(&s->search, err) != 0)
         return -1;
     for (size_t i = 0; i < n; i++)
         copy_hypotheses(s, group[i].item, i);

@@ -90,7 +90,7 @@ int tf_lanes_run(struct tf_lanes *l, struct tf_lane_item *items, size_t n, tf_la
         items[i].place = i;
         positions = items[i].positions > positions ? items[i].positions : positions;
     }
-    if (tf_ensemble_positions(l->models, positions, err) < 0)
+    if (tf_ensemble_positions(l->models, positions, err) != 0)
         return -1;
     if (n > 1)
         qsort(items, n, sizeof *items, by_length);

@@ -12,10 +12,10 @@ int tf_output_begin(struct tf_output *o, const struct tf_header *h, struct tf_er
 {
     if (o->text)
         return 0;
-    if (tf_output_end(o, err) < 0)
+    if (tf_output_end(o, err) != 0)
         return -1;
     tf_writer_release(&o->writer);
-    if (tf_writer_begin(&o->writer, &o->file, h, err) < 0)
+    if (tf_writer_begin(&o->writer, &o->file, h, err) != 0)
         return -1;
     o->in_part = true;
     return 0;
@@ -29,7 +29,7 @@ int tf_output_count(struct tf_output *o, const struct tf_item *it, const char *i
     if (it->code == 0)
         return 1;
     tf_bad_describe(reason, sizeof reason, it->code, it->text);
-    if (tf_bad_add(&o->count, input, it->idx, reason, it->reported, err) < 0)
+    if (tf_bad_add(&o->count, input, it->idx, reason, it->reported, err) != 0)
         return -1;
     return o->text ? 0 : tf_writer_bad(&o->writer, it->idx, it->code, it->text, err);
 }

@@ -40,7 +40,7 @@ static int start(struct score *c, struct tf_err *err)
     c->s.in.side[0] = tf_input_side(&c->s.models, 0, "source", longest, "--max-length allows");
     c->s.in.side[1] =
         tf_input_side(&c->s.models, 1, "target", longest + TF_MAX_EXTRA, "--max-length allows");
-    if (tf_session_start(&c->s, tf_forward_budget(&c->s.models), err) < 0)
+    if (tf_session_start(&c->s, tf_forward_budget(&c->s.models), err) != 0)
         return -1;
     c->forward = tf_lane_forward_new(c->s.lanes);
     return 0;

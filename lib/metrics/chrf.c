@@ -153,11 +153,11 @@ static void cut(struct tf_chrf_side *s, struct tf_text line, const struct tf_chr
         bool space = tf_uc_space(c);
         if (!space || o->whitespace)
             s->chars[s->nchars++] = c;
-        if (space && word && o->words)
+        if (space && word != NULL && o->words)
             cut_word(s, word, (size_t)(p - word));
-        word = space ? NULL : word ? word : p;
+        word = space ? NULL : word != NULL ? word : p;
     }
-    if (word && o->words)
+    if (word != NULL && o->words)
         cut_word(s, word, (size_t)(end - word));
 }
 
@@ -178,7 +178,7 @@ void tf_chrf_segment(struct tf_chrf *c, uint32_t *counts, struct tf_text hyp,
     size_t chars = (size_t)o->chars, words = (size_t)o->words,
            width = TF_CHRF_COUNTS * (chars + words);
     double best = -1, f, sums[TF_CHRF_WIDTH];
-    if (!c->stats) {
+    if (c->stats == NULL) {
         c->stats = tf_xcalloc(width + 1, sizeof *c->stats);
         c->matches = tf_xcalloc(chars + words + 1, sizeof *c->matches);
     }

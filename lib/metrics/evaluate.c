@@ -56,8 +56,8 @@ int tf_eval_check_files(const struct tf_segment_files *in, enum tf_eval_mode mod
 void tf_eval_environment(struct tf_eval_opts *o)
 {
     const char *seed = getenv("SACREBLEU_SEED"), *format = getenv("SACREBLEU_FORMAT");
-    o->resampling.seed = seed && strcasecmp(seed, "none") == 0 ? "none" : seed;
-    for (int i = 0; format && tf_report_formats[i]; i++)
+    o->resampling.seed = seed != NULL && strcasecmp(seed, "none") == 0 ? "none" : seed;
+    for (int i = 0; format != NULL && tf_report_formats[i] != NULL; i++)
         if (strcasecmp(format, tf_report_formats[i]) == 0)
             o->report.format = i;
 }
@@ -86,7 +86,7 @@ static void allocate_counts(struct evaluation *e)
 static char *system_name(size_t i, const char *const *given, bool paired)
 {
     struct tf_buf b = {0};
-    if (given)
+    if (given != NULL)
         tf_buf_printf(&b, "%s%s", paired && !i ? "Baseline: " : "", given[i]);
     else if (paired && !i)
         tf_buf_str(&b, "Baseline");
@@ -115,7 +115,7 @@ static int begin(struct evaluation *e, size_t n, const char *const *given, struc
     for (size_t i = 0; i < n; i++)
         e->tally.names[i] = system_name(i, given, paired);
     if (e->o->stats &&
-        tf_stats_begin(&e->writer, out, e->tally.metrics, e->tally.nmetrics, e->o->table, err) < 0)
+        tf_stats_begin(&e->writer, out, e->tally.metrics, e->tally.nmetrics, e->o->table, err) != 0)
         return -1;
     e->begun = e->o->stats;
     return 0;
@@ -136,7 +136,7 @@ static int put_sentence(struct evaluation *e, const uint32_t *counts, struct tf_
     tf_result_of(&r, m, values, &e->signature);
     tf_result_line(&e->text, &r, &e->o->report);
     if (e->text.len >= ENOUGH) {
-        if (tf_out_write(out, e->text.p, e->text.len, err) < 0)
+        if (tf_out_write(out, e->text.p, e->text.len, err) != 0)
             return -1;
         tf_buf_clear(&e->text);
     }
@@ -152,7 +152,7 @@ static int add_counts(struct evaluation *e, size_t system, const uint32_t *count
         return tf_writer_stats(&e->writer, t->nlines, counts, e->width, err);
     for (size_t m = 0; m < t->nmetrics; counts += t->metrics[m++].width) {
         tf_tally_add(t, system, m, counts);
-        if (e->o->sentence && put_sentence(e, counts, out, err) < 0)
+        if (e->o->sentence && put_sentence(e, counts, out, err) != 0)
             return -1;
     }
     return 0;
@@ -167,9 +167,9 @@ static int count_segment(struct evaluation *e, struct tf_out *out, struct tf_err
         uint32_t *counts = e->counts;
         e->tokenized[s] += hyp.n >= 2 && memcmp(hyp.p + hyp.n - 2, " .", 2) == 0;
         for (size_t m = 0; m < t->nmetrics; counts += t->metrics[m++].width)
-            if (tf_metric_segment(&t->metrics[m], counts, hyp, e->segments.ref, err) < 0)
+            if (tf_metric_segment(&t->metrics[m], counts, hyp, e->segments.ref, err) != 0)
                 return tf_context(err, "line %ju", (uintmax_t)e->segments.n);
-        if (add_counts(e, s, e->counts, out, err) < 0)
+        if (add_counts(e, s, e->counts, out, err) != 0)
             return -1;
     }
     t->nlines++;
@@ -193,9 +193,9 @@ static int read_segments(struct evaluation *e, struct tf_out *out, struct tf_err
     while ((rc = tf_segments_next(&e->segments, err)) > 0) {
         if (!e->tally.nsystems &&
             begin(e, e->segments.nsys, e->segments.in->nsystems ? e->segments.in->systems : NULL,
-                  out, err) < 0)
+                  out, err) != 0)
             return -1;
-        if (count_segment(e, out, err) < 0)
+        if (count_segment(e, out, err) != 0)
             return -1;
     }
     return rc;

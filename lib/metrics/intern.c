@@ -9,7 +9,7 @@
 void tf_intern_start(struct tf_intern *t, size_t n)
 {
     size_t slots = tf_table_slots(n);
-    if (n > t->cap || !t->slot) {
+    if (n > t->cap || t->slot == NULL) {
         t->cap = n < 256 ? 256 : n;
         t->text = tf_xarray(t->text, t->cap, sizeof *t->text);
         t->hash = tf_xarray(t->hash, t->cap, sizeof *t->hash);

@@ -55,7 +55,7 @@ static int bleu_segment(struct tf_metric *m, uint32_t *counts, struct tf_text hy
                         const struct tf_text *refs, struct tf_err *err)
 {
     struct tf_bleu_stats s;
-    if (tf_bleu_segment(&m->u.bleu, &s, hyp, refs, m->nrefs, err) < 0)
+    if (tf_bleu_segment(&m->u.bleu, &s, hyp, refs, m->nrefs, err) != 0)
         return -1;
     counts[0] = (uint32_t)s.hyp;
     counts[1] = (uint32_t)s.ref;

@@ -22,7 +22,7 @@ static void steps_release(struct steps *st)
 
 static struct tf_text text_of(const struct tf_buf *b)
 {
-    return (struct tf_text){b->p ? b->p : "", b->len};
+    return (struct tf_text){b->p != NULL ? b->p : "", b->len};
 }
 
 static int load_prefixes(struct tf_moses_prefixes *p, const struct tf_multi_bleu_opts *o,
@@ -181,8 +181,8 @@ int tf_multi_bleu(struct tf_out *out, const struct tf_multi_bleu_opts *o,
 static int put_tokens(struct tf_out *out, const struct tf_tokens *t, struct tf_err *err)
 {
     for (size_t i = 0; i < t->n; i++)
-        if ((i && tf_out_write(out, " ", 1, err) < 0) ||
-            tf_out_write(out, t->v[i].p, t->v[i].n, err) < 0)
+        if ((i && tf_out_write(out, " ", 1, err) != 0) ||
+            tf_out_write(out, t->v[i].p, t->v[i].n, err) != 0)
             return -1;
     return tf_out_write(out, "\n", 1, err);
 }
@@ -194,7 +194,7 @@ int tf_print_tokens(struct tf_out *out, const struct tf_multi_bleu_opts *multi,
     struct tf_moses_prefixes prefixes = {0};
     struct steps steps = {.moses.prefixes = &prefixes};
     struct tf_tokens t = {0};
-    int rc = multi ? load_prefixes(&prefixes, multi, err) : 0;
+    int rc = multi != NULL ? load_prefixes(&prefixes, multi, err) : 0;
     for (size_t i = 0; i < (in->nsystems ? in->nsystems : 1) && !rc; i++) {
         struct tf_lines l;
         struct tf_text line;
@@ -203,7 +203,7 @@ int tf_print_tokens(struct tf_out *out, const struct tf_multi_bleu_opts *multi,
                            !in->nsystems && multi == NULL, err);
         l.keep = multi != NULL;
         while (!rc && (rc = tf_lines_next(&l, &line, err)) > 0) {
-            if (multi)
+            if (multi != NULL)
                 tf_tokenize_ascii(&t, apply_steps(&steps, multi, line, false));
             else
                 tf_bleu_tokens(&t, line, bleu);

@@ -14,8 +14,8 @@ void tf_sacrebleu_json_real(struct tf_buf *out, double x)
         snprintf(s, sizeof s, "%.*e", digits, x);
     while (strtod(s, NULL) != x && ++digits < 17);
     char *e = strchr(s, 'e');
-    int exponent = e ? (int)strtol(e + 1, NULL, 10) : 0;
-    if (!e) /* inf, nan */
+    int exponent = e != NULL ? (int)strtol(e + 1, NULL, 10) : 0;
+    if (e == NULL) /* inf, nan */
         tf_buf_str(out, s);
     else if (exponent < -4 || exponent >= 16)
         tf_buf_str(out, s);

@@ -49,11 +49,11 @@ static void report(struct tf_buf *text, const struct tf_tally *t,
     struct tf_result *results = tf_xcalloc(n * t->nmetrics, sizeof *results);
     order(index, t, paired);
     for (size_t m = 0; m < t->nmetrics; m++)
-        tf_signature_of(&signature[m], &t->metrics[index[m]], tests ? r : NULL);
+        tf_signature_of(&signature[m], &t->metrics[index[m]], tests != NULL ? r : NULL);
     for (size_t i = 0; i < n * t->nmetrics; i++) {
         size_t m = i % t->nmetrics, cell = i - m + index[m];
         tf_result_of(&results[i], &t->metrics[index[m]], t->sums[cell], &signature[m]);
-        if (tests && !paired) {
+        if (tests != NULL && !paired) {
             results[i].mean = tests[cell].mean;
             results[i].ci = tests[cell].ci;
         }

@@ -27,7 +27,7 @@ static void json(struct tf_buf *out, const struct tf_systems *s, int width)
         for (size_t m = 0; m < s->nmetrics; m++) {
             const struct tf_result *r = &s->results[i * s->nmetrics + m];
             tf_buf_printf(out, ",\n        \"%s\": ", r->name);
-            if (!s->tests) {
+            if (s->tests == NULL) {
                 tf_buf_printf(out, "\"%.*f\"", width, r->score);
                 continue;
             }
@@ -48,7 +48,7 @@ static void score_cell(struct tf_buf *b, const struct tf_systems *s, size_t i, i
                        bool latex)
 {
     tf_buf_printf(b, "%.*f", width, s->results[i].score);
-    if (!s->tests)
+    if (s->tests == NULL)
         return;
     const struct tf_resample *t = &s->tests[i];
     if (t->has_mean)
@@ -73,10 +73,10 @@ static void table(struct tf_buf *out, const struct tf_systems *s, int width, boo
                 put_name(&b, r ? s->names[r - 1] : "System");
             else if (r == 0)
                 tf_buf_printf(&b, "%s%s", s->results[c - 1].name,
-                              s->tests && s->tests[c - 1].has_mean ? " (μ ± 95% CI)" : "");
+                              s->tests != NULL && s->tests[c - 1].has_mean ? " (μ ± 95% CI)" : "");
             else
                 score_cell(&b, s, (r - 1) * s->nmetrics + c - 1, width, latex);
-            cells[r * columns + c] = b.p ? b.p : tf_xstrdup("");
+            cells[r * columns + c] = b.p != NULL ? b.p : tf_xstrdup("");
         }
     tf_sacrebleu_table(out, cells, rows, columns, latex);
     for (size_t i = 0; i < rows * columns; i++)
@@ -129,7 +129,7 @@ void tf_report_many(struct tf_buf *out, const struct tf_systems *s, const struct
     }
     table(out, s, width, o->format == TF_REPORT_LATEX);
     tf_buf_byte(out, '\n');
-    if (s->tests)
+    if (s->tests != NULL)
         explain(out, s);
     tf_buf_str(out, "-----------------\nMetric signatures\n-----------------\n");
     for (size_t m = 0; m < s->nmetrics; m++) {

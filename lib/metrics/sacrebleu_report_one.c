@@ -65,17 +65,18 @@ static void aligned(struct tf_buf *out, char *const *lines, size_t n)
     size_t most = 0;
     for (size_t i = 0; i < n; i++) {
         const char *eq = strchr(lines[i], '=');
-        size_t w = eq ? tf_sacrebleu_width(lines[i], (size_t)(eq - lines[i])) - 1 : 0;
+        size_t w = eq != NULL ? tf_sacrebleu_width(lines[i], (size_t)(eq - lines[i])) - 1 : 0;
         most = w > most ? w : most;
-        if (!eq)
+        if (eq == NULL)
             tf_buf_str(out, lines[i]);
     }
     for (size_t i = 0; i < n; i++) {
         const char *eq = strchr(lines[i], '=');
-        for (size_t w = eq ? tf_sacrebleu_width(lines[i], (size_t)(eq - lines[i])) - 1 : most;
+        for (size_t w = eq != NULL ? tf_sacrebleu_width(lines[i], (size_t)(eq - lines[i])) - 1
+                                   : most;
              w < most; w++)
             tf_buf_byte(out, ' ');
-        if (eq)
+        if (eq != NULL)
             tf_buf_str(out, lines[i]);
     }
 }

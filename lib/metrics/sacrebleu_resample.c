@@ -16,7 +16,7 @@ int64_t tf_sacrebleu_samples(const struct tf_sacrebleu_resampling *r)
 
 const char *tf_sacrebleu_seed(const struct tf_sacrebleu_resampling *r)
 {
-    const char *s = r->seed ? r->seed : "12345";
+    const char *s = r->seed != NULL ? r->seed : "12345";
     if (tf_sacrebleu_paired(r))
         while (s[0] == '0' && s[1])
             s++;

@@ -17,7 +17,7 @@ static lanes *rows_of(const struct tf_tally *t, size_t cell, size_t *vectors)
     const struct tf_metric *m = &t->metrics[cell % t->nmetrics];
     *vectors = (m->width + LANES - 1) / LANES;
     lanes *rows = aligned_alloc(64, (t->nlines * *vectors * sizeof *rows + 63) & ~(size_t)63);
-    if (!rows)
+    if (rows == NULL)
         return NULL;
     for (size_t i = 0; i < t->nlines; i++)
         for (size_t j = 0; j < *vectors * LANES; j++)
@@ -146,7 +146,7 @@ int tf_sacrebleu_bootstrap(struct tf_resample *out, const struct tf_tally *t, si
 {
     size_t cells = t->nsystems * t->nmetrics;
     struct tf_numpy_rng rng;
-    if (tf_numpy_rng_seed(&rng, seed, err) < 0)
+    if (tf_numpy_rng_seed(&rng, seed, err) != 0)
         return -1;
     struct samples *s = tf_xcalloc(cells, sizeof *s);
     uint32_t *index = tf_xarray(NULL, t->nlines, sizeof *index);
@@ -155,7 +155,7 @@ int tf_sacrebleu_bootstrap(struct tf_resample *out, const struct tf_tally *t, si
         s[c].rows = rows_of(t, c, &s[c].vectors);
         s[c].float32 = t->metrics[c % t->nmetrics].kind != TF_BLEU;
         s[c].score = tf_xarray(NULL, samples, sizeof *s[c].score);
-        if (!s[c].rows)
+        if (s[c].rows == NULL)
             rc = tf_fail(err, "out of memory for %zu segments", t->nlines);
     }
     for (size_t k = 0; k < samples && !rc; k++) {

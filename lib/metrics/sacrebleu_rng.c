@@ -60,7 +60,7 @@ int tf_numpy_rng_seed(struct tf_numpy_rng *r, const char *seed, struct tf_err *e
     uint32_t words[MAX_WORDS] = {0};
     uint64_t v[4];
     size_t n = 1;
-    for (const char *p = seed; p && *p; p++) {
+    for (const char *p = seed; p != NULL && *p; p++) {
         uint64_t carry = (uint64_t)(*p - '0');
         if (*p < '0' || *p > '9')
             return tf_fail(err, "SACREBLEU_SEED %s: not a number", seed);
@@ -74,9 +74,9 @@ int tf_numpy_rng_seed(struct tf_numpy_rng *r, const char *seed, struct tf_err *e
         if (carry)
             words[n++] = (uint32_t)carry;
     }
-    if (seed && !*seed)
+    if (seed != NULL && !*seed)
         return tf_fail(err, "SACREBLEU_SEED: empty");
-    if (!seed) {
+    if (seed == NULL) {
         n = POOL;
         if (getrandom(words, n * sizeof *words, 0) != (ssize_t)(n * sizeof *words))
             return tf_fail_errno(err, "random seed");

@@ -75,7 +75,7 @@ double tf_sacrebleu_score_float32(const struct tf_metric *m, const double *sums)
 double tf_sacrebleu_score_int64(const struct tf_metric *m, const double *sums)
 {
     const struct tf_bleu_opts *o = m->kind == TF_BLEU ? &m->u.bleu.opts : NULL;
-    if (!o || o->smooth != TF_SMOOTH_ADD_K)
+    if (o == NULL || o->smooth != TF_SMOOTH_ADD_K)
         return tf_metric_score(m, sums);
     if (no_match(sums + 2))
         return 0;

@@ -64,11 +64,11 @@ void tf_signature_of(struct tf_signature *s, const struct tf_metric *m,
 {
     *s = (struct tf_signature){0};
     add(s, "nrefs", "#", "%zu", m->nrefs);
-    if (r && r->test == TF_TEST_RANDOMIZE)
+    if (r != NULL && r->test == TF_TEST_RANDOMIZE)
         add(s, "ar", "ar", "%jd", (intmax_t)tf_sacrebleu_samples(r));
-    else if (r)
+    else if (r != NULL)
         add(s, "bs", "bs", "%jd", (intmax_t)tf_sacrebleu_samples(r));
-    if (r)
+    if (r != NULL)
         add(s, "seed", "rs", "%s", tf_sacrebleu_seed(r));
     switch (m->kind) {
     case TF_BLEU:

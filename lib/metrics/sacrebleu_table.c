@@ -33,7 +33,7 @@ static const char *line_of(const char *cell, size_t k, size_t *n)
 {
     for (; k; k--) {
         cell = strchr(cell, '\n');
-        if (!cell)
+        if (cell == NULL)
             return *n = 0, "";
         cell++;
     }
@@ -59,7 +59,7 @@ static void latex_text(struct tf_buf *out, const char *s, size_t n)
         for (size_t k = 0; k < sizeof escapes / sizeof escapes[0]; k++)
             if (s[i] == escapes[k][0][0])
                 to = escapes[k][1];
-        if (to)
+        if (to != NULL)
             tf_buf_str(out, to);
         else
             tf_buf_byte(out, (unsigned char)s[i]);

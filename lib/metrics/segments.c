@@ -34,7 +34,7 @@ int tf_segments_open(struct tf_segments *s, const struct tf_segment_files *in, s
     s->ref = tf_xcalloc(s->nrefs + 1, sizeof *s->ref);
     s->sys = tf_xcalloc(in->nsystems ? in->nsystems : TF_SEGMENT_COLUMNS, sizeof *s->sys);
     for (size_t i = 0; i < in->nrefs; i++)
-        if (tf_lines_open(&s->file[i], in->refs[i], in->encoding, false, err) < 0)
+        if (tf_lines_open(&s->file[i], in->refs[i], in->encoding, false, err) != 0)
             return -1;
     for (size_t i = 0; i < ns; i++)
         if (tf_lines_open(&s->file[in->nrefs + i], systems[i], in->encoding, !in->nsystems, err) <
@@ -89,11 +89,11 @@ static int split(struct tf_text *out, size_t fields, struct tf_text line, bool r
     size_t f = 0;
     for (;; f++) {
         const char *tab = f + 1 < fields || !rest ? memchr(p, '\t', (size_t)(end - p)) : NULL;
-        const char *e = tab ? tab : end;
+        const char *e = tab != NULL ? tab : end;
         if (f < fields)
             out[f] =
                 (struct tf_text){p, strip ? tf_uc_rstrip(p, (size_t)(e - p)) : (size_t)(e - p)};
-        if (!tab)
+        if (tab == NULL)
             break;
         p = tab + 1;
     }
@@ -123,7 +123,7 @@ static int assign(struct tf_segments *s, size_t i, struct tf_text line, struct t
     } else if (s->in->nsystems) {
         s->sys[i - s->nref_files] = line;
     } else {
-        if (!s->n && count_columns(s, line, err) < 0)
+        if (!s->n && count_columns(s, line, err) != 0)
             return -1;
         return split(s->sys, s->nsys, line, false, s->n > 0, &s->file[i], err);
     }
@@ -139,7 +139,7 @@ int tf_segments_next(struct tf_segments *s, struct tf_err *err)
         if (rc < 0)
             return -1;
         ended += rc == 0;
-        if (rc && assign(s, i, line, err) < 0)
+        if (rc && assign(s, i, line, err) != 0)
             return -1;
     }
     if (!ended) {

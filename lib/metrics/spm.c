@@ -43,7 +43,7 @@ static int copy_model(const char *path, uint8_t hash[32], struct tf_err *err)
     int fd = memfd_create("tf-spm-model", MFD_CLOEXEC);
     if (fd < 0) {
         tf_fail_errno(err, "%s: copy in memory", path);
-    } else if (tf_fd_write(fd, "copy in memory", bytes, n, err) < 0) {
+    } else if (tf_fd_write(fd, "copy in memory", bytes, n, err) != 0) {
         tf_context(err, "%s", path);
         close(fd);
         fd = -1;
@@ -115,7 +115,7 @@ void tf_tokenize_spm(struct tf_tokens *t, struct tf_text line)
     t->n = 0;
     if (spm.pid == 0 || spm.err.msg[0] != 0)
         return;
-    if (send_all(line.p, line.n) < 0 || send_all("\n", 1) < 0 ||
+    if (send_all(line.p, line.n) != 0 || send_all("\n", 1) != 0 ||
         tf_in_line(&spm.socket, &pieces, &n, SIZE_MAX / 2, &reset) != 1) {
         tf_fail(&spm.err, "tf-tokenize: ended early");
         return;
@@ -169,7 +169,7 @@ int tf_spm_close(struct tf_err *err)
 int tf_spm_choose(enum tf_tokenizer *out, const char *name, bool has_model, struct tf_err *err)
 {
     struct tf_err why;
-    name = name ? name : has_model ? "spm" : "13a";
+    name = name != NULL ? name : has_model ? "spm" : "13a";
     int k = tf_opt_find_word(tf_tokenizer_names, name, &why);
     if (strcmp(name, "ja-mecab") == 0 || strcmp(name, "ko-mecab") == 0)
         return tf_fail_status(err, TF_USAGE,

@@ -70,7 +70,7 @@ int tf_stats_begin(struct tf_writer *w, struct tf_out *out, const struct tf_metr
     for (size_t i = 0; i < n; i++) {
         const struct tf_bleu_opts *o = metrics[i].kind == TF_BLEU ? &metrics[i].u.bleu.opts : NULL;
         tf_value_push(&a, &list, settings(&a, &metrics[i]));
-        if (o && o->tokenizer >= TF_TOK_SPM)
+        if (o != NULL && o->tokenizer >= TF_TOK_SPM)
             tf_value_put(&a, &inputs, "vocab", tf_value_bytes(&a, o->model, sizeof o->model));
     }
     tf_value_put(&a, &h.config, "metrics", list);
@@ -88,7 +88,7 @@ static int get_word(const struct tf_value *m, const char *key, const char *const
     int rc = tf_value_text_of(m, key, &s, err);
     if (rc)
         return rc < 0 ? -1 : tf_fail(err, "%s: missing", key);
-    for (*out = 0; choices[*out]; ++*out)
+    for (*out = 0; choices[*out] != NULL; ++*out)
         if (strcmp(s, choices[*out]) == 0)
             return 0;
     return tf_fail(err, "%s: %s is unknown", key, s);
@@ -176,7 +176,7 @@ static int metrics_of(struct tf_metric *metrics, const struct tf_value *config, 
     const struct tf_value *list = config->kind == TF_MAP ? tf_value_get(config, "metrics") : NULL;
     int64_t nrefs = 0;
     bool has[TF_METRICS] = {false};
-    if (!list || list->kind != TF_ARRAY || !list->n || list->n > TF_METRICS)
+    if (list == NULL || list->kind != TF_ARRAY || !list->n || list->n > TF_METRICS)
         return tf_fail(err, "config: no metrics");
     if (get_int(config, "nrefs", 1 << 20, &nrefs, err) != 0)
         return -1;
@@ -209,16 +209,16 @@ int tf_stats_open(struct tf_stats *s, const char *const *names, size_t n, struct
     s->reader = tf_xcalloc(n, sizeof *s->reader);
     s->rec = tf_xcalloc(n, sizeof *s->rec);
     for (size_t i = 0; i < n; i++) {
-        if (tf_in_open(&s->in[i], names[i], err) < 0)
+        if (tf_in_open(&s->in[i], names[i], err) != 0)
             return -1;
         s->n = i + 1;
-        if (tf_reader_new(&s->reader[i], &s->in[i], kinds, 0, err) < 0) {
+        if (tf_reader_new(&s->reader[i], &s->in[i], kinds, 0, err) != 0) {
             s->reader[i] = NULL;
             return -1;
         }
         if (i == 0)
             s->config = tf_value_clone(&s->arena, &tf_reader_header(s->reader[0])->config);
-        if (same_config(s, i, err) < 0)
+        if (same_config(s, i, err) != 0)
             return -1;
     }
     int rc = metrics_of(metrics, &s->config, err);
@@ -232,7 +232,7 @@ static int next(struct tf_stats *s, size_t i, size_t width, struct tf_err *err)
     int rc;
     while ((rc = tf_reader_next(s->reader[i], rec, err)) > 0) {
         if (rec->type == TF_REC_HEADER) {
-            if (same_config(s, i, err) < 0)
+            if (same_config(s, i, err) != 0)
                 return -1;
         } else if (rec->type == TF_REC_BAD) {
             return tf_fail(err, "%s: segment %ju is bad: %s", s->in[i].name, (uintmax_t)rec->idx,
@@ -269,7 +269,7 @@ int tf_stats_next(struct tf_stats *s, size_t width, struct tf_err *err)
 void tf_stats_close(struct tf_stats *s)
 {
     for (size_t i = 0; i < s->n; i++) {
-        if (s->reader[i])
+        if (s->reader[i] != NULL)
             tf_reader_free(s->reader[i]);
         tf_in_close(&s->in[i]);
     }

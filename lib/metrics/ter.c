@@ -52,7 +52,7 @@ struct tf_ter_work {
 void tf_ter_release(struct tf_ter *t)
 {
     struct tf_ter_work *w = t->work;
-    if (w) {
+    if (w != NULL) {
         void *all[] = {w->bits, w->at,      w->hyp,     w->next, w->best,  w->ref,     w->row,
                        w->cost, w->line[0], w->line[1], w->op,   w->align, w->hyp_err, w->ref_err};
         for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
@@ -180,7 +180,7 @@ static void one_row(const struct tf_ter_work *w, int i, uint32_t word, const int
             }
         }
         out[j - r->lo] = cost;
-        if (op)
+        if (op != NULL)
             op[j - r->lo] = o;
         left = cost + 1;
     }
@@ -447,11 +447,11 @@ static int edits(struct tf_ter_work *w)
 static uint32_t word_edits(struct tf_ter *t, const uint32_t *hyp, size_t nh, const uint32_t *ref,
                            size_t nr)
 {
-    if (!t->work)
+    if (t->work == NULL)
         t->work = tf_xcalloc(1, sizeof *t->work);
     if (!nr || nh >= MAX_CELLS || nr >= MAX_CELLS)
         return nr ? UINT32_MAX : (uint32_t)nh;
-    if (make_room(t->work, nh, nr) < 0)
+    if (make_room(t->work, nh, nr) != 0)
         return UINT32_MAX;
     if (nh)
         memcpy(t->work->hyp, hyp, nh * sizeof *hyp);

@@ -62,7 +62,7 @@ static void pairs(struct tf_buf *b, struct tf_buf *tmp, bool (*is)(unsigned char
 static void replace(struct tf_buf *b, struct tf_buf *tmp, const char *from, const char *to)
 {
     size_t n = strlen(from);
-    if (!b->len || !memmem(b->p, b->len, from, n))
+    if (!b->len || memmem(b->p, b->len, from, n) == NULL)
         return;
     tf_buf_clear(tmp);
     for (size_t i = 0; i < b->len;) {
@@ -117,7 +117,7 @@ static bool asian(uint32_t c)
 
 static bool punct(uint32_t c)
 {
-    return c && c < 0x80 && strchr(".,?:;!\"()", (int)c);
+    return c && c < 0x80 && strchr(".,?:;!\"()", (int)c) != NULL;
 }
 
 static void normalize(struct tf_buf *b, struct tf_buf *tmp)

@@ -23,7 +23,8 @@ static void replace(struct tf_buf *b, const char *from, char to)
 /* Clean up the line as mteval does; the result is in t->line if anything changes. */
 static struct tf_text clean(struct tf_tokens *t, struct tf_text line)
 {
-    bool amp = memchr(line.p, '&', line.n), skip = memmem(line.p, line.n, "<skipped>", 9);
+    bool amp = memchr(line.p, '&', line.n) != NULL,
+         skip = memmem(line.p, line.n, "<skipped>", 9) != NULL;
     if (!amp && !skip)
         return line;
     tf_buf_clear(&t->line);

@@ -204,7 +204,8 @@ static bool keeps_stop(struct tf_moses *m, const uint32_t *v, size_t n, uint32_t
     }
     if ((dot && letter) || (next < 0x110000 && (tf_uc_letter(next) & TF_UC_LOWERCASE)))
         return true;
-    return tf_moses_keeps_stop(m->prefixes, m->text.p ? m->text.p : "", next >= '0' && next <= '9');
+    return tf_moses_keeps_stop(m->prefixes, m->text.p != NULL ? m->text.p : "",
+                               next >= '0' && next <= '9');
 }
 
 static void stops(struct tf_moses *m)
@@ -300,7 +301,7 @@ void tf_moses_punctuation(struct tf_buf *out, struct tf_text line, bool opening)
                 to = marks[k][1];
         if (c >= 0xFF10 && c <= 0xFF19)
             tf_buf_byte(out, (unsigned char)('0' + (c - 0xFF10)));
-        else if (to)
+        else if (to != NULL)
             tf_buf_str(out, to);
         else
             tf_buf_add(out, line.p + i, (size_t)len);

@@ -102,7 +102,8 @@ static size_t unmarked(const char *line, size_t n)
 {
     static const char mark[] = "#NUMERIC_ONLY#";
     const char *last = NULL;
-    for (const char *p = line; (p = memmem(p, n - (size_t)(p - line), mark, sizeof mark - 1)); p++)
+    for (const char *p = line;
+         (p = memmem(p, n - (size_t)(p - line), mark, sizeof mark - 1)) != NULL; p++)
         if (p > line && tf_ascii_space(p[-1]))
             last = p;
     return last != NULL ? (size_t)(last - line) - 1 : n;
@@ -115,7 +116,7 @@ int tf_moses_prefixes_read(struct tf_moses_prefixes *p, const char *path, struct
     size_t n;
     int got;
     *p = (struct tf_moses_prefixes){0};
-    if (tf_text_open(&in, path, TF_TEXT_UTF8, err) < 0)
+    if (tf_text_open(&in, path, TF_TEXT_UTF8, err) != 0)
         return -1;
     while ((got = tf_in_line(&in, &line, &n, 1 << 16, err)) == 1) {
         if (n == 0 || line[0] == '#')

@@ -35,15 +35,15 @@ void tf_tokenize_none(struct tf_tokens *t, struct tf_text line)
     const char *start = NULL, *end = line.p + line.n;
     for (const char *p = line.p; p < end;) {
         int space = tf_uc_space_at(p);
-        if (space && start)
+        if (space && start != NULL)
             tf_tokens_add(t, start, (size_t)(p - start));
         if (space)
             start = NULL;
-        else if (!start)
+        else if (start == NULL)
             start = p;
         p += space ? space : 1;
     }
-    if (start)
+    if (start != NULL)
         tf_tokens_add(t, start, (size_t)(end - start));
 }
 

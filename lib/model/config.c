@@ -102,7 +102,7 @@ int tf_config_check(const struct tf_config *c, struct tf_err *err)
     for (int i = 0; i < N_FIELDS; i++) {
         const struct tf_member *f = &fields[i];
         const bool number = f->kind == TF_MEMBER_INT || f->kind == TF_MEMBER_REAL;
-        if (number && check_range(f, tf_member_number(f, c), err) < 0)
+        if (number && check_range(f, tf_member_number(f, c), err) != 0)
             return -1;
     }
     if (c->heads * c->d_k > TF_MAX_WIDTH || c->heads * c->d_v > TF_MAX_WIDTH)
@@ -187,7 +187,7 @@ int tf_config_read(struct tf_config *c, const struct tf_value *map, struct tf_er
         if (tf_config_field(map->keys[i]) == NULL)
             return tf_fail(err, "config: '%s' is unknown: misspelt, or of a newer version",
                            map->keys[i]);
-    if (tf_config_check(c, err) < 0)
+    if (tf_config_check(c, err) != 0)
         return tf_context(err, "config");
     return 0;
 }

@@ -13,10 +13,10 @@
 static int ensure(const struct tf_backend *be, struct tf_ctx *ctx, tf_mem **p, enum tf_elem e,
                   size_t n, struct tf_err *err)
 {
-    if (*p)
+    if (*p != NULL)
         be->free(ctx, *p);
     *p = be->alloc(ctx, e, n, err);
-    return *p ? 0 : -1;
+    return *p != NULL ? 0 : -1;
 }
 
 int tf_encode(struct tf_work *k, struct tf_memory *m, size_t n, const uint32_t *src,
@@ -25,7 +25,7 @@ int tf_encode(struct tf_work *k, struct tf_memory *m, size_t n, const uint32_t *
     const struct tf_config *c = &k->w->config;
     const uint32_t end = c->source_eos;
     size_t rows = off[n] - off[0] + n * end;
-    if (tf_work_reserve(k, n, rows, 0, false, err) < 0)
+    if (tf_work_reserve(k, n, rows, 0, false, err) != 0)
         return -1;
     m->ld = (size_t)c->decoder_layers * tf_kv_width(c);
     m->off = tf_xarray(m->off, n + 1, sizeof *m->off);
@@ -65,7 +65,7 @@ int tf_encode(struct tf_work *k, struct tf_memory *m, size_t n, const uint32_t *
 
 void tf_memory_release(const struct tf_weights *w, struct tf_ctx *ctx, struct tf_memory *m)
 {
-    if (m->kv)
+    if (m->kv != NULL)
         w->be->free(ctx, m->kv);
     free(m->off);
     *m = (struct tf_memory){0};
@@ -77,7 +77,7 @@ int tf_cache_init(struct tf_cache *c, const struct tf_weights *w, struct tf_ctx 
     if (slots <= c->slots)
         return 0;
     c->slots = 0;
-    if (ensure(w->be, ctx, &c->kv, TF_ELEM_ACT, slots * w->params.dec.most.cache, err) < 0)
+    if (ensure(w->be, ctx, &c->kv, TF_ELEM_ACT, slots * w->params.dec.most.cache, err) != 0)
         return tf_context(err, "cache of %zu positions", slots);
     c->slots = slots;
     return 0;
@@ -85,7 +85,7 @@ int tf_cache_init(struct tf_cache *c, const struct tf_weights *w, struct tf_ctx 
 
 void tf_cache_release(struct tf_cache *c, const struct tf_weights *w, struct tf_ctx *ctx)
 {
-    if (c->kv)
+    if (c->kv != NULL)
         w->be->free(ctx, c->kv);
     *c = (struct tf_cache){0};
 }
@@ -107,7 +107,7 @@ static int reserve_step(struct tf_work *k, size_t rows, struct tf_err *err)
                 {&k->step.in, most->in},
                 {&k->step.o, most->o}};
     for (size_t i = 0; i < sizeof need / sizeof *need; i++)
-        if (ensure(k->be, k->ctx, need[i].p, TF_ELEM_ACT, rows * need[i].width, err) < 0)
+        if (ensure(k->be, k->ctx, need[i].p, TF_ELEM_ACT, rows * need[i].width, err) != 0)
             return tf_context(err, "activations of %zu hypotheses", rows);
     k->step.cap = rows;
     return 0;

@@ -5,7 +5,7 @@ void tf_linear_fwd(struct tf_work *k, tf_mem *y, const tf_mem *x, int w, int b,
                    const struct tf_stack_acts *side, unsigned flags, struct tf_dropout dropout)
 {
     const struct tf_param *p = &k->w->params.v[w];
-    if (!k->training && k->w->packed)
+    if (!k->training && k->w->packed != NULL)
         tf_linear_rows(k, y, x, w, b, side->n, flags);
     else
         k->be->linear_fwd(k->ctx, y, x, tf_weight(k, w), tf_weight(k, b), side->rows,

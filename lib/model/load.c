@@ -104,20 +104,20 @@ int tf_model_load_at(float *flat, const struct tf_model_file *m, const struct tf
 int tf_model_load(const struct tf_model_file *m, struct tf_config *c, float **flat,
                   const char *prefix, struct tf_err *err)
 {
-    if (tf_config_read(c, &m->header.config, err) < 0)
+    if (tf_config_read(c, &m->header.config, err) != 0)
         return -1;
     if (c->vocab_size < 1)
         return tf_fail(err, "config: vocab_size is 0");
     if (m->header.special.unk >= c->vocab_size)
         return tf_fail(err, "header: unk: %lld in a vocabulary of %lld",
                        (long long)m->header.special.unk, (long long)c->vocab_size);
-    if (!flat)
+    if (flat == NULL)
         return 0;
     struct tf_params p;
     tf_params_init(&p, c);
     *flat = NULL;
     int rc = tf_model_check_size(m, &p, err);
-    if (rc == 0 && !(*flat = tf_try_alloc(p.size * sizeof **flat, err)))
+    if (rc == 0 && (*flat = tf_try_alloc(p.size * sizeof **flat, err)) == NULL)
         rc = -1;
     if (rc == 0)
         memset(*flat, 0, p.size * sizeof **flat);

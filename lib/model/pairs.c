@@ -13,7 +13,7 @@ uint32_t tf_start_id(const struct tf_config *c)
 
 static void reserve(struct tf_pairs *p, size_t n, size_t n_src, size_t n_tgt)
 {
-    if (n > p->cap_n || !p->src_off) {
+    if (n > p->cap_n || p->src_off == NULL) {
         p->cap_n = n + n / 4;
         p->src_off = tf_xarray(p->src_off, p->cap_n + 1, sizeof(uint32_t));
         p->tgt_off = tf_xarray(p->tgt_off, p->cap_n + 1, sizeof(uint32_t));
@@ -44,8 +44,8 @@ int tf_pairs_set(struct tf_pairs *p, const struct tf_config *c, size_t n, const 
                  struct tf_err *err)
 {
     if (check_ids(src + src_off[0], src_off[n] - src_off[0], tf_config_source_ids(c), "source",
-                  err) < 0 ||
-        check_ids(tgt + tgt_off[0], tgt_off[n] - tgt_off[0], c->vocab_size, "target", err) < 0)
+                  err) != 0 ||
+        check_ids(tgt + tgt_off[0], tgt_off[n] - tgt_off[0], c->vocab_size, "target", err) != 0)
         return -1;
     reserve(p, n, src_off[n] - src_off[0] + n, tgt_off[n] - tgt_off[0] + n);
     p->n = n;

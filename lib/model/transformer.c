@@ -99,7 +99,7 @@ int tf_queue_backward(struct tf_work *k, tf_mem *grads, tf_mem *acc, const struc
         k->be->zero(k->ctx, grads, TF_ELEM_PARAM, k->w->params.size);
         return 0;
     }
-    if (tf_work_load(k, p, from, to, true, err) < 0)
+    if (tf_work_load(k, p, from, to, true, err) != 0)
         return -1;
     k->grads = grads;
     k->dropout = true;
@@ -136,7 +136,7 @@ static int encode_shared(struct tf_work *k, const struct tf_pairs *p, size_t fro
 {
     const uint32_t *off = p->src_off + from;
     size_t ld = (size_t)k->w->config.decoder_layers * tf_kv_width(&k->w->config), n = 0;
-    if (reserve_shared(k, k->cap_src * ld, err) < 0)
+    if (reserve_shared(k, k->cap_src * ld, err) != 0)
         return -1;
     uint32_t *ids = tf_xarray(NULL, k->enc.n, sizeof *ids),
              *once = tf_xcalloc(to - from + 1, sizeof *once),
@@ -173,7 +173,7 @@ int tf_forward(struct tf_work *k, struct tf_sums *sums, float *logp, const struc
 {
     if (from == to)
         return 0;
-    if (tf_work_load(k, p, from, to, false, err) < 0)
+    if (tf_work_load(k, p, from, to, false, err) != 0)
         return -1;
     k->dropout = false;
     if (p->same == NULL)
@@ -182,9 +182,10 @@ int tf_forward(struct tf_work *k, struct tf_sums *sums, float *logp, const struc
         return -1;
     k->be->zero(k->ctx, k->acc, TF_ELEM_F64, 4);
     struct tf_xent x = xent_args(k, tf_decoder_fwd(k), k->acc);
-    x.logp = logp ? k->logp : NULL;
+    x.logp = logp != NULL ? k->logp : NULL;
     k->be->xent(k->ctx, &x);
-    if (logp && tf_floats_down(k->be, k->ctx, logp, TF_ELEM_STAT, k->logp, k->dec.n, err) < 0)
+    if (logp != NULL &&
+        tf_floats_down(k->be, k->ctx, logp, TF_ELEM_STAT, k->logp, k->dec.n, err) < 0)
         return -1;
     return add_sums(k, sums, err);
 }
@@ -218,10 +219,10 @@ int tf_attention_weights(struct tf_work *k, float *const weights[TF_ATTENTION_KI
         if (n[kind] > 0 &&
             reserve_watched(k, kind, n[kind],
                             (size_t)k->w->config.heads * tf_attention_cells(kind, p, from, to),
-                            err) < 0)
+                            err) != 0)
             return -1;
     }
-    if (tf_work_load(k, p, from, to, false, err) < 0)
+    if (tf_work_load(k, p, from, to, false, err) != 0)
         return -1;
     k->dropout = false;
     k->watch.what = watch;

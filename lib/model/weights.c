@@ -233,13 +233,13 @@ int tf_weights_end(struct tf_weights *w, struct tf_model_file *m, bool packed, s
 
 void tf_weights_release(struct tf_weights *w)
 {
-    for (size_t i = 0; w->packed && i < w->params.n; i++)
-        if (w->packed[i])
+    for (size_t i = 0; w->packed != NULL && i < w->params.n; i++)
+        if (w->packed[i] != NULL)
             w->be->pack_free(w->ctx, w->packed[i]);
     free(w->packed);
-    if (w->flat)
+    if (w->flat != NULL)
         w->be->free(w->ctx, w->flat);
-    if (w->sinusoids)
+    if (w->sinusoids != NULL)
         w->be->free(w->ctx, w->sinusoids);
     tf_params_release(&w->params);
     *w = (struct tf_weights){0};
@@ -284,8 +284,8 @@ int tf_weights_positions(struct tf_weights *w, size_t n, struct tf_err *err)
     size_t rows = n < 256 ? 256 : n + n / 2, D = (size_t)w->config.d_model;
     tf_mem *mem = w->be->alloc(w->ctx, TF_ELEM_PARAM, rows * D, err);
     float *pe = tf_try_alloc(rows * D * sizeof *pe, err);
-    if (!mem || !pe) {
-        if (mem)
+    if (mem == NULL || pe == NULL) {
+        if (mem != NULL)
             w->be->free(w->ctx, mem);
         free(pe);
         return tf_context(err, "positions");
@@ -298,7 +298,7 @@ int tf_weights_positions(struct tf_weights *w, size_t n, struct tf_err *err)
         w->sinusoids = mem;
         w->pos_rows = rows;
     }
-    if (gone)
+    if (gone != NULL)
         w->be->free(w->ctx, gone);
     return rc;
 }

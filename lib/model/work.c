@@ -19,7 +19,7 @@ struct tf_work *tf_work_new(const struct tf_weights *w, struct tf_ctx *ctx)
 
 static void free_stack(struct tf_work *k, struct tf_stack_acts *s)
 {
-    if (s->rows)
+    if (s->rows != NULL)
         k->be->rows_free(k->ctx, s->rows);
     free(s->step);
     *s = (struct tf_stack_acts){0};
@@ -41,14 +41,14 @@ static void free_step(struct tf_work *k)
 {
     tf_mem *all[] = {k->step.x, k->step.y, k->step.u, k->step.in, k->step.o};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (all[i])
+        if (all[i] != NULL)
             k->be->free(k->ctx, all[i]);
     memset(&k->step, 0, sizeof k->step);
 }
 
 void tf_work_free(struct tf_work *k)
 {
-    if (!k)
+    if (k == NULL)
         return;
     free_buffers(k);
     free_step(k);
@@ -73,7 +73,7 @@ static tf_mem *own(struct tf_work *k, enum tf_elem e, size_t n, struct tf_err *e
     if (k->counting)
         return NULL;
     tf_mem *p = k->be->alloc(k->ctx, e, n ? n : 1, err);
-    if (!p)
+    if (p == NULL)
         return NULL;
     k->owned = tf_xarray(k->owned, k->n_owned + 1, sizeof *k->owned);
     k->owned[k->n_owned++] = p;
@@ -244,7 +244,7 @@ int tf_work_load(struct tf_work *k, const struct tf_pairs *p, size_t from, size_
                                                                 : k->w->pos_rows;
     if (p->longest > positions)
         TF_BUG("positions for %zu rows, %zu needed", positions, p->longest);
-    if (tf_work_reserve(k, n, s, t, training, err) < 0)
+    if (tf_work_reserve(k, n, s, t, training, err) != 0)
         return -1;
     k->enc.n = s;
     k->dec.n = t;

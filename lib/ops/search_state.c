@@ -182,7 +182,7 @@ int tf_search_start(struct tf_search *s, const struct tf_search_group *g, struct
     s->max_rows = n * s->opts.K;
     s->ld = s->max_steps;
     s->rows = n;
-    if (reserve(s, err) < 0)
+    if (reserve(s, err) != 0)
         return -1;
     h->stage = tf_xarray(h->stage, (8 + s->ld) * n + 1 + TF_SEARCH_COUNTS, sizeof *h->stage);
     h->stage_n = 0;

@@ -45,7 +45,7 @@ static int make_grid(struct grid *g, const struct tf_attention_figure *f, struct
     g->cell_h = fmin(fmax(g->cell_w, fmin(12, 360 / rows)), 3 * f->figure.width / rows);
     g->label = fmax(9, fmin(11.5, 0.95 * fmin(g->cell_w, g->cell_h)));
     g->cols_h = tf_attention_label_room(f->cols, f->n_cols, g->label, 120);
-    g->top = (f->figure.title ? 52 : 14) + 20 + g->cols_h + 8;
+    g->top = (f->figure.title != NULL ? 52 : 14) + 20 + g->cols_h + 8;
     g->map_w = fmax(g->cell_w * cols, name) + between;
     g->map_h = 20 + g->cols_h + 8 + g->cell_h * rows + 22;
     return 0;
@@ -87,7 +87,7 @@ int tf_attention_heat(struct tf_buf *out, const struct tf_attention_figure *f, s
 {
     struct grid g;
     struct tf_buf desc = {0};
-    if (tf_attention_check(f, err) < 0 || make_grid(&g, f, err) < 0)
+    if (tf_attention_check(f, err) != 0 || make_grid(&g, f, err) != 0)
         return -1;
     double width = g.left + g.map_w * (double)g.across - between + bar_room;
     double bottom = g.top + g.map_h * (double)(g.down - 1) +
@@ -97,9 +97,10 @@ int tf_attention_heat(struct tf_buf *out, const struct tf_attention_figure *f, s
         &desc,
         "Attention of %zu head%s: heat maps of %zu rows and %zu columns, colours from 0 to 1.",
         f->n_heads, f->n_heads == 1 ? "" : "s", f->n_rows, f->n_cols);
-    tf_svg_begin(out, width, bottom + 16, f->figure.title ? f->figure.title : "Attention", desc.p);
+    tf_svg_begin(out, width, bottom + 16, f->figure.title != NULL ? f->figure.title : "Attention",
+                 desc.p);
     tf_buf_release(&desc);
-    if (f->figure.title)
+    if (f->figure.title != NULL)
         tf_svg_title(out, g.left, width, f->figure.title);
     double *v = tf_xarray(NULL, f->n_rows * f->n_cols, sizeof *v);
     for (size_t h = 0; h < f->n_heads; h++)

@@ -31,7 +31,7 @@ static int line_step(const struct tf_attention_figure *f, double w)
 
 static bool drawn(const struct tf_attention_figure *f, size_t row)
 {
-    return !f->only || f->only[row];
+    return f->only == NULL || f->only[row];
 }
 
 struct layout {
@@ -67,7 +67,7 @@ static int lay_out(struct layout *l, const struct tf_attention_figure *f, struct
     double names =
         fmax(1, fmin(heads, floor((l->width - 2 * TF_ATTENTION_MARGIN + 14) / l->name_w)));
     l->names = (size_t)ceil(heads / ceil(heads / names)); /* rows of equal length */
-    l->top = (f->figure.title ? 68 : 38) + 20 * (double)((f->n_heads - 1) / l->names);
+    l->top = (f->figure.title != NULL ? 68 : 38) + 20 * (double)((f->n_heads - 1) / l->names);
     l->height = l->top + l->pitch * tokens + 12;
     return 0;
 }
@@ -82,7 +82,7 @@ static void legend(struct tf_buf *out, const struct tf_attention_figure *f, cons
 {
     for (size_t h = 0; h < f->n_heads; h++) {
         double x = TF_ATTENTION_MARGIN + l->name_w * (double)(h % l->names),
-               y = (f->figure.title ? 54 : 24) + 20 * (double)(h / l->names);
+               y = (f->figure.title != NULL ? 54 : 24) + 20 * (double)(h / l->names);
         char name[32];
         tf_attention_head_name(name, f, h);
         tf_svg_rect(out, x, y - 10, 11, 11, head_color(f, h));
@@ -198,13 +198,13 @@ int tf_attention_lines(struct tf_buf *out, const struct tf_attention_figure *f, 
     struct layout l;
     struct tf_buf desc = {0};
     size_t chosen = 0;
-    if (tf_attention_check(f, err) < 0)
+    if (tf_attention_check(f, err) != 0)
         return -1;
     for (size_t r = 0; r < f->n_rows; r++)
         chosen += drawn(f, r);
     if (!chosen)
         return tf_fail(err, "nothing to draw: none of the %zu rows is chosen", f->n_rows);
-    if (lay_out(&l, f, err) < 0)
+    if (lay_out(&l, f, err) != 0)
         return -1;
 
     tf_buf_printf(
@@ -212,9 +212,10 @@ int tf_attention_lines(struct tf_buf *out, const struct tf_attention_figure *f, 
         "Attention of %zu head%s: lines from %zu of %zu tokens on the left to %zu on the right, ",
         f->n_heads, f->n_heads == 1 ? "" : "s", chosen, f->n_rows, f->n_cols);
     tf_buf_str(&desc, "the more opaque the greater the weight.");
-    tf_svg_begin(out, l.width, l.height, f->figure.title ? f->figure.title : "Attention", desc.p);
+    tf_svg_begin(out, l.width, l.height, f->figure.title != NULL ? f->figure.title : "Attention",
+                 desc.p);
     tf_buf_release(&desc);
-    if (f->figure.title)
+    if (f->figure.title != NULL)
         tf_svg_title(out, TF_ATTENTION_MARGIN, l.width, f->figure.title);
     legend(out, f, &l);
     all_lines(out, f, &l);

@@ -64,7 +64,7 @@ void tf_attention_label(struct tf_buf *out, const char *token, double x, double 
 {
     struct tf_buf text = {0};
     tf_svg_fit(&text, shown(token), size, room / 1.1);
-    tf_svg_text(out, x, y, text.p ? text.p : "", size, fill, anchor, turn);
+    tf_svg_text(out, x, y, text.p != NULL ? text.p : "", size, fill, anchor, turn);
     tf_buf_release(&text);
 }
 
@@ -86,5 +86,7 @@ double tf_attention_widest_head_name(const struct tf_attention_figure *f)
 
 double tf_attention_title_width(const struct tf_attention_figure *f, double left)
 {
-    return f->figure.title ? fmin(f->figure.width, left + text_room(f->figure.title, 16) + 20) : 0;
+    return f->figure.title != NULL
+               ? fmin(f->figure.width, left + text_room(f->figure.title, 16) + 20)
+               : 0;
 }

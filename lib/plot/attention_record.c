@@ -20,7 +20,7 @@ struct found {
 static bool fits(const struct tf_attention_record *a, const struct tf_record *r)
 {
     return r->type == TF_REC_ATTN && (a->idx < 0 || r->idx == (uint64_t)a->idx) &&
-           (!a->kind || strcmp(a->kind, r->attn.kind) == 0) &&
+           (a->kind == NULL || strcmp(a->kind, r->attn.kind) == 0) &&
            (!a->layer || r->attn.layer == (uint64_t)a->layer);
 }
 
@@ -63,13 +63,13 @@ static int search(struct found *f, const struct tf_attention_record *a, struct t
     if (rc || f->is)
         return rc;
     struct tf_buf what = {0};
-    if (a->kind)
+    if (a->kind != NULL)
         tf_buf_printf(&what, " of kind %s", a->kind);
     if (a->layer)
         tf_buf_printf(&what, " of layer %lld", (long long)a->layer);
     if (a->idx >= 0)
         tf_buf_printf(&what, " of sentence %lld", (long long)a->idx);
-    rc = tf_fail(err, "%s: no attention%s", in->name, what.p ? what.p : "");
+    rc = tf_fail(err, "%s: no attention%s", in->name, what.p != NULL ? what.p : "");
     tf_buf_release(&what);
     return rc;
 }
@@ -92,7 +92,7 @@ static const char *after_piece(const char *text, const char *piece, bool at_star
 static bool is_piece(const char *text, const char *piece)
 {
     const char *rest = after_piece(text, piece, true);
-    return rest && !*rest;
+    return rest != NULL && !*rest;
 }
 
 /* The error that no row is this text, with the rows that make it up if there are any. */
@@ -101,11 +101,11 @@ static int no_row(const struct tf_attn *t, const char *text, struct tf_err *err)
     for (size_t from = 0; from < t->n_rows; from++) {
         const char *rest = text;
         size_t i = from;
-        while (rest && *rest && i < t->n_rows) {
+        while (rest != NULL && *rest && i < t->n_rows) {
             rest = after_piece(rest, t->rows[i], i == from);
             i++;
         }
-        if (!rest || *rest || i == from)
+        if (rest == NULL || *rest || i == from)
             continue;
         struct tf_buf pieces = {0};
         for (size_t k = from; k < i; k++)
@@ -188,7 +188,7 @@ static int draw(struct tf_buf *out, struct found *f, const struct tf_attention_r
                                     .n_heads = t->n_heads,
                                     .only = only,
                                     .least = a->least};
-    if (!p.figure.title)
+    if (p.figure.title == NULL)
         p.figure.title = title;
     return a->heat ? tf_attention_heat(out, &p, err) : tf_attention_lines(out, &p, err);
 }

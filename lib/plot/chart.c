@@ -192,14 +192,14 @@ static double legend(struct tf_buf *out, const struct tf_chart *c, double left, 
     double x = left, most = c->figure.width - 10 - left - swatch - 7;
     for (size_t i = 0; i < c->n; i++) {
         struct tf_buf fitted = {0};
-        tf_svg_fit_ends(&fitted, c->series[i].name ? c->series[i].name : "", size, most);
-        const char *name = fitted.p ? fitted.p : "";
+        tf_svg_fit_ends(&fitted, c->series[i].name != NULL ? c->series[i].name : "", size, most);
+        const char *name = fitted.p != NULL ? fitted.p : "";
         double w = swatch + 7 + tf_svg_text_width(name, size) + 18;
         if (x > left && x + w > c->figure.width - 10) {
             x = left;
             y += row;
         }
-        if (c->series[i].names) {
+        if (c->series[i].names != NULL) {
             tf_svg_dot(out, x + swatch / 2, y - 4.5, 4, tf_svg_line_color(i));
         } else {
             const double lx[] = {0, 1}, ly[] = {0, 0};
@@ -260,10 +260,10 @@ static void line(struct tf_buf *out, const struct tf_chart *c, size_t i, const s
         smooth(soft, s->y, s->n, c->smooth, c->log_y);
         tf_chart_line(out, s->x, s->y, s->n, ax, ay, color, "", 1, 0.28);
     }
-    tf_chart_line(out, s->x, soft ? soft : s->y, s->n, ax, ay, color, dash,
-                  crowded && !soft ? 1.2 : 2, 1);
+    tf_chart_line(out, s->x, soft != NULL ? soft : s->y, s->n, ax, ay, color, dash,
+                  crowded && soft == NULL ? 1.2 : 2, 1);
     if (s->n <= FEW)
-        markers(out, s, soft ? soft : s->y, ax, ay, color);
+        markers(out, s, soft != NULL ? soft : s->y, ax, ay, color);
     free(soft);
 }
 
@@ -273,7 +273,7 @@ static void lines(struct tf_buf *out, const struct tf_chart *c, const struct tf_
 {
     for (int few = 0; few < 2; few++)
         for (size_t i = 0; i < c->n; i++)
-            if (!c->series[i].names && (c->series[i].n <= FEW) == few)
+            if (c->series[i].names == NULL && (c->series[i].n <= FEW) == few)
                 line(out, c, i, ax, ay);
 }
 
@@ -281,24 +281,27 @@ static void describe(struct tf_buf *desc, const struct tf_chart *c, const struct
                      const struct range *ry)
 {
     char a[32], b[32];
-    const char *kind = c->n && c->series[0].names ? "Points in" : "Line chart with",
-               *part = c->n && c->series[0].names ? "group" : "line";
+    const char *kind = c->n && c->series[0].names != NULL ? "Points in" : "Line chart with",
+               *part = c->n && c->series[0].names != NULL ? "group" : "line";
     tf_buf_printf(desc, "%s %zu %s%s:", kind, c->n, part, c->n == 1 ? "" : "s");
     for (size_t i = 0; i < c->n; i++)
-        tf_buf_printf(desc, "%s %s", i ? "," : "", c->series[i].name ? c->series[i].name : "");
+        tf_buf_printf(desc, "%s %s", i ? "," : "",
+                      c->series[i].name != NULL ? c->series[i].name : "");
     tf_axis_number(a, rx->lo);
     tf_axis_number(b, rx->hi);
-    tf_buf_printf(desc, ". %s from %s to %s", c->figure.x_label ? c->figure.x_label : "x", a, b);
+    tf_buf_printf(desc, ". %s from %s to %s", c->figure.x_label != NULL ? c->figure.x_label : "x",
+                  a, b);
     tf_axis_number(a, ry->lo);
     tf_axis_number(b, ry->hi);
-    tf_buf_printf(desc, ", %s from %s to %s.", c->figure.y_label ? c->figure.y_label : "y", a, b);
+    tf_buf_printf(desc, ", %s from %s to %s.", c->figure.y_label != NULL ? c->figure.y_label : "y",
+                  a, b);
 }
 
 int tf_chart_draw(struct tf_buf *out, const struct tf_chart *c, struct tf_err *err)
 {
     struct range rx, ry;
     struct tf_ticks tx, ty;
-    if (ranges(&rx, &ry, c, err) < 0)
+    if (ranges(&rx, &ry, c, err) != 0)
         return -1;
     struct tf_axis ay =
         tf_axis_make(ry.lo, ry.hi, c->log_y, isnan(c->y_min) && isnan(c->y_max), 0, 1);
@@ -307,18 +310,18 @@ int tf_chart_draw(struct tf_buf *out, const struct tf_chart *c, struct tf_err *e
     struct tf_buf desc = {0};
     describe(&desc, c, &rx, &ry);
     tf_svg_begin(out, c->figure.width, c->figure.height,
-                 c->figure.title ? c->figure.title : "Line chart", desc.p);
+                 c->figure.title != NULL ? c->figure.title : "Line chart", desc.p);
     tf_buf_release(&desc);
 
-    struct box b = {.left = 22 + label_width(&ty) + (c->figure.y_label ? 20 : 0),
+    struct box b = {.left = 22 + label_width(&ty) + (c->figure.y_label != NULL ? 20 : 0),
                     .right = c->figure.width - 24,
                     .top = 20,
-                    .bottom = c->figure.height - 34 - (c->figure.x_label ? 20 : 0)};
-    if (c->figure.title) {
+                    .bottom = c->figure.height - 34 - (c->figure.x_label != NULL ? 20 : 0)};
+    if (c->figure.title != NULL) {
         tf_svg_title(out, b.left, c->figure.width, c->figure.title);
         b.top = 46;
     }
-    if (c->n > 1 || !c->figure.y_label)
+    if (c->n > 1 || c->figure.y_label == NULL)
         b.top = legend(out, c, b.left, b.top + 10) + 16;
     if (b.bottom - b.top < 40 || b.right - b.left < 60)
         return tf_fail(err, "%g by %g pixels is too small for this chart", c->figure.width,
@@ -329,10 +332,10 @@ int tf_chart_draw(struct tf_buf *out, const struct tf_chart *c, struct tf_err *e
     ay.to = b.top;
     tf_axis_ticks(&tx, &ax, (int)fmax(2, fmin(10, c->figure.width / 90)));
     axes(out, &b, &ax, &ay, &tx, &ty);
-    if (c->figure.x_label)
+    if (c->figure.x_label != NULL)
         tf_svg_axis_name(out, (b.left + b.right) / 2, c->figure.height - 14, c->figure.x_label,
                          false, c->figure.width);
-    if (c->figure.y_label)
+    if (c->figure.y_label != NULL)
         tf_svg_axis_name(out, 20, (b.top + b.bottom) / 2, c->figure.y_label, true,
                          c->figure.height);
     tf_buf_str(out, "<clipPath id=\"plot\">");

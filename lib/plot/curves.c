@@ -11,14 +11,14 @@
 static size_t split(char *list, const char **keys)
 {
     size_t n = 0;
-    for (char *p = list; p; n++) {
+    for (char *p = list; p != NULL; n++) {
         char *comma = strchr(p, ',');
-        if (comma)
+        if (comma != NULL)
             *comma = 0;
         if (!*p || n == TF_SERIES_MAX)
             return 0;
         keys[n] = p;
-        p = comma ? comma + 1 : NULL;
+        p = comma != NULL ? comma + 1 : NULL;
     }
     return n;
 }
@@ -27,18 +27,18 @@ static size_t split(char *list, const char **keys)
  * "runs/base". */
 static char *log_name(const char *path, size_t dirs)
 {
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path,
+    const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path,
                *end = base + strlen(base);
     if (strcmp(path, "-") == 0)
         return tf_xstrdup("stdin");
-    if (slash && slash > path && strcmp(base, "log.jsonl") == 0) {
+    if (slash != NULL && slash > path && strcmp(base, "log.jsonl") == 0) {
         for (end = slash; end > path && end[-1] == '/'; end--)
             ;
         for (base = end; base > path && base[-1] != '/'; base--)
             ;
     } else {
         const char *dot = strrchr(base, '.');
-        end = dot && dot > base ? dot : end;
+        end = dot != NULL && dot > base ? dot : end;
     }
     for (; dirs > 0 && base > path; dirs--) {
         while (base > path && base[-1] == '/')
@@ -97,8 +97,8 @@ static char *run_name(const struct tf_curves *c, size_t log, const struct tf_run
     } else if (c->nlogs > 1) {
         char *from_path = unique_name(c, log),
              *difference = tf_run_facts_difference(facts, c->nlogs, log);
-        tf_buf_printf(&name, "%s%s%s", from_path, difference ? ", " : "",
-                      difference ? difference : "");
+        tf_buf_printf(&name, "%s%s%s", from_path, difference != NULL ? ", " : "",
+                      difference != NULL ? difference : "");
         free(difference);
         free(from_path);
     }
@@ -109,13 +109,13 @@ static char *run_name(const struct tf_curves *c, size_t log, const struct tf_run
 static char *line_name(const char *run, const char *key, size_t nkeys, const char *group)
 {
     struct tf_buf name = {0};
-    if (run)
+    if (run != NULL)
         tf_buf_str(&name, run);
-    if (nkeys > 1 && run)
+    if (nkeys > 1 && run != NULL)
         tf_buf_str(&name, ": ");
-    if (nkeys > 1 || !run)
+    if (nkeys > 1 || run == NULL)
         tf_buf_str(&name, key);
-    if (group)
+    if (group != NULL)
         tf_buf_printf(&name, " (%s)", group);
     return name.p;
 }
@@ -123,7 +123,7 @@ static char *line_name(const char *run, const char *key, size_t nkeys, const cha
 /* What a value of the key `by` is called: tf-train's kinds of event are abbreviations. */
 static const char *group_name(const struct tf_series_keys *k, const char *group)
 {
-    if (!group)
+    if (group == NULL)
         return "other";
     if (strcmp(k->by, "event") != 0)
         return group;
@@ -180,15 +180,16 @@ static int draw(struct tf_buf *out, const struct tf_curves *c, const struct tf_s
 {
     struct tf_series_list lines = {0};
     int rc = read_logs(&lines, c, k, err);
-    if (!rc && lines.n == 0 && c->where)
+    if (!rc && lines.n == 0 && c->where != NULL)
         rc = tf_fail(err, "nothing to draw: no line with %s and %s matches --where %s", c->x, c->y,
                      c->where);
     if (!rc) {
         struct tf_chart chart = c->chart;
         chart.series = lines.v;
         chart.n = lines.n;
-        chart.figure.x_label = chart.figure.x_label ? chart.figure.x_label : k->x;
-        chart.figure.y_label = chart.figure.y_label || k->ny > 1 ? chart.figure.y_label : k->y[0];
+        chart.figure.x_label = chart.figure.x_label != NULL ? chart.figure.x_label : k->x;
+        chart.figure.y_label =
+            chart.figure.y_label != NULL || k->ny > 1 ? chart.figure.y_label : k->y[0];
         rc = tf_chart_draw(out, &chart, err);
     }
     tf_series_release(&lines);
@@ -198,23 +199,23 @@ static int draw(struct tf_buf *out, const struct tf_curves *c, const struct tf_s
 int tf_curves_draw(struct tf_buf *out, const struct tf_curves *c, struct tf_err *err)
 {
     const char *keys[TF_SERIES_MAX];
-    char *list = tf_xstrdup(c->y), *where = c->where ? tf_xstrdup(c->where) : NULL,
-         *equals = where ? strchr(where, '=') : NULL;
+    char *list = tf_xstrdup(c->y), *where = c->where != NULL ? tf_xstrdup(c->where) : NULL,
+         *equals = where != NULL ? strchr(where, '=') : NULL;
     struct tf_series_keys k = {.x = c->x,
                                .y = keys,
                                .ny = split(list, keys),
                                .points = c->points,
-                               .by = c->by && *c->by ? c->by : NULL};
+                               .by = c->by != NULL && *c->by ? c->by : NULL};
     int rc = 0;
     if (!k.ny)
         rc = tf_fail_status(err, TF_USAGE,
                             "--y %s: not a list of at most %d keys with commas between", c->y,
                             TF_SERIES_MAX);
-    else if (where && !equals)
+    else if (where != NULL && equals == NULL)
         rc = tf_fail_status(err, TF_USAGE, "--where %s: not of the form KEY=VALUE", c->where);
     else if (c->nlabels && c->nlabels != c->nlogs)
         rc = tf_fail_status(err, TF_USAGE, "%zu labels for %zu logs", c->nlabels, c->nlogs);
-    if (!rc && where) {
+    if (!rc && where != NULL) {
         *equals = 0;
         k.where = where;
         k.value = equals + 1;

@@ -149,11 +149,11 @@ static void draw_label(struct tf_buf *out, char *const *labels, size_t i, double
                        enum tf_svg_anchor anchor, double turn)
 {
     struct tf_buf text = {0};
-    if (labels)
+    if (labels != NULL)
         tf_svg_fit(&text, labels[i], label_size, label_room);
     else
         tf_buf_printf(&text, "%zu", i);
-    tf_svg_text(out, x, y, text.p ? text.p : "", label_size, TF_SVG_SOFT, anchor, turn);
+    tf_svg_text(out, x, y, text.p != NULL ? text.p : "", label_size, TF_SVG_SOFT, anchor, turn);
     tf_buf_release(&text);
 }
 
@@ -172,7 +172,7 @@ static double widest(char *const *labels, size_t n)
 {
     double w = 0;
     char buf[32];
-    if (!labels) {
+    if (labels == NULL) {
         snprintf(buf, sizeof buf, "%zu", n - 1);
         return tf_svg_text_width(buf, label_size);
     }
@@ -252,8 +252,9 @@ int tf_heat_draw(struct tf_buf *out, const struct tf_heat *h, const struct tf_ma
             err, TF_USAGE, "the value of the first colour, %g, is not below that of the last, %g",
             h->min, h->max);
     bool turned = m->col_labels != NULL;
-    double left = 24 + widest(m->row_labels, m->rows) + (h->figure.y_label ? 20 : 0);
-    double top = (h->figure.title ? 52 : 20) + (turned ? widest(m->col_labels, m->cols) + 6 : 0);
+    double left = 24 + widest(m->row_labels, m->rows) + (h->figure.y_label != NULL ? 20 : 0);
+    double top =
+        (h->figure.title != NULL ? 52 : 20) + (turned ? widest(m->col_labels, m->cols) + 6 : 0);
     double cw = fmin(max_cell, (h->figure.width - left - bar_room) / (double)m->cols);
     if (cw * (double)m->cols < 40)
         return tf_fail(err, "%g pixels are too few for this heat map", h->figure.width);
@@ -261,32 +262,33 @@ int tf_heat_draw(struct tf_buf *out, const struct tf_heat *h, const struct tf_ma
      * high as a line of text if rows are few or have names. */
     double ch =
         fmin(fmax(cw, fmin(12, 360 / (double)m->rows)), 1.5 * h->figure.width / (double)m->rows);
-    if (m->row_labels && ch < 14)
+    if (m->row_labels != NULL && ch < 14)
         ch = fmin(14, fmax(ch, 3 * h->figure.width / (double)m->rows));
     double plot_w = cw * (double)m->cols, plot_h = ch * (double)m->rows,
            bar_h = fmax(80, fmin(260, plot_h)), labelled = top + plot_h + (turned ? 0 : 22);
-    double bottom = fmax(labelled + (h->figure.x_label ? 26 : 10), top + bar_h),
+    double bottom = fmax(labelled + (h->figure.x_label != NULL ? 26 : 10), top + bar_h),
            width = left + plot_w + bar_room;
     /* room for the title and the name of the columns beside a small matrix */
-    if (h->figure.title)
+    if (h->figure.title != NULL)
         width =
             fmax(width, fmin(h->figure.width, left + tf_svg_text_width(h->figure.title, 16) + 16));
-    if (h->figure.x_label)
+    if (h->figure.x_label != NULL)
         width = fmax(width, fmin(h->figure.width, tf_svg_axis_name_length(h->figure.x_label)));
 
     struct tf_buf desc = {0};
     describe(&desc, m, &s);
-    tf_svg_begin(out, width, bottom + 8, h->figure.title ? h->figure.title : "Heat map", desc.p);
+    tf_svg_begin(out, width, bottom + 8, h->figure.title != NULL ? h->figure.title : "Heat map",
+                 desc.p);
     tf_buf_release(&desc);
-    if (h->figure.title)
+    if (h->figure.title != NULL)
         tf_svg_title(out, left, width, h->figure.title);
     tf_heat_cells(out, m, &s, left, top, cw, ch);
     if (h->values)
         write_values(out, m, &s, left, top, cw, ch);
     draw_labels(out, m, left, top, cw, ch);
-    if (h->figure.x_label)
+    if (h->figure.x_label != NULL)
         tf_svg_axis_name(out, left + plot_w / 2, labelled + 22, h->figure.x_label, false, width);
-    if (h->figure.y_label)
+    if (h->figure.y_label != NULL)
         tf_svg_axis_name(out, 20, top + plot_h / 2, h->figure.y_label, true, bottom + 8);
     tf_heat_bar(out, &s, left + plot_w + 18, top, 14, bar_h);
     tf_svg_end(out);

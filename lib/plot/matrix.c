@@ -16,7 +16,7 @@ static const size_t max_file = (size_t)256 << 20;
 
 static void free_labels(char **v, size_t n)
 {
-    for (size_t i = 0; v && i < n; i++)
+    for (size_t i = 0; v != NULL && i < n; i++)
         free(v[i]);
     free(v);
 }
@@ -69,13 +69,13 @@ static int json_row(struct tf_json_reader *r, struct values *a, struct tf_err *e
 {
     enum tf_json_kind kind;
     for (;;) {
-        if (tf_json_next(r, &kind, err) < 0)
+        if (tf_json_next(r, &kind, err) != 0)
             return -1;
         if (kind == TF_JSON_ARRAY_END)
             return 0;
         if (kind != TF_JSON_NULL && !(kind == TF_JSON_NUMBER && isfinite(r->real)))
             return tf_fail(err, "a row holds something other than numbers and null");
-        if (add_value(a, kind == TF_JSON_NULL ? NAN : r->real, err) < 0)
+        if (add_value(a, kind == TF_JSON_NULL ? NAN : r->real, err) != 0)
             return -1;
     }
 }
@@ -87,13 +87,13 @@ static int json_rows(struct tf_json_reader *r, struct tf_matrix *m, struct value
     enum tf_json_kind kind;
     for (;;) {
         size_t before = a->n;
-        if (tf_json_next(r, &kind, err) < 0)
+        if (tf_json_next(r, &kind, err) != 0)
             return -1;
         if (kind == TF_JSON_ARRAY_END)
             return 0;
         if (kind != TF_JSON_ARRAY)
             return tf_fail(err, "row %zu is not an array", m->rows + 1);
-        if (json_row(r, a, err) < 0)
+        if (json_row(r, a, err) != 0)
             return -1;
         if (m->rows && a->n - before != m->cols)
             return tf_fail(err, "row %zu has %zu values, the first has %zu", m->rows + 1,
@@ -106,12 +106,12 @@ static int json_rows(struct tf_json_reader *r, struct tf_matrix *m, struct value
 static int json_labels(struct tf_json_reader *r, struct words *w, struct tf_err *err)
 {
     enum tf_json_kind kind;
-    if (tf_json_next(r, &kind, err) < 0)
+    if (tf_json_next(r, &kind, err) != 0)
         return -1;
     if (kind != TF_JSON_ARRAY)
         return tf_fail(err, "labels are not an array");
     for (;;) {
-        if (tf_json_next(r, &kind, err) < 0)
+        if (tf_json_next(r, &kind, err) != 0)
             return -1;
         if (kind == TF_JSON_ARRAY_END)
             return 0;
@@ -127,13 +127,13 @@ static int json_object(struct tf_json_reader *r, struct tf_matrix *m, struct val
     enum tf_json_kind kind;
     for (;;) {
         int rc = 0;
-        if (tf_json_next(r, &kind, err) < 0)
+        if (tf_json_next(r, &kind, err) != 0)
             return -1;
         if (kind == TF_JSON_OBJECT_END)
             return 0;
         const char *key = r->text.p;
         if (strcmp(key, "data") == 0 && !m->rows) {
-            if (tf_json_next(r, &kind, err) < 0)
+            if (tf_json_next(r, &kind, err) != 0)
                 return -1;
             rc = kind == TF_JSON_ARRAY ? json_rows(r, m, a, err)
                                        : tf_fail(err, "\"data\" is not an array");
@@ -201,7 +201,7 @@ enum cell { EMPTY, MISSING, NUMBER, NOT_FINITE, NAME };
 static enum cell read_value(const struct tf_buf *cell, double *x)
 {
     struct tf_err ignored = {0};
-    const char *s = cell->p ? cell->p : "";
+    const char *s = cell->p != NULL ? cell->p : "";
     char *end;
     while (*s == ' ')
         s++;
@@ -250,7 +250,7 @@ static int read_separated(struct tf_matrix *m, struct values *a, struct words *r
     for (; p < end && (*p == '\r' || *p == '\n'); p++)
         line += *p == '\n';
     const char *lf = memchr(p, '\n', (size_t)(end - p));
-    char sep = memchr(p, '\t', (size_t)((lf ? lf : end) - p)) ? '\t' : ',';
+    char sep = memchr(p, '\t', (size_t)((lf != NULL ? lf : end) - p)) != NULL ? '\t' : ',';
     find_labels(&line_labels, &column_labels, p, end, sep);
     bool head = line_labels == TF_LABELLED_YES, side = column_labels == TF_LABELLED_YES;
     struct tf_buf cell = {0};
@@ -264,7 +264,7 @@ static int read_separated(struct tf_matrix *m, struct values *a, struct words *r
         for (size_t column = 0; !rc; column++) {
             double x;
             p = read_cell(&cell, p, end, sep);
-            const char *s = cell.p ? cell.p : "";
+            const char *s = cell.p != NULL ? cell.p : "";
             const enum cell kind = read_value(&cell, &x);
             if (side && column == 0) {
                 if (!head)
@@ -316,9 +316,9 @@ int tf_matrix_read(struct tf_matrix *m, const char *path, enum tf_labelled line,
     struct words rows = {0}, cols = {0};
     char *text = NULL;
     size_t n = 0, start = 0;
-    if (tf_text_read_file(&text, &n, path, max_file, err) < 0)
+    if (tf_text_read_file(&text, &n, path, max_file, err) != 0)
         return -1;
-    while (start < n && strchr(" \t\r\n", text[start]))
+    while (start < n && strchr(" \t\r\n", text[start]) != NULL)
         start++;
     int rc;
     if (start == n || (text[start] != '[' && text[start] != '{'))

@@ -36,7 +36,7 @@ static size_t collect(struct point *v, const struct tf_series *series, size_t ns
     size_t n = 0;
     for (size_t k = 0; k < nseries; k++) {
         const struct tf_series *s = &series[k];
-        for (size_t i = 0; s->names && i < s->n; i++)
+        for (size_t i = 0; s->names != NULL && i < s->n; i++)
             if (in_range(ax, s->x[i]) && in_range(ay, s->y[i]))
                 v[n++] = (struct point){tf_axis_at(ax, s->x[i]), tf_axis_at(ay, s->y[i]),
                                         s->names[i], k};

@@ -128,7 +128,7 @@ static int draw_products(struct tf_buf *out, const struct tf_position_figure *p,
                              .y_max = NAN,
                              .series = &s,
                              .n = 1};
-    chart.figure.title = p->figure.title ? p->figure.title : title;
+    chart.figure.title = p->figure.title != NULL ? p->figure.title : title;
     chart.figure.x_label = "distance k";
     chart.figure.y_label = "PE(t) \xC2\xB7 PE(t + k)";
     int rc = tf_chart_draw(out, &chart, err);
@@ -200,7 +200,7 @@ int tf_position_figure_draw(struct tf_buf *out, const struct tf_position_figure 
              p->form == TF_POSITIONS_T2T       ? ", sines before cosines"
              : p->form == TF_POSITIONS_SHIFTED ? ", t = 1..L, k = 1..d, exponent k/d"
                                                : "");
-    const char *name = p->figure.title ? p->figure.title : title;
+    const char *name = p->figure.title != NULL ? p->figure.title : title;
     double cell_h = p->heat ? fmin(18, fmax(1, floor(360 / (double)p->dims))) : 0,
            row = p->curves ? fmin(44, fmax(22, 420 / (double)p->dims)) : 0;
     double heat_top = 58, heat_end = heat_top + cell_h * (double)p->dims;

@@ -97,7 +97,7 @@ static int read_member(struct tf_json_reader *r, const char *key, struct tf_run_
         i++;
     if (i == SOURCES && strcmp(key, "event") != 0)
         return tf_json_skip(r, &err);
-    if (tf_json_next(r, &kind, &err) < 0)
+    if (tf_json_next(r, &kind, &err) != 0)
         return -1;
     if (i == SOURCES)
         *start = kind == TF_JSON_STRING && strcmp(r->text.p, "start") == 0;

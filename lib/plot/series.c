@@ -20,10 +20,10 @@ static void add_point(struct tf_series *s, double x, double y, const char *name)
         s->cap = s->cap ? 2 * s->cap : 1024;
         s->x = tf_xarray(s->x, s->cap, sizeof *s->x);
         s->y = tf_xarray(s->y, s->cap, sizeof *s->y);
-        if (name)
+        if (name != NULL)
             s->names = tf_xarray(s->names, s->cap, sizeof *s->names);
     }
-    if (name)
+    if (name != NULL)
         s->names[s->n] = tf_xstrdup(name);
     s->x[s->n] = x;
     s->y[s->n++] = y;
@@ -34,7 +34,7 @@ void tf_series_release(struct tf_series_list *l)
     for (size_t i = 0; i < l->n; i++) {
         free(l->v[i].name);
         free(l->v[i].group);
-        for (size_t k = 0; l->v[i].names && k < l->v[i].n; k++)
+        for (size_t k = 0; l->v[i].names != NULL && k < l->v[i].n; k++)
             free(l->v[i].names[k]);
         free(l->v[i].names);
         free(l->v[i].x);
@@ -64,14 +64,14 @@ static bool parse(double *x, const char *s)
 {
     char *end;
     *x = strtod(s, &end);
-    return end > s && !*end && !strpbrk(s, "xX \t\r\n\v\f");
+    return end > s && !*end && strpbrk(s, "xX \t\r\n\v\f") == NULL;
 }
 
 static int read_scalar(struct tf_json_reader *r, struct scalar *v, struct tf_err *err)
 {
     int depth = r->depth;
     enum tf_json_kind kind;
-    if (tf_json_next(r, &v->kind, err) < 0)
+    if (tf_json_next(r, &v->kind, err) != 0)
         return -1;
     v->real = v->kind == TF_JSON_NULL ? NAN : r->real;
     v->text = v->kind == TF_JSON_BOOL   ? (r->boolean ? "true" : "false")
@@ -80,15 +80,16 @@ static int read_scalar(struct tf_json_reader *r, struct scalar *v, struct tf_err
     if (v->kind == TF_JSON_STRING || v->kind == TF_JSON_NUMBER)
         v->text = r->text.p;
     while (r->depth > depth)
-        if (tf_json_next(r, &kind, err) < 0)
+        if (tf_json_next(r, &kind, err) != 0)
             return -1;
     return 0;
 }
 
 static bool wanted(const struct tf_series_keys *k, const char *key)
 {
-    bool any = strcmp(key, k->x) == 0 || (k->where && strcmp(key, k->where) == 0) ||
-               (k->by && strcmp(key, k->by) == 0) || (k->points && strcmp(key, k->points) == 0);
+    bool any = strcmp(key, k->x) == 0 || (k->where != NULL && strcmp(key, k->where) == 0) ||
+               (k->by != NULL && strcmp(key, k->by) == 0) ||
+               (k->points != NULL && strcmp(key, k->points) == 0);
     for (size_t i = 0; i < k->ny && !any; i++)
         any = strcmp(key, k->y[i]) == 0;
     return any;
@@ -103,13 +104,13 @@ static void use(struct found *f, const struct tf_series_keys *k, const char *key
          misused = false;
     if (!isfinite(x))
         x = NAN; /* a gap */
-    if (k->where && strcmp(key, k->where) == 0)
+    if (k->where != NULL && strcmp(key, k->where) == 0)
         f->matches = strcmp(v->text, k->value) == 0;
-    if (k->by && strcmp(key, k->by) == 0) {
+    if (k->by != NULL && strcmp(key, k->by) == 0) {
         free(f->group);
         f->group = tf_xstrdup(v->text);
     }
-    if (k->points && strcmp(key, k->points) == 0) {
+    if (k->points != NULL && strcmp(key, k->points) == 0) {
         free(f->name);
         f->name = tf_xstrdup(v->text);
     }
@@ -148,23 +149,23 @@ static int object(struct tf_json_reader *r, const struct tf_series_keys *k, stru
                   struct tf_err *err)
 {
     enum tf_json_kind kind;
-    *f = (struct found){.matches = !k->where};
-    if (tf_json_next(r, &kind, err) < 0)
+    *f = (struct found){.matches = k->where == NULL};
+    if (tf_json_next(r, &kind, err) != 0)
         return -1;
     if (kind != TF_JSON_OBJECT) {
         f->matches = true;
         tf_fail(&f->wrong, "not a JSON object");
         while (kind != TF_JSON_END)
-            if (tf_json_next(r, &kind, err) < 0)
+            if (tf_json_next(r, &kind, err) != 0)
                 return -1;
         return 0;
     }
     for (;;) {
-        if (tf_json_next(r, &kind, err) < 0)
+        if (tf_json_next(r, &kind, err) != 0)
             return -1;
         if (kind == TF_JSON_OBJECT_END)
             break;
-        if (member(r, k, f, err) < 0)
+        if (member(r, k, f, err) != 0)
             return -1;
     }
     return tf_json_next(r, &kind, err); /* nothing may follow */
@@ -175,13 +176,14 @@ static struct tf_series *series(struct tf_series_list *l, size_t key, const char
 {
     for (size_t i = 0; i < l->n; i++) {
         const struct tf_series *s = &l->v[i];
-        if (s->key == key && (s->group && group ? strcmp(s->group, group) == 0 : s->group == group))
+        if (s->key == key &&
+            (s->group != NULL && group != NULL ? strcmp(s->group, group) == 0 : s->group == group))
             return &l->v[i];
     }
     if (l->n == TF_SERIES_MAX)
         return NULL;
     l->v = tf_xarray(l->v, l->n + 1, sizeof *l->v);
-    l->v[l->n] = (struct tf_series){.key = key, .group = group ? tf_xstrdup(group) : NULL};
+    l->v[l->n] = (struct tf_series){.key = key, .group = group != NULL ? tf_xstrdup(group) : NULL};
     return &l->v[l->n++];
 }
 
@@ -192,10 +194,10 @@ static int add_found(struct tf_series_list *l, const struct tf_series_keys *k,
         if (!f->has[i])
             continue;
         struct tf_series *s = series(l, i, f->group);
-        if (!s)
+        if (s == NULL)
             return tf_fail(err, "\"%s\" has more values than the %d that can be drawn", k->by,
                            TF_SERIES_MAX);
-        add_point(s, f->x, f->y[i], k->points ? f->name ? f->name : "" : NULL);
+        add_point(s, f->x, f->y[i], k->points != NULL ? f->name != NULL ? f->name : "" : NULL);
     }
     return 0;
 }
@@ -209,7 +211,7 @@ static int read_line(struct tf_series_list *l, const struct tf_series_keys *k, c
     struct found f;
     tf_json_read(&r, line, n);
     r.not_finite = true;
-    int rc = object(&r, k, &f, err) < 0 ? NO_JSON : 0;
+    int rc = object(&r, k, &f, err) != 0 ? NO_JSON : 0;
     tf_json_read_release(&r);
     if (rc == 0 && f.matches && f.wrong.status != 0) {
         *err = f.wrong;
@@ -246,7 +248,7 @@ int tf_series_read(struct tf_series_list *out, const struct tf_series_keys *keys
     int got, rc = 0;
     struct tf_series_list log = {0};
     TF_ASSERT(keys->ny <= TF_SERIES_MAX);
-    if (tf_text_open(&in, path, TF_TEXT_UTF8, err) < 0)
+    if (tf_text_open(&in, path, TF_TEXT_UTF8, err) != 0)
         return -1;
     tf_in_may_grow(&in); /* a run may be writing its log */
     for (uint64_t number = 1; !rc && (got = tf_in_line(&in, &line, &n, max_line, err)) != 0;

@@ -57,7 +57,7 @@ void tf_svg_escape(struct tf_buf *out, const char *s)
     for (size_t n = strlen(s), len; n; s += len, n -= len) {
         len = tf_utf8_at(s, n);
         /* XML 1.0 has no control characters but these, and no U+FFFE and U+FFFF. */
-        if (!len || ((unsigned char)*s < ' ' && !strchr("\t\n\r", *s)) ||
+        if (!len || ((unsigned char)*s < ' ' && strchr("\t\n\r", *s) == NULL) ||
             (len == 3 && memcmp(s, "\xEF\xBF", 2) == 0 && (unsigned char)s[2] >= 0xBE)) {
             tf_buf_str(out, "\xEF\xBF\xBD");
             len = len ? len : 1;
@@ -69,7 +69,7 @@ void tf_svg_escape(struct tf_buf *out, const char *s)
             tf_buf_str(out, "&gt;");
         } else if (*s == '"') {
             tf_buf_str(out, "&quot;");
-        } else if (tf_utf8_unsafe(s) && !strchr("\t\n\r", *s)) {
+        } else if (tf_utf8_unsafe(s) && strchr("\t\n\r", *s) == NULL) {
             tf_buf_printf(out, "&#x%x;", tf_utf8_get(s, &(int){0}));
         } else {
             tf_buf_add(out, s, len);
@@ -144,7 +144,9 @@ static double em_width(const char *s, size_t len)
 {
     if (len >= 3 && (unsigned char)*s >= 0xE3)
         return 1; /* from U+3000 on: mostly East Asian and wide */
-    return strchr("ijlt.,:;|!'()[]{} fI1", *s) ? 0.36 : strchr("mwMW@%", *s) ? 0.88 : 0.62;
+    return strchr("ijlt.,:;|!'()[]{} fI1", *s) != NULL ? 0.36
+           : strchr("mwMW@%", *s) != NULL              ? 0.88
+                                                       : 0.62;
 }
 
 static size_t char_at(const char *s, size_t n)
@@ -221,7 +223,7 @@ void tf_svg_axis_name(struct tf_buf *out, double x, double y, const char *s, boo
     double half = fmin(length, tf_svg_axis_name_length(s)) / 2, *middle = upright ? &y : &x;
     tf_svg_fit(&text, s, axis_name_size, length - 2 * axis_name_margin);
     *middle = fmax(half, fmin(*middle, length - half));
-    tf_svg_text(out, x, y, text.p ? text.p : "", axis_name_size, TF_SVG_INK, TF_SVG_MIDDLE,
+    tf_svg_text(out, x, y, text.p != NULL ? text.p : "", axis_name_size, TF_SVG_INK, TF_SVG_MIDDLE,
                 upright ? -90 : 0);
     tf_buf_release(&text);
 }
@@ -230,7 +232,7 @@ void tf_svg_title(struct tf_buf *out, double left, double width, const char *tit
 {
     struct tf_buf text = {0};
     tf_svg_fit(&text, title, 16, width - left - 10);
-    tf_svg_text(out, left, 31, text.p ? text.p : "", 16, TF_SVG_INK, TF_SVG_START, 0);
+    tf_svg_text(out, left, 31, text.p != NULL ? text.p : "", 16, TF_SVG_INK, TF_SVG_START, 0);
     tf_buf_release(&text);
 }
 

@@ -63,7 +63,7 @@ int tf_ids_known(int64_t size, const char *what, const uint32_t *ids, size_t n, 
 
 int tf_field_check_count(const struct tf_field *f, size_t n, const void *base, struct tf_err *err)
 {
-    if (f->count && n != f->count(base))
+    if (f->count != NULL && n != f->count(base))
         return tf_fail(err, "%s: %zu numbers, expected %zu", f->name, n, f->count(base));
     return 0;
 }
@@ -90,7 +90,7 @@ static TF_NOINLINE int get_texts(struct tf_decoder *d, const struct tf_field *f,
 size_t tf_structs_ids(const struct tf_field *f, const void *item)
 {
     size_t n = 0;
-    for (const struct tf_field *g = f->fields; g->name; g++)
+    for (const struct tf_field *g = f->fields; g->name != NULL; g++)
         n += g->type == TF_FIELD_IDS ? tf_field_count(g, item) : 0;
     return n;
 }
@@ -143,7 +143,7 @@ static TF_NOINLINE int get_map(struct tf_decoder *d, const struct tf_field *fiel
     size_t n_fields = 0, counts[MOST] = {0};
     bool seen[MOST] = {false};
     uint64_t pairs;
-    while (fields[n_fields].name)
+    while (fields[n_fields].name != NULL)
         n_fields++;
     TF_ASSERT(n_fields <= MOST);
     TRY(what, tf_cursor_map(&d->c, &pairs));
@@ -210,7 +210,7 @@ static int get_floats(struct tf_decoder *d, const struct tf_field *f, void *base
 {
     TRY(f->name,
         tf_cursor_reals(&d->c, d->arena, f->max, TF_MEMBER(const float *, base, f->at), &d->n));
-    if (!f->count)
+    if (f->count == NULL)
         *TF_MEMBER(size_t, base, f->n_at) = d->n;
     return tf_field_check_count(f, d->n, base, err);
 }
@@ -274,7 +274,7 @@ static int too_few(const struct tf_field *f, uint64_t before, struct tf_err *err
 {
     if (f->flags & TF_OPTIONAL)
         return 0;
-    for (; f->name && !(f->flags & TF_OPTIONAL); f++)
+    for (; f->name != NULL && !(f->flags & TF_OPTIONAL); f++)
         before++;
     return tf_fail(err, "fewer than %llu items", (unsigned long long)before);
 }
@@ -285,7 +285,7 @@ static int get_fields(struct tf_decoder *d, const struct tf_field *f, uint64_t b
                       uint64_t items, void *base, struct tf_err *err)
 {
     bool newer = before == 0; /* within a record: the cursor moves past them */
-    for (; f->name; f++, before++) {
+    for (; f->name != NULL; f++, before++) {
         if (before >= items)
             return too_few(f, before, err);
         if ((f->flags & TF_OPTIONAL) && tf_cursor_is_null(&d->c))
@@ -326,7 +326,7 @@ int tf_record_decode(struct tf_record *rec, struct tf_decoder *d, const uint8_t 
     rec->type = (int)d->x;
     const uint64_t items = d->items;
     const struct tf_schema *s = tf_schema_of(rec->type);
-    if (!s)
+    if (s == NULL)
         return 0;
     if (s->apart)
         return items <= tf_schema_fields(s)
@@ -349,14 +349,14 @@ size_t tf_record_crc_at(int type, const uint8_t *p, size_t n)
     const struct tf_schema *s = tf_schema_of(type);
     struct tf_cbor_cursor c = {.p = p, .end = p + n};
     uint64_t items, before = 1;
-    if (!s || !s->own_crc)
+    if (s == NULL || !s->own_crc)
         return 0;
-    for (const struct tf_field *f = s->fields; f[1].name; f++)
+    for (const struct tf_field *f = s->fields; f[1].name != NULL; f++)
         before++;
-    if (tf_cursor_array(&c, &items) || items <= before)
+    if (tf_cursor_array(&c, &items) != NULL || items <= before)
         return 0;
     for (uint64_t i = 0; i < before; i++)
-        if (tf_cursor_skip(&c))
+        if (tf_cursor_skip(&c) != NULL)
             return 0;
     return (size_t)(c.p - p);
 }

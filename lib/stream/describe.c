@@ -130,7 +130,7 @@ static int describe_model(struct tf_buf *out, const struct tf_in *in, struct tf_
     add_foreign(&a, &info, "state", &m.state);
     add_foreign(&a, &info, "header", &m.header.extra);
     add_tensors(&a, &info, &m);
-    if (m.not_finite)
+    if (m.not_finite != NULL)
         tf_warn("%s: tensor %s: contains values that are not finite", in->name, m.not_finite);
     put(out, &info, json);
     tf_arena_release(&a);
@@ -168,7 +168,7 @@ static int describe_vocab(struct tf_buf *out, struct tf_in *in, bool json, struc
     uint8_t hash[32];
     char *bytes;
     size_t n;
-    if (tf_in_all(in, &bytes, &n, TF_MAX_VOCAB, err) < 0)
+    if (tf_in_all(in, &bytes, &n, TF_MAX_VOCAB, err) != 0)
         return -1;
     tf_sha256_of(hash, bytes, n);
     free(bytes);

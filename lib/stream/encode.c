@@ -21,7 +21,7 @@ static void put_items(const struct encode *e, const struct tf_field *f, unsigned
 static unsigned count_items(const struct tf_field *f, const void *base)
 {
     unsigned n = 0;
-    for (unsigned i = 1; f->name; f++, i++)
+    for (unsigned i = 1; f->name != NULL; f++, i++)
         if (tf_field_present(f, base))
             n = i;
     return n;
@@ -31,7 +31,7 @@ static unsigned count_items(const struct tf_field *f, const void *base)
 static unsigned count_present(const struct tf_field *f, const void *base)
 {
     unsigned n = 0;
-    for (; f->name; f++)
+    for (; f->name != NULL; f++)
         n += tf_field_present(f, base);
     return n;
 }
@@ -131,7 +131,7 @@ static void put_map(const struct encode *e, const struct tf_field *fields, const
     enum { MOST = 16 };
     const struct tf_field *sorted[MOST];
     size_t n = 0;
-    for (const struct tf_field *f = fields; f->name; f++) {
+    for (const struct tf_field *f = fields; f->name != NULL; f++) {
         if (!tf_field_present(f, base))
             continue;
         size_t k = n++;
@@ -230,7 +230,7 @@ static int check_field(const struct tf_field *f, const void *base, enum check wh
 static int check_fields(const struct tf_field *f, const void *base, enum check what, int64_t size,
                         struct tf_err *err)
 {
-    for (; f->name; f++)
+    for (; f->name != NULL; f++)
         if (tf_field_present(f, base) && check_field(f, base, what, size, err) != 0)
             return -1;
     return 0;

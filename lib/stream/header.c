@@ -66,12 +66,12 @@ void tf_header_made(struct tf_header *h, struct tf_arena *a, const char *prog,
     struct tf_value stage = tf_value_map(), set = tf_value_map(), v;
     tf_value_put(a, &stage, "prog", tf_value_str(a, prog));
     tf_value_put(a, &stage, "version", tf_value_str(a, tf_version));
-    for (const struct tf_opt *o = opts; o && o->kind != TF_OPT_END; o++)
+    for (const struct tf_opt *o = opts; o != NULL && o->kind != TF_OPT_END; o++)
         if ((o->flags & TF_OPT_SEMANTIC) && !o->unused && option_value(&v, a, o))
             tf_value_put(a, &set, o->name, v);
     if (set.n)
         tf_value_put(a, &stage, "opts", set);
-    if (inputs && inputs->n)
+    if (inputs != NULL && inputs->n)
         tf_value_put(a, &stage, "in", tf_value_clone(a, inputs));
     /* Append to a copy: the array may belong to the header of the input. */
     struct tf_value made =
@@ -104,7 +104,7 @@ void tf_header_made_from(struct tf_header *h, struct tf_arena *mem, const struct
                          const struct tf_header *b)
 {
     h->made = tf_value_clone(mem, &a->made);
-    if (!b || !b->made.n)
+    if (b == NULL || !b->made.n)
         return;
     size_t n = a->made.n;
     struct hash *have = tf_xcalloc(n + 1, sizeof *have);
@@ -113,7 +113,7 @@ void tf_header_made_from(struct tf_header *h, struct tf_arena *mem, const struct
     qsort(have, n, sizeof *have, hash_order);
     for (size_t i = 0; i < b->made.n; i++) {
         const struct hash key = hash_of(&b->made.items[i]);
-        if (!bsearch(&key, have, n, sizeof *have, hash_order))
+        if (bsearch(&key, have, n, sizeof *have, hash_order) == NULL)
             tf_value_push(mem, &h->made, tf_value_clone(mem, &b->made.items[i]));
     }
     free(have);
@@ -171,9 +171,9 @@ static int decode_lang(char out[TF_LANG_MAX + 1], const struct tf_value *map, co
 /* v: NULL if there is none. */
 static int decode_special(struct tf_header *h, const struct tf_value *v, struct tf_err *err)
 {
-    if (v && v->kind != TF_MAP)
+    if (v != NULL && v->kind != TF_MAP)
         return tf_fail(err, "special: not a map");
-    for (int i = 0; v && i < 4; i++)
+    for (int i = 0; v != NULL && i < 4; i++)
         if (tf_value_int_of(v, special_names[i], 0, h->size > 0 ? h->size - 1 : UINT32_MAX,
                             special_field(&h->special, i), err) < 0)
             return tf_context(err, "special");
@@ -216,28 +216,28 @@ static int decode_map(struct tf_header *h, struct tf_arena *a, const struct tf_v
     if (tf_value_int_of(map, "size", 0, UINT32_MAX, &h->size, err) < 0 ||
         tf_value_int_of(map, "source_size", 0, UINT32_MAX, &h->source_size, err) < 0)
         return -1;
-    if (decode_special(h, tf_value_get(map, "special"), err) < 0 ||
-        decode_lang(h->lang, map, "lang", err) < 0 ||
-        decode_lang(h->target_lang, map, "target_lang", err) < 0)
+    if (decode_special(h, tf_value_get(map, "special"), err) != 0 ||
+        decode_lang(h->lang, map, "lang", err) != 0 ||
+        decode_lang(h->target_lang, map, "target_lang", err) != 0)
         return -1;
     v = tf_value_get(map, "config");
-    if (v && v->kind != TF_MAP)
+    if (v != NULL && v->kind != TF_MAP)
         return tf_fail(err, "config: not a map");
-    if (v)
+    if (v != NULL)
         h->config = *v;
     v = tf_value_get(map, "search");
-    if (v && v->kind != TF_MAP)
+    if (v != NULL && v->kind != TF_MAP)
         return tf_fail(err, "search: not a map");
-    if (v)
+    if (v != NULL)
         h->search = *v;
     v = tf_value_get(map, "made");
-    if (v && v->kind != TF_ARRAY)
+    if (v != NULL && v->kind != TF_ARRAY)
         return tf_fail(err, "made: not an array");
-    if (v)
+    if (v != NULL)
         h->made = *v;
     for (size_t i = 0; i < map->n; i++) {
         bool is_known = false;
-        for (int k = 0; known[k]; k++)
+        for (int k = 0; known[k] != NULL; k++)
             is_known = is_known || strcmp(map->keys[i], known[k]) == 0;
         if (!is_known)
             tf_value_put(a, &h->extra, map->keys[i], map->items[i]);
@@ -251,11 +251,11 @@ int tf_header_decode(struct tf_header *h, struct tf_arena *a, const void *p, siz
     struct tf_cbor_cursor c = {.p = p, .end = (const uint8_t *)p + n}, whole = c;
     uint64_t items, type;
     struct tf_value map;
-    if (tf_cursor_array(&c, &items) || items != 2 || tf_cursor_uint(&c, &type) ||
+    if (tf_cursor_array(&c, &items) != NULL || items != 2 || tf_cursor_uint(&c, &type) != NULL ||
         type != TF_REC_HEADER)
         return tf_fail(err, "no header where one must be");
     const char *why = n > TF_MAX_RECORD ? "too large" : tf_cursor_skip(&whole);
-    if (why)
+    if (why != NULL)
         return tf_fail(err, "header: %s", why);
     if (tf_cbor_parse(&map, a, c.p, (size_t)(whole.p - c.p), err) != 0 ||
         decode_map(h, a, &map, err) != 0)
@@ -291,10 +291,10 @@ int tf_one_vocab_add(struct tf_one_vocab *all, const struct tf_header *h, const 
                      struct tf_err *err)
 {
     struct tf_special special = h->special;
-    if (tf_same_vocab(h, name, &all->h, all->name, err) < 0)
+    if (tf_same_vocab(h, name, &all->h, all->name, err) != 0)
         return -1;
-    if (add_lang(all->h.lang, h->lang, "source", name, err) < 0 ||
-        add_lang(all->h.target_lang, h->target_lang, "target", name, err) < 0)
+    if (add_lang(all->h.lang, h->lang, "source", name, err) != 0 ||
+        add_lang(all->h.target_lang, h->target_lang, "target", name, err) != 0)
         return -1;
     if (h->size > 0 && all->h.size > 0 && h->size != all->h.size)
         return tf_fail(err, "%s: vocabulary of %lld ids, but %lld in an earlier header", name,

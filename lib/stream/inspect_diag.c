@@ -62,7 +62,7 @@ static TF_NOINLINE void put_real(struct diag *d, struct tf_head h, const uint8_t
     double x;
     struct tf_buf shortest = {0};
     const char *why = tf_cursor_real(&(struct tf_cbor_cursor){p, d->c.end}, &x);
-    TF_ASSERT(!why);
+    TF_ASSERT(why == NULL);
     if (isnan(x)) {
         tf_buf_str(d->b, "NaN");
     } else if (isinf(x)) {
@@ -70,7 +70,7 @@ static TF_NOINLINE void put_real(struct diag *d, struct tf_head h, const uint8_t
     } else {
         tf_format_real(buf, x);
         tf_buf_str(d->b, buf);
-        if (!strpbrk(buf, ".en"))
+        if (strpbrk(buf, ".en") == NULL)
             tf_buf_str(d->b, ".0");
     }
     tf_cbor_real(&shortest, x);

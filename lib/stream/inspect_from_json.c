@@ -174,7 +174,7 @@ static int field_array(const struct tf_value *map, const char *key, const struct
                        struct tf_err *err)
 {
     *x = tf_value_get(map, key);
-    return *x && (*x)->kind == TF_ARRAY ? 0 : tf_fail(err, "%s: not an array", key);
+    return *x != NULL && (*x)->kind == TF_ARRAY ? 0 : tf_fail(err, "%s: not an array", key);
 }
 
 static int to_id(const struct tf_value *v, uint32_t *id, struct tf_err *err)
@@ -272,7 +272,7 @@ static int get_floats(const struct field *x, struct tf_err *err)
                 return tf_context(err, "%s", f->name);
     }
     *TF_MEMBER(const float *, x->base, f->at) = to;
-    if (!f->count)
+    if (f->count == NULL)
         *TF_MEMBER(size_t, x->base, f->n_at) = n;
     return tf_field_check_count(f, n, x->base, err);
 }
@@ -331,7 +331,7 @@ static int get_field(const struct field *x, struct tf_err *err)
         rc = tf_value_text_of(x->from, f->name, TF_MEMBER(const char *, x->base, f->at), err);
         return rc > 0 ? missing(f->name, err) : rc;
     case TF_FIELD_FLOAT:
-        if (!v)
+        if (v == NULL)
             return missing(f->name, err);
         return to_float(v, TF_MEMBER(float, x->base, f->at), err) != 0
                    ? tf_context(err, "%s", f->name)
@@ -353,7 +353,7 @@ static int get_field(const struct field *x, struct tf_err *err)
         return get_fields(x->l, f->fields, x->from, x->base, err);
     case TF_FIELD_VALUE:
         *TF_MEMBER(const struct tf_value *, x->base, f->at) = v;
-        return v ? 0 : missing(f->name, err);
+        return v != NULL ? 0 : missing(f->name, err);
     default: /* offsets are set with their ids; CRCs are computed */
         return 0;
     }
@@ -362,9 +362,9 @@ static int get_field(const struct field *x, struct tf_err *err)
 static int get_fields(struct line *l, const struct tf_field *f, const struct tf_value *from,
                       void *base, struct tf_err *err)
 {
-    for (; f->name; f++) {
+    for (; f->name != NULL; f++) {
         const struct tf_value *v = tf_value_get(from, f->name);
-        if ((f->flags & TF_OPTIONAL) && (!v || v->kind == TF_NULL))
+        if ((f->flags & TF_OPTIONAL) && (v == NULL || v->kind == TF_NULL))
             continue;
         if (get_field(&(struct field){l, f, from, base}, err) != 0)
             return -1;
@@ -404,7 +404,7 @@ static int claim_state(struct from_json *u, const char *name, struct tf_err *err
         return -1;
     if (u->n_tensors > 0)
         return tf_fail(err, "state %s comes after a tensor", name);
-    if (tf_value_get(&u->states, name))
+    if (tf_value_get(&u->states, name) != NULL)
         return tf_fail(err, "state %s: twice", name);
     const size_t n = u->states.n - (tf_value_get(&u->states, "vocab") != NULL);
     if (n == TF_MAX_STATES && strcmp(name, "vocab") != 0)
@@ -500,9 +500,9 @@ static int put_other(struct from_json *u, struct line *l, struct tf_err *err)
         return tf_context(err, "hex");
     if (!is_other((const uint8_t *)v.text, v.n))
         return tf_fail(err, "hex: not one record of type %d or higher", TF_REC_ANCILLARY);
-    if (record)
+    if (record != NULL)
         tf_cbor_value(&now, record);
-    if (record)
+    if (record != NULL)
         encode_shown(&then, v.text, v.n);
     bool edited = now.len != then.len || (now.len && memcmp(now.p, then.p, now.len) != 0);
     int rc;
@@ -520,7 +520,7 @@ static int put_other(struct from_json *u, struct line *l, struct tf_err *err)
 static void put_stage(struct tf_value *map, struct tf_arena *a, const struct tf_value *stage)
 {
     const struct tf_value *before = tf_value_get(map, "made");
-    struct tf_value made = before ? *before : tf_value_array();
+    struct tf_value made = before != NULL ? *before : tf_value_array();
     if (made.kind != TF_ARRAY)
         return; /* decoding the header reports it */
     tf_value_push(a, &made, *stage);
@@ -531,8 +531,8 @@ static void put_stage(struct tf_value *map, struct tf_arena *a, const struct tf_
 static void change_config(const struct from_json *u, struct tf_value *map, struct tf_arena *a)
 {
     const struct tf_value *kind = tf_value_get(map, "kind"), *before = tf_value_get(map, "config");
-    if (!u->how->config || !kind || kind->kind != TF_TEXT || !before || before->kind != TF_MAP ||
-        !tf_kind_has(tf_kind_of(kind->text), TF_REC_TENSOR))
+    if (u->how->config == NULL || kind == NULL || kind->kind != TF_TEXT || before == NULL ||
+        before->kind != TF_MAP || !tf_kind_has(tf_kind_of(kind->text), TF_REC_TENSOR))
         return;
     struct tf_value config = *before;
     u->how->config(&config);
@@ -545,11 +545,11 @@ static int begin(struct from_json *u, struct line *l, struct tf_err *err)
     struct tf_buf b = {0};
     if (u->open)
         return tf_fail(err, "a header before the end of the part");
-    if (!v)
+    if (v == NULL)
         return tf_fail(err, "header: missing");
     struct tf_value header = *v;
     if (header.kind == TF_MAP) {
-        if (u->how->stage)
+        if (u->how->stage != NULL)
             put_stage(&header, &l->a, u->how->stage);
         change_config(u, &header, &l->a);
     }
@@ -558,9 +558,9 @@ static int begin(struct from_json *u, struct line *l, struct tf_err *err)
     tf_cbor_value(&b, &header);
     tf_arena_clear(&u->header_mem);
     int rc = tf_header_decode(&u->h, &u->header_mem, b.p, b.len, err);
-    if (!rc && u->kind && strcmp(u->kind, u->h.kind) != 0)
+    if (!rc && u->kind != NULL && strcmp(u->kind, u->h.kind) != 0)
         rc = tf_fail(err, "a part of kind %s after one of kind %s", u->h.kind, u->kind);
-    else if (!rc && u->kind && tf_kind_is_model(u->kind))
+    else if (!rc && u->kind != NULL && tf_kind_is_model(u->kind))
         rc = tf_fail(err, "a second header: a %s has one part", u->kind);
     if (!rc) {
         tf_writer_release(&u->w);
@@ -568,7 +568,7 @@ static int begin(struct from_json *u, struct line *l, struct tf_err *err)
         u->open = !rc;
         u->states = tf_value_map();
         u->n_tensors = 0;
-        u->kind = u->kind ? u->kind : tf_xstrdup(u->h.kind);
+        u->kind = u->kind != NULL ? u->kind : tf_xstrdup(u->h.kind);
     }
     tf_buf_release(&b);
     return rc;
@@ -712,7 +712,7 @@ int tf_inspect_stage(struct tf_value *stage, struct tf_arena *a, const char *tex
     static const char *const maps[] = {"opts", "in"};
     for (size_t i = 0; rc == 0 && i < 2; i++) {
         const struct tf_value *v = tf_value_get(stage, maps[i]);
-        if (v && v->kind != TF_MAP)
+        if (v != NULL && v->kind != TF_MAP)
             return tf_fail(err, "%s: not an object", maps[i]);
     }
     return rc == 0 ? check_stage(stage, a, err) : -1;
@@ -737,7 +737,7 @@ int tf_inspect_from_json(struct tf_in *in, struct tf_out *out, const struct tf_i
     int rc;
     bool of_line = false; /* is the error in a line? */
     for (;; number++) {
-        bool waits = u.w.out && !tf_in_line_ready(in, MAX_LINE);
+        bool waits = u.w.out != NULL && !tf_in_line_ready(in, MAX_LINE);
         rc = waits ? tf_writer_flush(&u.w, err) : 0;
         if (rc || (rc = tf_in_line(in, &s, &n, MAX_LINE, err)) != 1)
             break;
@@ -757,7 +757,7 @@ int tf_inspect_from_json(struct tf_in *in, struct tf_out *out, const struct tf_i
     }
     if (of_line)
         tf_context(err, "%s: line %llu", in->name, (unsigned long long)number);
-    else if (rc == 0 && !u.kind)
+    else if (rc == 0 && u.kind == NULL)
         rc = tf_fail(err, "%s: truncated: no stream", in->name);
     else if (rc == 0 && u.open)
         rc = tf_fail(err, "%s: no end line", in->name);

@@ -152,7 +152,7 @@ static int put_field(struct tf_json *j, const struct tf_field *f, const void *ba
 static int put_fields(struct tf_json *j, const struct tf_field *f, const void *base,
                       struct tf_err *err)
 {
-    for (; f->name; f++) {
+    for (; f->name != NULL; f++) {
         if (f->type == TF_FIELD_MAP && put_fields(j, f->fields, base, err) != 0)
             return -1;
         if (f->type == TF_FIELD_MAP || f->type == TF_FIELD_OFFSETS || f->type == TF_FIELD_OWN_CRC ||
@@ -265,7 +265,7 @@ static int put_record(struct lines *l, const struct tf_record *rec, struct tf_er
     tf_json_put_str(j, "type", tf_record_name(rec->type));
     if (rec->type == TF_REC_TENSOR)
         rc = put_tensor(l, rec, err);
-    else if (s)
+    else if (s != NULL)
         rc = put_fields(j, s->fields, rec, err);
     else
         put_other(j, rec);
@@ -286,8 +286,8 @@ static int put_header(struct lines *l, const struct tf_reader *r, struct tf_err 
     struct tf_value v;
     uint64_t x;
     const uint8_t *start = NULL;
-    bool good =
-        !tf_cursor_array(&c, &x) && !tf_cursor_uint(&c, &x) && (start = c.p) && !tf_cursor_skip(&c);
+    bool good = tf_cursor_array(&c, &x) == NULL && tf_cursor_uint(&c, &x) == NULL &&
+                (start = c.p) != NULL && tf_cursor_skip(&c) == NULL;
     TF_ASSERT(good); /* the reader has decoded it */
     int rc = tf_cbor_parse(&v, &a, start, (size_t)(c.p - start), err);
     if (!rc) {

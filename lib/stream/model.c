@@ -75,7 +75,8 @@ static int read_state(struct load *l, const struct tf_record *rec, struct tf_err
     const char *name, *why;
     const uint8_t *bytes;
     size_t len;
-    if (tf_cursor_array(&c, &items) || tf_cursor_uint(&c, &type) || tf_cursor_text(&c, &name, &len))
+    if (tf_cursor_array(&c, &items) != NULL || tf_cursor_uint(&c, &type) != NULL ||
+        tf_cursor_text(&c, &name, &len) != NULL)
         return bad_state(l, rec, "no name", err);
     if (len == 0 || len > TF_MAX_NAME)
         return bad_state(l, rec, "a name of no or too many bytes", err);
@@ -83,14 +84,14 @@ static int read_state(struct load *l, const struct tf_record *rec, struct tf_err
         return tf_fail(err, "%s: state %.*s comes after a tensor", l->name, (int)len, name);
     if (len == 5 && memcmp(name, "vocab", 5) == 0) {
         why = tf_cursor_bytes(&c, &bytes, &len);
-        return why ? bad_state(l, rec, why, err) : add_vocab(l, bytes, len, err);
+        return why != NULL ? bad_state(l, rec, why, err) : add_vocab(l, bytes, len, err);
     }
     char *key = tf_arena_strndup(&m->arena, name, len);
     const uint8_t *start = c.p;
     struct tf_value v;
     if ((why = tf_cursor_skip(&c)) != NULL)
         return bad_state(l, rec, why, err);
-    if (tf_value_get(&m->state, key))
+    if (tf_value_get(&m->state, key) != NULL)
         return tf_fail(err, "%s: state %s: twice", l->name, key);
     if (tf_cbor_parse(&v, &m->arena, start, (size_t)(c.p - start), err) != 0)
         return tf_context(err, "%s: state %s", l->name, key);
@@ -162,7 +163,7 @@ static int read_data(struct load *l, struct tf_tensor *t, bool keep, bool *finit
         return -1;
     if (keep) {
         to = take_room(l, t->bytes ? t->bytes : 1, err);
-        if (!to)
+        if (to == NULL)
             return tf_context(err, "%s: tensor %s", l->name, t->name);
     }
     t->data = to;
@@ -208,7 +209,7 @@ static int read_tensor(struct load *l, struct tf_err *err)
     /* All tensors stay in the list until names are compared. */
     t.name = tf_arena_strndup(&m->arena, t.name, strlen(t.name));
     m->tensors[m->n_tensors++] = t;
-    if (!finite && !m->not_finite)
+    if (!finite && m->not_finite == NULL)
         m->not_finite = t.name;
     return l->taker != NULL ? l->taker->take(l->taker->to, m, err) : 0;
 }

@@ -18,7 +18,7 @@ void tf_model_fingerprint(uint8_t out[32], const struct tf_value *config, const 
         params += strncmp(t[i].name, "p/", 2) == 0;
     tf_cbor_array(&b, 3);
     tf_cbor_value(&b, config->kind == TF_MAP ? config : &none);
-    if (vocab)
+    if (vocab != NULL)
         tf_cbor_sha256(&b, vocab);
     else
         tf_cbor_null(&b);
@@ -45,7 +45,7 @@ static int put_all(struct tf_writer *w, struct tf_out *out, const struct tf_head
 {
     struct tf_value blob = {.kind = TF_BYTES, .text = vocab, .n = vocab_n};
     if (tf_writer_begin(w, out, h, err) != 0 ||
-        (vocab && tf_writer_state(w, "vocab", &blob, err) != 0))
+        (vocab != NULL && tf_writer_state(w, "vocab", &blob, err) != 0))
         return -1;
     for (size_t i = 0; i < n_states; i++)
         if (tf_writer_state(w, states[i].name, &states[i].value, err) != 0)
@@ -81,7 +81,7 @@ int tf_model_put(struct tf_out *out, struct tf_header *h, const void *vocab, siz
         check_tensor(&tensors[i]);
         tensors[i].crc = tf_crc32c(0, tensors[i].data, tensors[i].bytes);
     }
-    if (vocab) {
+    if (vocab != NULL) {
         tf_sha256_of(h->vocab, vocab, vocab_n);
         h->has_vocab = true;
     }

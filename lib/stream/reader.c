@@ -200,12 +200,12 @@ static int begin_part(struct tf_reader *r, bool first, struct tf_err *err)
     tf_buf_add(&r->header_raw, scan_at(r), n);
     r->crc = tf_crc32c(r->crc, scan_at(r), n);
     in->pos += n;
-    bool accepted = !r->kinds;
-    for (size_t i = 0; r->kinds && r->kinds[i]; i++)
+    bool accepted = r->kinds == NULL;
+    for (size_t i = 0; r->kinds != NULL && r->kinds[i] != NULL; i++)
         accepted = accepted || strcmp(r->kinds[i], r->header.kind) == 0;
     if (!accepted) {
         struct tf_buf list = {0};
-        for (size_t i = 0; r->kinds[i]; i++)
+        for (size_t i = 0; r->kinds[i] != NULL; i++)
             tf_buf_printf(&list, "%s%s", i ? " or " : "", r->kinds[i]);
         const char *use = tf_kind_use(r->kinds[0])->from_stream;
         tf_fail(err, "%s: kind is %s, expected %s%s%s%s", in->name, r->header.kind, list.p,
@@ -213,10 +213,10 @@ static int begin_part(struct tf_reader *r, bool first, struct tf_err *err)
         tf_buf_release(&list);
         return -1;
     }
-    if (r->kind && strcmp(r->kind, r->header.kind) != 0)
+    if (r->kind != NULL && strcmp(r->kind, r->header.kind) != 0)
         return tf_fail(err, "%s: a part of kind %s follows one of kind %s", in->name,
                        r->header.kind, r->kind);
-    if (!r->kind)
+    if (r->kind == NULL)
         r->kind = tf_xstrdup(r->header.kind);
     r->kind_bit = tf_kind_of(r->header.kind);
     r->own_crc = (r->kind_bit & TF_KIND_OWN_CRC) || (r->flags & TF_READ_UNHELD);
@@ -228,7 +228,7 @@ static int refuse_terminal(const struct tf_reader *r, struct tf_err *err)
 {
     struct tf_buf what = {0};
     tf_buf_str(&what, "a stream");
-    for (size_t i = 0; r->kinds && r->kinds[i]; i++)
+    for (size_t i = 0; r->kinds != NULL && r->kinds[i] != NULL; i++)
         tf_buf_printf(&what, "%s%s", i ? " or " : " of kind ", r->kinds[i]);
     int rc = tf_in_refuse_terminal(r->in, what.p, err);
     tf_buf_release(&what);
@@ -252,7 +252,7 @@ int tf_reader_new(struct tf_reader **out, struct tf_in *in, const char *const *k
 
 void tf_reader_free(struct tf_reader *r)
 {
-    if (!r)
+    if (r == NULL)
         return;
     tf_arena_release(&r->header_mem);
     tf_arena_release(&r->mem);
@@ -304,10 +304,10 @@ static TF_NOINLINE int pull_tensor(struct tf_reader *r, struct tf_err *err)
     size_t have = available(r);
     const char *why = tf_tensor_head_decode(h, scan_at(r), have);
     struct tf_scan s = {0};
-    if (why && have < TF_TENSOR_HEAD_MAX &&
+    if (why != NULL && have < TF_TENSOR_HEAD_MAX &&
         tf_scan_item(&s, scan_at(r), have, TF_TENSOR_HEAD_MAX) == 0)
         return truncated(r, err);
-    if (why)
+    if (why != NULL)
         return malformed(r, scan_offset(r), why, err);
     h->t.name = h->name;
     r->crc = tf_crc32c(r->crc, scan_at(r), h->n);
@@ -359,7 +359,7 @@ static int pull(struct tf_reader *r, bool fill, struct tf_record *rec, struct tf
     }
     if (!tf_kind_has(r->kind_bit, type)) {
         unsigned long long count = r->count;
-        if (!tf_schema_of(type))
+        if (tf_schema_of(type) == NULL)
             return tf_fail(err, "%s: record %llu at byte %llu: unknown type %d", name, count, at,
                            type);
         return tf_fail(err, "%s: record %llu at byte %llu: %s in a stream of kind %s", name, count,
@@ -512,7 +512,7 @@ int tf_reader_tensor_end(struct tf_reader *r, uint32_t crc, struct tf_err *err)
         bool has = false;
         uint32_t want_crc = 0;
         const char *why = i == 0 ? tf_cursor_crc(&c, &has, &want_crc) : NULL;
-        if (why)
+        if (why != NULL)
             return malformed(r, scan_offset(r), why, err);
         if (has && crc != want_crc)
             return tf_fail(err, "%s: tensor %s is damaged: crc32c is %08x, the record says %08x",

@@ -149,7 +149,7 @@ static const struct kind *kind_row(const char *name)
 size_t tf_schema_fields(const struct tf_schema *s)
 {
     size_t n = 0;
-    while (s->fields[n].name)
+    while (s->fields[n].name != NULL)
         n++;
     return n;
 }
@@ -157,7 +157,7 @@ size_t tf_schema_fields(const struct tf_schema *s)
 int tf_schema_type(const char *name)
 {
     for (int i = 0; i <= TF_REC_END; i++)
-        if (tf_schemas[i].name && strcmp(tf_schemas[i].name, name) == 0)
+        if (tf_schemas[i].name != NULL && strcmp(tf_schemas[i].name, name) == 0)
             return i;
     return -1;
 }
@@ -165,7 +165,7 @@ int tf_schema_type(const char *name)
 const char *tf_record_name(int type)
 {
     const struct tf_schema *s = tf_schema_of(type);
-    return type >= TF_REC_ANCILLARY ? "ancillary" : s ? s->name : "unknown";
+    return type >= TF_REC_ANCILLARY ? "ancillary" : s != NULL ? s->name : "unknown";
 }
 
 unsigned tf_kind_of(const char *kind)
@@ -192,7 +192,7 @@ bool tf_field_present(const struct tf_field *f, const void *base)
 
 size_t tf_field_count(const struct tf_field *f, const void *base)
 {
-    return f->count ? f->count(base) : *TF_MEMBER(const size_t, base, f->n_at);
+    return f->count != NULL ? f->count(base) : *TF_MEMBER(const size_t, base, f->n_at);
 }
 
 size_t tf_field_ids(const struct tf_field *f, const void *base)

@@ -49,7 +49,8 @@ const char *tf_tensor_head_decode(struct tf_tensor_head *h, const uint8_t *p, si
     memset(h, 0, sizeof *h);
     /* The cursor refuses arrays of more items than bytes are left; a tensor always has more bytes.
      */
-    if (tf_cursor_array(&c, &items) || items < 6 || tf_cursor_uint(&c, &x) || x != TF_REC_TENSOR)
+    if (tf_cursor_array(&c, &items) != NULL || items < 6 || tf_cursor_uint(&c, &x) != NULL ||
+        x != TF_REC_TENSOR)
         return "not a tensor of 6 items";
     TRY(tf_cursor_text(&c, &s, &len));
     if (len == 0 || len > TF_MAX_NAME)
@@ -65,18 +66,19 @@ const char *tf_tensor_head_decode(struct tf_tensor_head *h, const uint8_t *p, si
     TRY(tf_cursor_bytes(&c, &pad, &len));
     if (len > TF_MAX_PAD)
         return "a pad that is too long";
-    if (tf_cursor_tag(&c, &x) || x != TF_TAG_MULTI_DIM || tf_cursor_array(&c, &x) || x != 2)
+    if (tf_cursor_tag(&c, &x) != NULL || x != TF_TAG_MULTI_DIM || tf_cursor_array(&c, &x) != NULL ||
+        x != 2)
         return "not a multi-dimensional array (tag 40)";
     TRY(tf_cursor_array(&c, &rank));
     if (rank > TF_MAX_RANK)
         return "too many dims";
     h->t.rank = (int)rank;
     for (int i = 0; i < h->t.rank; i++)
-        if (tf_cursor_uint(&c, &h->t.dims[i]) || h->t.dims[i] == 0)
+        if (tf_cursor_uint(&c, &h->t.dims[i]) != NULL || h->t.dims[i] == 0)
             return "a dim that is not positive";
     if (!tf_tensor_size(&bytes, h->t.dtype, h->t.dims, h->t.rank))
         return "dims whose product is too large";
-    if (tf_cursor_tag(&c, &x) || x != tf_dtype_tag(h->t.dtype))
+    if (tf_cursor_tag(&c, &x) != NULL || x != tf_dtype_tag(h->t.dtype))
         return "a tag that is not the dtype's";
     int k = tf_head_read(c.p, (size_t)(c.end - c.p), &head);
     if (k <= 0 || head.major != TF_MAJOR_BYTES)
@@ -95,16 +97,16 @@ int tf_tensor_record_decode(struct tf_tensor_head *h, const struct tf_record *re
     bool has = false;
     uint32_t crc = 0;
     const char *why = tf_tensor_head_decode(h, rec->raw, rec->raw_n);
-    if (!why && h->t.bytes > rec->raw_n - h->n)
+    if (why == NULL && h->t.bytes > rec->raw_n - h->n)
         why = "data longer than their record";
-    if (!why) {
+    if (why == NULL) {
         h->t.name = h->name;
         h->t.data = rec->raw + h->n;
         h->t.crc = tf_crc32c(0, h->t.data, h->t.bytes);
         struct tf_cbor_cursor c = {rec->raw + h->n + h->t.bytes, rec->raw + rec->raw_n};
         why = tf_cursor_crc(&c, &has, &crc);
     }
-    if (why)
+    if (why != NULL)
         return tf_fail(err, "tensor: %s", why);
     if (has && crc != h->t.crc)
         return tf_fail(err, "tensor %s is damaged: crc32c is %08x, the record says %08x", h->name,

@@ -93,7 +93,7 @@ int tf_writer_begin(struct tf_writer *w, struct tf_out *out, const struct tf_hea
     struct tf_header read;
     *w = (struct tf_writer){.out = NULL};
     tf_header_encode(&record, h);
-    int rc = tf_header_decode(&read, &a, record.p, record.len, err) < 0
+    int rc = tf_header_decode(&read, &a, record.p, record.len, err) != 0
                  ? tf_context(err, "%s: readers would refuse it", out->name)
                  : tf_writer_begin_raw(w, out, h, record.p, record.len, err);
     tf_arena_release(&a);
@@ -201,7 +201,7 @@ int tf_writer_error(struct tf_writer *w, int code, const char *text, struct tf_e
 void tf_writer_fail(struct tf_writer *w, struct tf_err *err)
 {
     struct tf_err later = {0};
-    if (w->out && !w->out->failed && tf_writer_error(w, err->status, err->msg, &later) < 0)
+    if (w->out != NULL && !w->out->failed && tf_writer_error(w, err->status, err->msg, &later) != 0)
         tf_fail_later(err, &later);
 }
 

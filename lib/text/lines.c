@@ -8,7 +8,7 @@
 
 static bool is_utf8_name(const char *e)
 {
-    return !e || strcasecmp(e, "utf-8") == 0 || strcasecmp(e, "utf8") == 0 ||
+    return e == NULL || strcasecmp(e, "utf-8") == 0 || strcasecmp(e, "utf8") == 0 ||
            strcasecmp(e, "utf_8") == 0;
 }
 
@@ -17,7 +17,7 @@ int tf_lines_open(struct tf_lines *l, const char *path, const char *encoding, bo
 {
     bool utf8 = is_utf8_name(encoding);
     *l = (struct tf_lines){.name = strcmp(path, "-") != 0 ? path : "stdin", .universal = universal};
-    if (tf_text_open(&l->in, path, utf8 ? TF_TEXT_AS_IS : TF_TEXT_ENCODED, err) < 0)
+    if (tf_text_open(&l->in, path, utf8 ? TF_TEXT_AS_IS : TF_TEXT_ENCODED, err) != 0)
         return -1;
     l->open = true;
     return utf8 ? 0 : tf_recode(&l->in, encoding, err);
@@ -61,7 +61,7 @@ int tf_lines_next(struct tf_lines *l, struct tf_text *line, struct tf_err *err)
         }
         p = in->buf + in->pos;
         end = have > seen ? line_end(l, p + seen, have - seen) : NULL;
-        if (end || (in->eof && have))
+        if (end != NULL || (in->eof && have))
             break;
         if (in->eof)
             return 0;
@@ -71,11 +71,11 @@ int tf_lines_next(struct tf_lines *l, struct tf_text *line, struct tf_err *err)
         if (tf_in_fill(in, have == in->cap ? 2 * have : have + 1, err) < 0)
             return -1;
     }
-    n = end ? (size_t)(end - p) : have;
+    n = end != NULL ? (size_t)(end - p) : have;
     if (n > TF_LINES_MAX)
         return too_long(l, err);
     in->pos += n + (end != NULL);
-    l->skip_lf = end && *end == '\r';
+    l->skip_lf = end != NULL && *end == '\r';
     l->n++;
     const char *s = (const char *)p;
     size_t bad = tf_utf8_span(s, n);

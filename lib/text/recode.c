@@ -29,7 +29,7 @@ static iconv_t open_encoding(const char *name)
     if (cd != (iconv_t)-1)
         return cd;
     for (; *name && n + 1 < sizeof plain; name++)
-        if (!strchr("-_ ", *name))
+        if (strchr("-_ ", *name) == NULL)
             plain[n++] = *name;
     plain[n] = 0;
     return *name || !n ? cd : iconv_open("UTF-8", plain);
@@ -72,7 +72,7 @@ static int convert(struct recode *r, struct tf_err *err)
 static ssize_t read_converted(void *arg, void *dst, size_t n, struct tf_err *err)
 {
     struct recode *r = arg;
-    if (r->at == r->n && (skip_mark(r, err) < 0 || convert(r, err) < 0))
+    if (r->at == r->n && (skip_mark(r, err) != 0 || convert(r, err) != 0))
         return -1;
     n = n < r->n - r->at ? n : r->n - r->at;
     if (n > 0)

@@ -127,7 +127,7 @@ int tf_sample(const struct tf_sampler *s, const char *text, size_t n, double alp
     int rc = tf_sp_normalize(s->sp, text, n, &normal, err);
     if (rc == 0 && normal.len > 0) {
         if (unigram && nbest > 0)
-            rc = check_nbest(s, normal.len, nbest, err) < 0
+            rc = check_nbest(s, normal.len, nbest, err) != 0
                      ? -1
                      : tf_sample_nbest(s, text, n, alpha, nbest, rng, ids, err);
         else if (normal.len > (size_t)64 << 20)

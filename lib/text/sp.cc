@@ -173,7 +173,7 @@ int tf_sp_load(struct tf_sp **out, const void *bytes, size_t n, struct tf_err *e
     return guarded(err, "vocabulary", [&]() -> int {
         if (n == 0)
             return tf_fail(err, "not a SentencePiece model: empty");
-        if (check_tables(bytes, n, err) < 0)
+        if (check_tables(bytes, n, err) != 0)
             return -1;
         struct holder {
             tf_sp *v;

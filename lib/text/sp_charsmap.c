@@ -165,7 +165,7 @@ static int check_keys(struct charsmap *t, size_t root, struct tf_err *err)
         size_t base = t->queue[first++];
         for (size_t i = t->nodes[base].child; i > 0; i = t->nodes[i - 1].sibling) {
             const struct edge e = edge_at(t->trie, i - 1);
-            if (check_edge(t, base, &e, err) < 0)
+            if (check_edge(t, base, &e, err) != 0)
                 return -1;
             if (--t->nodes[e.to].parents == 0)
                 t->queue[last++] = (uint32_t)e.to;
@@ -188,7 +188,7 @@ int tf_charsmap_check(struct tf_span table, struct tf_err *err)
     t.queue = tf_xarray(NULL, t.n, sizeof *t.queue);
     list_children(&t);
     const size_t root = offset(unit(t.trie, 0));
-    int rc = find_nodes(&t, root) < 0 ? damaged(err) : check_keys(&t, root, err);
+    int rc = find_nodes(&t, root) != 0 ? damaged(err) : check_keys(&t, root, err);
     free(t.nodes);
     free(t.queue);
     return rc;

@@ -58,7 +58,7 @@ int tf_sp_check(const void *bytes, size_t n, struct tf_err *err)
         for (struct tf_span body = f.body; body.n > 0;) {
             if (!tf_proto_field(&body, &inner))
                 return malformed(err);
-            if (check_field(f.number, &inner, err) < 0)
+            if (check_field(f.number, &inner, err) != 0)
                 return -1;
             if (inner.number == TF_PROTO_TEXT)
                 text = inner.body.n;
@@ -80,7 +80,7 @@ int tf_sp_texts(struct tf_arena *a, const void *bytes, size_t n, const char *con
     const struct tf_span m = {bytes, n};
     struct tf_proto_piece piece;
     size_t pieces = 0, i = 0;
-    if (tf_sp_check(bytes, n, err) < 0)
+    if (tf_sp_check(bytes, n, err) != 0)
         return -1;
     for (struct tf_span left = m; tf_proto_piece(&left, &piece);)
         pieces++;

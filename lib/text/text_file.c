@@ -42,7 +42,7 @@ static int check_packed(struct tf_in *in, tf_in_check *plain, struct tf_err *err
         return 0;
     if (!tf_is_gzip(in->buf + in->pos, in->len - in->pos))
         return plain(in, err);
-    if (tf_gunzip(in, err) < 0)
+    if (tf_gunzip(in, err) != 0)
         return -1;
     in->check = plain;
     return 1;
@@ -62,7 +62,7 @@ static int check_gzip(struct tf_in *in, struct tf_err *err)
 {
     if (!seen_enough(in))
         return 0;
-    return tf_is_gzip(in->buf + in->pos, in->len - in->pos) && tf_gunzip(in, err) < 0 ? -1 : 1;
+    return tf_is_gzip(in->buf + in->pos, in->len - in->pos) && tf_gunzip(in, err) != 0 ? -1 : 1;
 }
 
 int tf_text_open(struct tf_in *in, const char *path, enum tf_text_kind kind, struct tf_err *err)
@@ -71,9 +71,9 @@ int tf_text_open(struct tf_in *in, const char *path, enum tf_text_kind kind, str
     static tf_in_check *const unpacked[] = {check_and_skip_mark, check_plain, NULL};
     size_t n = strlen(path);
     bool gz = n >= 3 && strcmp(path + n - 3, ".gz") == 0;
-    if (tf_in_open(in, path, err) < 0)
+    if (tf_in_open(in, path, err) != 0)
         return -1;
-    if (gz && tf_gunzip(in, err) < 0) {
+    if (gz && tf_gunzip(in, err) != 0) {
         tf_in_close(in);
         return -1;
     }

@@ -76,7 +76,7 @@ static int read_records(struct decoder *d, struct tf_reader *reader, struct tf_e
             if (rc <= 0)
                 return rc;
             if (d->rec.type == TF_REC_HEADER) {
-                if (check_part(r, reader, err) < 0)
+                if (check_part(r, reader, err) != 0)
                     return -1;
                 continue;
             }
@@ -190,7 +190,7 @@ static int decode_all(struct decoder *d, struct tf_reader *reader, struct tf_out
                       struct tf_err *err)
 {
     struct tf_tokenize_work *r = &d->work;
-    if (check_part(r, reader, err) < 0)
+    if (check_part(r, reader, err) != 0)
         return -1;
     for (int more = 1; more;) {
         struct tf_err input = {0};
@@ -202,7 +202,7 @@ static int decode_all(struct decoder *d, struct tf_reader *reader, struct tf_out
             *err = input;
             return -1;
         }
-        if (more > 0 && !d->pending && !tf_reader_ready(reader) && tf_out_flush(out, err) < 0)
+        if (more > 0 && !d->pending && !tf_reader_ready(reader) && tf_out_flush(out, err) != 0)
             return -1;
     }
     return 0;

@@ -197,7 +197,7 @@ static int put_records(struct tf_tokenize_work *r, struct tf_writer *w, struct t
         size_t at = 0;
         for (size_t k = 0; k < b->n; k++) {
             const struct tf_work_item *it = &b->items[k];
-            if (it->code != 0 && tf_work_count_bad(r, it, err) < 0)
+            if (it->code != 0 && tf_work_count_bad(r, it, err) != 0)
                 return -1;
             int rc = it->code != 0
                          ? tf_writer_bad(w, it->number, it->code, it->why, err)
@@ -273,7 +273,7 @@ int tf_tokenize_encode(struct tf_tokenize *t, struct tf_in *in, const struct tf_
 {
     struct tf_tokenize_work r;
     struct tf_writer w = {0};
-    if (tf_work_begin(&r, t, in->name, false, err) < 0 || find_begin(&r, err) != 0) {
+    if (tf_work_begin(&r, t, in->name, false, err) != 0 || find_begin(&r, err) != 0) {
         tf_work_end(&r);
         return -1;
     }

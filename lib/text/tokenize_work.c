@@ -54,7 +54,7 @@ int tf_work_begin(struct tf_tokenize_work *r, struct tf_tokenize *t, const char 
                                              .items = records ? "records" : "lines",
                                              .place = records ? "record" : "line"}};
     if (t->sample &&
-        (check_sampling(t, err) < 0 || tf_sampler_new(&r->sampler, t->vocab->sp, err) < 0))
+        (check_sampling(t, err) != 0 || tf_sampler_new(&r->sampler, t->vocab->sp, err) != 0))
         return -1;
     r->blocks = tf_xcalloc(ROUND_BLOCKS, sizeof *r->blocks);
     r->pool = tf_pool_new(t->threads > 0 ? (int)t->threads : tf_threads_default());
@@ -148,7 +148,7 @@ int tf_work_put_text(struct tf_tokenize_work *r, struct tf_out *out, struct tf_e
         for (size_t k = 0; k < b->n; end = b->items[k++].out_end)
             if (b->items[k].code != 0 && (rc = tf_work_count_bad(r, &b->items[k], err)) < 0)
                 break;
-        if (end > 0 && tf_out_write(out, b->out.p, end, err) < 0)
+        if (end > 0 && tf_out_write(out, b->out.p, end, err) != 0)
             return -1;
     }
     return rc;

@@ -56,7 +56,7 @@ enum tf_uc_class tf_uc_general(uint32_t c)
             return TF_UC_OTHER;
         if (c - '0' < 10)
             return TF_UC_NUMBER;
-        return strchr("$+<=>^`|~", (int)c) ? TF_UC_SYMBOL : TF_UC_PUNCT;
+        return strchr("$+<=>^`|~", (int)c) != NULL ? TF_UC_SYMBOL : TF_UC_PUNCT;
     }
     return (enum tf_uc_class)flags_of(uc_general, COUNT(uc_general), c);
 }

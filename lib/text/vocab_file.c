@@ -42,7 +42,7 @@ int tf_vocab_file_read(char **bytes, size_t *n, struct tf_buf *target, const cha
     struct tf_in in;
     *bytes = NULL;
     *n = 0;
-    if (tf_model_open(&in, path, err) < 0)
+    if (tf_model_open(&in, path, err) != 0)
         return -1;
     int rc;
     ssize_t have = tf_in_fill(&in, TF_LABEL_N, err);
@@ -88,7 +88,7 @@ int tf_vocab_file_fits(const void *bytes, size_t n, const char *name, int64_t si
     int rc = 0;
     if (n == 0)
         rc = tf_fail(err, "%s: vocabulary: empty", name);
-    else if (tf_sp_texts(&a, bytes, n, &pieces, &n_pieces, err) < 0)
+    else if (tf_sp_texts(&a, bytes, n, &pieces, &n_pieces, err) != 0)
         rc = tf_context(err, "%s: vocabulary", name);
     else if (n_pieces > (uint64_t)size)
         rc = tf_fail(err, "%s: a vocabulary of %zu pieces for a model of %lld", name, n_pieces,

@@ -71,7 +71,7 @@ static int next_line(struct tf_training_text *l, const char **text, size_t *n, s
         if (!l->open) {
             if (l->at == l->n)
                 return 0;
-            if (tf_text_open(&l->in, l->paths[l->at++], TF_TEXT_AS_IS, err) < 0)
+            if (tf_text_open(&l->in, l->paths[l->at++], TF_TEXT_AS_IS, err) != 0)
                 return -1;
             l->open = true;
         }

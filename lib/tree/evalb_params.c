@@ -126,11 +126,11 @@ static int set(struct tf_evalb_params *p, const char *where, size_t line, char *
             continue;
         if (!gap)
             return tf_fail(err, "%s: line %zu: %s has no value", where, line, text);
-        if (keys[i].number && number(keys[i].number, value, err) < 0)
+        if (keys[i].number != NULL && number(keys[i].number, value, err) != 0)
             return tf_context(err, "%s: line %zu: %s", where, line, text);
-        if (keys[i].list)
+        if (keys[i].list != NULL)
             list_add(keys[i].list, keep(p, value, strlen(value)));
-        if (keys[i].pairs)
+        if (keys[i].pairs != NULL)
             pair(p, keys[i].pairs, where, line, text, value);
         if (debug > 0)
             tf_warn("%s: line %zu: DEBUG has no effect", where, line);
@@ -146,7 +146,7 @@ static int load_text(struct tf_evalb_params *p, const char *where, const char *t
     size_t line = 0;
     for (const char *s = text, *end = text + n; s < end; line++) {
         const char *lf = memchr(s, '\n', (size_t)(end - s));
-        size_t len = (size_t)((lf ? lf : end) - s), full = len;
+        size_t len = (size_t)((lf != NULL ? lf : end) - s), full = len;
         while (len > 1 && tf_ascii_space(s[len - 1]))
             len--;
         /* As EVALB, skip comments and lines too short for a keyword. */
@@ -170,7 +170,7 @@ static int load(struct tf_evalb_params *p, const char *name, struct tf_err *err)
             return load_text(p, name, built_in[i].text, strlen(built_in[i].text), err);
     char *data;
     size_t n;
-    if (tf_text_read_file(&data, &n, name, MAX_PARAM_FILE, err) < 0)
+    if (tf_text_read_file(&data, &n, name, MAX_PARAM_FILE, err) != 0)
         return -1;
     int rc = load_text(p, name, data, n, err);
     free(data);
@@ -235,7 +235,7 @@ static int prepare(struct tf_evalb_params *p, const char *name, struct tf_err *e
 int tf_evalb_params_load(struct tf_evalb_params *p, const char *name, struct tf_err *err)
 {
     *p = (struct tf_evalb_params){.max_error = 10, .cutoff = 40, .labeled = 1};
-    return load(p, name, err) < 0 ? -1 : prepare(p, name, err);
+    return load(p, name, err) != 0 ? -1 : prepare(p, name, err);
 }
 
 void tf_evalb_params_release(struct tf_evalb_params *p)

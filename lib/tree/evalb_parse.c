@@ -30,7 +30,7 @@ static size_t blanks(const struct tf_text *l, size_t i)
 
 static bool is_quote(const struct tf_evalb_params *p, struct tf_text tag, struct tf_text word)
 {
-    return word.n == 1 && memchr("'\"/", word.p[0], 3) && tf_evalb_listed(&p->quotes, tag);
+    return word.n == 1 && memchr("'\"/", word.p[0], 3) != NULL && tf_evalb_listed(&p->quotes, tag);
 }
 
 static void add_word(struct tf_evalb_sentence *s, struct tf_text tag, struct tf_text word)

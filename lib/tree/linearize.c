@@ -146,7 +146,7 @@ struct tokens {
 
 static bool has_bracket(struct tf_text s)
 {
-    return s.n && (memchr(s.p, '(', s.n) || memchr(s.p, ')', s.n));
+    return s.n && (memchr(s.p, '(', s.n) != NULL || memchr(s.p, ')', s.n) != NULL);
 }
 
 /* Classify a token on its own. With SLASH, openings are classified as tags at first. */
@@ -352,7 +352,7 @@ static void build_leaf(struct builder *b, struct tf_text label, struct tf_text w
 {
     struct tf_tree_node *last = b->t->n > 0 ? &b->t->v[b->t->n - 1] : NULL;
     bool again = tf_text_is(label, more);
-    if (again && last && last->kind == TF_TREE_LEAF) {
+    if (again && last != NULL && last->kind == TF_TREE_LEAF) {
         last->word.n = (size_t)(word.p + word.n - last->word.p);
         return;
     }

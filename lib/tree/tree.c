@@ -111,7 +111,7 @@ int tf_tree_parse(struct tf_tree *t, const char *s, size_t n, struct tf_err *err
     while (i < n) {
         bool inside = open != none || t->n == 0;
         if (s[i] == '(' && inside) {
-            if (parse_open(t, s, n, &i, &open, err) < 0)
+            if (parse_open(t, s, n, &i, &open, err) != 0)
                 return -1;
         } else if (s[i] == ')' && open != none) {
             tf_tree_add(t, TF_TREE_CLOSE, (struct tf_text){0}, (struct tf_text){0});

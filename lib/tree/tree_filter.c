@@ -48,13 +48,13 @@ static int next_tree(struct run *r, struct tf_err *err)
         return rc;
     r->count.total++;
     if (rc == 1 && r->f->clean) {
-        if (tf_tree_clean(&r->tree, r->f->root, &r->reader.why) < 0)
+        if (tf_tree_clean(&r->tree, r->f->root, &r->reader.why) != 0)
             rc = 2;
         else
             tf_tree_reroot(&r->tree, r->f->root);
     }
     if (rc == 2 && tf_bad_add(&r->count, r->reader.in->name, r->reader.first, r->reader.why.msg,
-                              false, err) < 0)
+                              false, err) != 0)
         return -1;
     return rc;
 }
@@ -83,7 +83,7 @@ int tf_tree_to_sequences(struct tf_tree_filter *f, struct tf_in *in, struct tf_o
     while ((rc = next_tree(&r, err)) > 0) {
         struct tf_err why = {0};
         bool good = rc == 1;
-        if (good && tf_linearize(&r.tree, f->style, f->root, &r.words, &r.line, &why) < 0) {
+        if (good && tf_linearize(&r.tree, f->style, f->root, &r.words, &r.line, &why) != 0) {
             tf_buf_clear(&r.words);
             tf_buf_clear(&r.line);
             good = false;
@@ -94,7 +94,7 @@ int tf_tree_to_sequences(struct tf_tree_filter *f, struct tf_in *in, struct tf_o
             tf_buf_byte(&r.words, '\t');
             tf_buf_add(&r.words, r.line.p, r.line.len);
         }
-        if ((rc = put(&r.words, words ? words : out, err)) < 0 ||
+        if ((rc = put(&r.words, words != NULL ? words : out, err)) < 0 ||
             (words != NULL && (rc = put(&r.line, out, err)) < 0))
             break;
     }
@@ -117,13 +117,14 @@ static void restore(struct run *r, struct tf_text sequence, struct tf_text words
 static int next_pair(struct run *r, struct tf_in *in, struct tf_in *words, struct tf_out *out,
                      struct tf_text *s, struct tf_text *w, struct tf_err *why, struct tf_err *err)
 {
-    bool ready = tf_in_line_ready(in, r->f->max) && (!words || tf_in_line_ready(words, r->f->max));
-    if (!ready && tf_out_flush(out, err) < 0)
+    bool ready =
+        tf_in_line_ready(in, r->f->max) && (words == NULL || tf_in_line_ready(words, r->f->max));
+    if (!ready && tf_out_flush(out, err) != 0)
         return -1;
     int got = tf_in_line(in, &s->p, &s->n, r->f->max, err), also = 1;
-    if (got < 0 || (words && (also = tf_in_line(words, &w->p, &w->n, r->f->max, err)) < 0))
+    if (got < 0 || (words != NULL && (also = tf_in_line(words, &w->p, &w->n, r->f->max, err)) < 0))
         return -1;
-    if (words && (got == 0) != (also == 0))
+    if (words != NULL && (got == 0) != (also == 0))
         return tf_fail(err, "%s has more lines than %s, which has %llu",
                        got ? in->name : words->name, got ? words->name : in->name,
                        (unsigned long long)r->count.total);
@@ -133,7 +134,7 @@ static int next_pair(struct run *r, struct tf_in *in, struct tf_in *words, struc
         tf_fail(why, "line of %zu bytes, maximum %zu", got == 2 ? s->n : w->n, r->f->max);
         return 2;
     }
-    if (words)
+    if (words != NULL)
         return 1;
     const char *tab = s->n ? memchr(s->p, '\t', s->n) : NULL;
     if (tab == NULL) {

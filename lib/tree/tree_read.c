@@ -25,7 +25,7 @@ static int flush_if_idle(struct tf_tree_reader *r, struct tf_err *err)
     if (tf_in_line_ready(r->in, r->max))
         return 0;
     for (int i = 0; i < 2; i++)
-        if (r->out[i] && tf_out_flush(r->out[i], err) < 0)
+        if (r->out[i] != NULL && tf_out_flush(r->out[i], err) != 0)
             return -1;
     return 0;
 }
@@ -67,7 +67,7 @@ static int begins_pretty(struct tf_in *in, struct tf_err *err)
 /* Whether the next line belongs to a tree that is still open: 1, 0, or -1 on error. */
 static int continues(struct tf_tree_reader *r, struct tf_err *err)
 {
-    ssize_t have = flush_if_idle(r, err) < 0 ? -1 : tf_in_fill(r->in, 1, err);
+    ssize_t have = flush_if_idle(r, err) != 0 ? -1 : tf_in_fill(r->in, 1, err);
     if (have <= 0)
         return (int)have;
     return starts_continuation((char)r->in->buf[r->in->pos]);
@@ -117,7 +117,7 @@ int tf_tree_read(struct tf_tree_reader *r, struct tf_tree *t, struct tf_err *err
         r->layout = rc ? TF_TREE_PRETTY : TF_TREE_AUTO;
     }
     do {
-        if (flush_if_idle(r, err) < 0)
+        if (flush_if_idle(r, err) != 0)
             return -1;
         if ((rc = tf_in_line(r->in, &s, &n, r->max, err)) <= 0)
             return rc;
@@ -133,7 +133,7 @@ int tf_tree_read(struct tf_tree_reader *r, struct tf_tree *t, struct tf_err *err
         tf_fail(&r->why, "tree over %zu bytes", r->max);
         return 2;
     }
-    return tf_tree_parse(t, s, n, &r->why) < 0 ? 2 : 1;
+    return tf_tree_parse(t, s, n, &r->why) != 0 ? 2 : 1;
 }
 
 void tf_tree_reader_release(struct tf_tree_reader *r)

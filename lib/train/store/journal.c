@@ -123,7 +123,7 @@ int tf_journal_put(struct tf_journal *j, struct tf_err *err)
     tf_json_close(&j->json, '}');
     tf_buf_byte(&j->buf, '\n');
     for (int i = 0; i < 2; i++) {
-        if (j->fd[i] >= 0 && tf_fd_write(j->fd[i], j->name[i], j->buf.p, j->buf.len, err) < 0) {
+        if (j->fd[i] >= 0 && tf_fd_write(j->fd[i], j->name[i], j->buf.p, j->buf.len, err) != 0) {
             /* report it once */
             j->fd[i] = j->fd[i] > STDOUT_FILENO ? (close(j->fd[i]), -1) : -1;
             /* log.jsonl has every line: a second reader may leave. */
