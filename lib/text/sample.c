@@ -91,6 +91,7 @@ int tf_sampler_new(struct tf_sampler **out, const struct tf_sp *sp, struct tf_er
         s->nested = nested > s->nested ? nested : s->nested;
     }
     s->has_bytes = bytes == 256;
+    s->renumbered = tf_sp_renumbered(sp);
     s->unknown_score = lowest - UNKNOWN_PENALTY;
     *out = s;
     return 0;
@@ -136,7 +137,7 @@ int tf_sample(const struct tf_sampler *s, const char *text, size_t n, double alp
             tf_sample_unigram(s, normal.p, normal.len, alpha, rng, ids);
         else
             tf_sample_bpe(s, normal.p, normal.len, alpha, rng, ids);
-        if (rc == 0 && tf_sp_renumbered(s->sp) && !(unigram && nbest > 0))
+        if (rc == 0 && s->renumbered && !(unigram && nbest > 0))
             tf_sp_finish(s->sp, normal.p, normal.len, ids, start);
     }
     tf_buf_release(&normal);

@@ -55,7 +55,7 @@ void tf_sample_put(const struct tf_sampler *s, struct tf_ids *ids, int64_t id, c
     } else if (s->has_bytes) {
         for (size_t i = 0; i < n; i++)
             tf_ids_add(ids, &s->byte_id[(unsigned char)p[i]], 1);
-    } else if (!*after_unknown || tf_sp_renumbered(s->sp)) { /* tf_sp_finish joins those */
+    } else if (!*after_unknown || s->renumbered) { /* tf_sp_finish joins those */
         tf_ids_add(ids, &s->unk, 1);
     }
     *after_unknown = id < 0;

@@ -32,6 +32,7 @@ struct tf_sampler {
     uint32_t unk;
     uint32_t nested; /* most pieces that begin with each other */
     bool has_bytes, has_user; /* has byte pieces for all bytes; has user-defined symbols */
+    bool renumbered;          /* tf_sp_renumbered */
     uint32_t byte_id[256];
 };
 

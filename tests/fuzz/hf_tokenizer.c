@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (n > MAX_INPUT)
         return 0;
     if (tf_hf_tokenizer(&spm, &list, &a, (const char *)data, n, &err) != 0 ||
-        tf_sp_renumber(&model, spm.p, spm.len, list.v, list.n, &side, &err) != 0)
+        tf_sp_renumber(&model, spm.p, spm.len, &list, NULL, &side, &err) != 0)
         TF_ASSERT(err.msg[0] != 0);
     else
         TF_ASSERT(list.n > 0 && list.n <= n && model.len > 0);
