@@ -197,8 +197,10 @@ static void say_positions(const char *name)
 
 /* A model of Marian has no vocabulary in its file. */
 int tf_conversion_read_marian(struct tf_conversion *m, const char *name,
-                              const struct tf_convert_opts *o, struct tf_err *err)
+                              const struct tf_model_dir *dir, const struct tf_convert_opts *o,
+                              struct tf_err *err)
 {
+    (void)dir;
     if (o->config != NULL)
         return tf_fail_status(err, TF_USAGE, "--config: %s has the settings of Marian", name);
     if (o->vocab == NULL)
@@ -273,12 +275,13 @@ static int use_m2m(struct tf_conversion *m, const struct tf_convert_opts *o, str
     return rc == 0 ? use_segmenters(m, o, lists, err) : -1;
 }
 
-int tf_conversion_read_hf(struct tf_conversion *m, const char *name, const char *hf_config,
-                          const struct tf_convert_opts *o, struct tf_err *err)
+int tf_conversion_read_hf(struct tf_conversion *m, const char *name,
+                          const struct tf_model_dir *dir, const struct tf_convert_opts *o,
+                          struct tf_err *err)
 {
     char *json;
     size_t n;
-    if (tf_read_file(&json, &n, hf_config, TF_MAX_CONFIG, err) != 0)
+    if (tf_read_file(&json, &n, dir->config, TF_MAX_CONFIG, err) != 0)
         return -1;
     bool m2m, guessed;
     const int rc = tf_hf_import(&m->bundle, &m->config, json, n, o->positions, &m2m, &guessed, err);
@@ -315,8 +318,9 @@ static int import_ct2(struct tf_conversion *m, const char *name, const char *con
     return rc != 0 ? tf_context(err, "%s", name) : 0;
 }
 
-int tf_conversion_read_ct2(struct tf_conversion *m, const char *name, const char *config,
-                           const struct tf_convert_opts *o, struct tf_err *err)
+int tf_conversion_read_ct2(struct tf_conversion *m, const char *name,
+                           const struct tf_model_dir *dir, const struct tf_convert_opts *o,
+                           struct tf_err *err)
 {
     struct tf_piece_list lists[2];
     bool guessed;
@@ -329,7 +333,7 @@ int tf_conversion_read_ct2(struct tf_conversion *m, const char *name, const char
     if (o->pieces_target != NULL &&
         tf_piece_list_read(&lists[1], &m->arena, o->pieces_target, err) != 0)
         return -1;
-    if (import_ct2(m, name, config, o, lists, &guessed, err) != 0 || read_codes(m, o, err) != 0 ||
+    if (import_ct2(m, name, dir->config, o, lists, &guessed, err) != 0 || read_codes(m, o, err) != 0 ||
         use_segmenters(m, o, lists, err) != 0)
         return -1;
     if (o->begin != NULL && tf_piece_list_id(&lists[1], o->begin) < 0)
@@ -497,8 +501,9 @@ static int read_fsmt_vocabularies(struct tf_conversion *m, const char *name,
     return use_segmenters(m, o, lists, err);
 }
 
-int tf_conversion_read_fsmt(struct tf_conversion *m, const char *name, const char *config,
-                            const struct tf_convert_opts *o, struct tf_err *err)
+int tf_conversion_read_fsmt(struct tf_conversion *m, const char *name,
+                            const struct tf_model_dir *dir, const struct tf_convert_opts *o,
+                            struct tf_err *err)
 {
     struct tf_fairseq_langs langs;
     char *json;
@@ -506,7 +511,7 @@ int tf_conversion_read_fsmt(struct tf_conversion *m, const char *name, const cha
     if (o->vocab != NULL || o->pieces_target == NULL) /* then --pieces was given */
         return tf_fail_status(err, TF_USAGE, "--%s: %s has vocabularies of its own",
                               o->vocab != NULL ? "vocab" : "pieces", name);
-    if (tf_read_file(&json, &n, config, TF_MAX_CONFIG, err) != 0)
+    if (tf_read_file(&json, &n, dir->config, TF_MAX_CONFIG, err) != 0)
         return -1;
     const int rc = tf_fsmt_import(&m->bundle, &m->config, &langs, json, n, err);
     free(json);

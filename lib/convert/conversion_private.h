@@ -58,16 +58,19 @@ int tf_conversion_check_vocab(const struct tf_conversion *m, const char *name,
                               const char *config_name, struct tf_err *err) TF_MUST_CHECK;
 
 /* Models of other programs, whose file has been read: their tensors become ours, their vocabularies
- * SentencePiece models with the ids of the model. name: of the file; config: config.json of its
- * directory, or NULL; dir: what is beside the file. */
+ * SentencePiece models with the ids of the model. name: of the file; dir: what is beside it. */
 int tf_conversion_read_marian(struct tf_conversion *m, const char *name,
-                              const struct tf_convert_opts *o, struct tf_err *err) TF_MUST_CHECK;
-int tf_conversion_read_hf(struct tf_conversion *m, const char *name, const char *config,
-                          const struct tf_convert_opts *o, struct tf_err *err) TF_MUST_CHECK;
-int tf_conversion_read_ct2(struct tf_conversion *m, const char *name, const char *config,
-                           const struct tf_convert_opts *o, struct tf_err *err) TF_MUST_CHECK;
-int tf_conversion_read_fsmt(struct tf_conversion *m, const char *name, const char *config,
-                            const struct tf_convert_opts *o, struct tf_err *err) TF_MUST_CHECK;
+                              const struct tf_model_dir *dir, const struct tf_convert_opts *o,
+                              struct tf_err *err) TF_MUST_CHECK;
+int tf_conversion_read_hf(struct tf_conversion *m, const char *name,
+                          const struct tf_model_dir *dir, const struct tf_convert_opts *o,
+                          struct tf_err *err) TF_MUST_CHECK;
+int tf_conversion_read_ct2(struct tf_conversion *m, const char *name,
+                           const struct tf_model_dir *dir, const struct tf_convert_opts *o,
+                           struct tf_err *err) TF_MUST_CHECK;
+int tf_conversion_read_fsmt(struct tf_conversion *m, const char *name,
+                            const struct tf_model_dir *dir, const struct tf_convert_opts *o,
+                            struct tf_err *err) TF_MUST_CHECK;
 int tf_conversion_read_fairseq(struct tf_conversion *m, const char *name,
                                const struct tf_model_dir *dir, const struct tf_convert_opts *o,
                                struct tf_err *err) TF_MUST_CHECK;

@@ -81,19 +81,37 @@ static int read_config(struct tf_conversion *m, const char *text, size_t n, stru
 
 /* ---- reading ---- */
 
-static enum tf_format format_of(const char *p, size_t n)
+static bool npz_begins(const void *p, size_t n)
 {
-    if (tf_label_begins(p, n)) /* or is a truncated label, even an empty one */
-        return TF_FORMAT_TFM;
-    if (tf_torch_begins(p, n))
-        return TF_FORMAT_TORCH;
-    if (n >= 4 && memcmp(p, "PK", 2) == 0)
-        return TF_FORMAT_NPZ;
-    if (tf_marian_bin_begins(p, n))
-        return TF_FORMAT_MARIAN_BIN;
-    if (tf_ct2_bin_begins(p, n))
-        return TF_FORMAT_CT2_BIN;
-    return tf_safetensors_begins(p, n) ? TF_FORMAT_SAFETENSORS : TF_FORMAT_AUTO;
+    return n >= 4 && memcmp(p, "PK", 2) == 0;
+}
+
+static bool label_begins(const void *p, size_t n) /* or is a truncated label, even an empty one */
+{
+    return tf_label_begins(p, n);
+}
+
+/* Formats of files by their first bytes; read: what makes a bundle of one. */
+static const struct file_format {
+    enum tf_format format;
+    bool (*begins)(const void *p, size_t n);
+    int (*read)(struct tf_bundle *b, const void *p, size_t n, struct tf_err *err);
+} file_formats[] = {
+    {TF_FORMAT_TFM, label_begins, NULL},
+    {TF_FORMAT_TORCH, tf_torch_begins, NULL}, /* two steps: read_bundle, read_state */
+    {TF_FORMAT_NPZ, npz_begins, tf_npz_read},
+    {TF_FORMAT_MARIAN_BIN, tf_marian_bin_begins, tf_marian_bin_read},
+    {TF_FORMAT_CT2_BIN, tf_ct2_bin_begins, tf_ct2_bin_read},
+    {TF_FORMAT_SAFETENSORS, tf_safetensors_begins, tf_safetensors_read},
+    {TF_FORMAT_AUTO, NULL, NULL},
+};
+
+static const struct file_format *format_of(const void *p, size_t n)
+{
+    const struct file_format *f = file_formats;
+    while (f->begins != NULL && !f->begins(p, n))
+        f++;
+    return f;
 }
 
 static int read_own(struct tf_conversion *m, struct tf_in *in, struct tf_err *err)
@@ -115,17 +133,15 @@ static int read_own(struct tf_conversion *m, struct tf_in *in, struct tf_err *er
 
 /* ---- one of our models in another format ---- */
 
-static int read_bundle(struct tf_conversion *m, struct tf_in *in, struct tf_err *err)
+static int read_bundle(struct tf_conversion *m, struct tf_in *in, const struct file_format *f,
+                       struct tf_err *err)
 {
     struct tf_bundle *b = &m->bundle;
     /* A pipe may never end. */
     if (tf_in_all(in, &m->bytes, &m->n, in->size < 0 ? TF_MAX_TENSOR : SIZE_MAX / 2, err) != 0)
         return -1;
-    const int rc = m->from == TF_FORMAT_NPZ          ? tf_npz_read(b, m->bytes, m->n, err)
-                   : m->from == TF_FORMAT_MARIAN_BIN ? tf_marian_bin_read(b, m->bytes, m->n, err)
-                   : m->from == TF_FORMAT_CT2_BIN    ? tf_ct2_bin_read(b, m->bytes, m->n, err)
-                   : m->from == TF_FORMAT_TORCH      ? tf_torch_read(&m->torch, m->bytes, m->n, err)
-                                                     : tf_safetensors_read(b, m->bytes, m->n, err);
+    const int rc = f->read != NULL ? f->read(b, m->bytes, m->n, err)
+                                   : tf_torch_read(&m->torch, m->bytes, m->n, err);
     if (rc < 0 && m->from == TF_FORMAT_NPZ && tf_ends_with(in->name, ".argosmodel"))
         return tf_fail(err, "%s: a package of Argos: unpack it with unzip, and name its directory",
                        in->name);
@@ -140,9 +156,37 @@ static int read_bundle(struct tf_conversion *m, struct tf_in *in, struct tf_err 
     return 0;
 }
 
-static int read_plain(struct tf_conversion *m, const char *name, const struct tf_convert_opts *o,
-                      struct tf_err *err)
+/* --vocab in place of the file's own. */
+static int replace_vocab(struct tf_conversion *m, const char *path, struct tf_err *err)
 {
+    char *bytes;
+    size_t n;
+    if (tf_vocab_file_read(&bytes, &n, NULL, path, err) != 0)
+        return -1;
+    tf_buf_add(&m->vocab_buf, bytes, n);
+    free(bytes);
+    m->vocab = (const uint8_t *)m->vocab_buf.p;
+    m->vocab_n = m->vocab_buf.len;
+    return 0;
+}
+
+/* A vocabulary of our own models, which another may replace. */
+static int read_own_vocab(struct tf_conversion *m, const char *name,
+                          const struct tf_convert_opts *o, struct tf_err *err)
+{
+    if (o->vocab != NULL && replace_vocab(m, o->vocab, err) != 0)
+        return -1;
+    if (m->vocab == NULL || (m->from == TF_FORMAT_TFM && o->vocab == NULL))
+        return 0;
+    return tf_conversion_check_vocab(m, o->vocab != NULL ? o->vocab : name,
+                                     o->config != NULL ? o->config : name, err);
+}
+
+static int read_plain(struct tf_conversion *m, const char *name, const struct tf_model_dir *dir,
+                      const struct tf_convert_opts *o, struct tf_err *err)
+{
+    const char *file = name;
+    (void)dir;
     const struct tf_bundle *b = &m->bundle;
     if (o->pieces != NULL || o->vocab_target != NULL)
         return tf_fail_status(err, TF_USAGE, "--%s: %s has ids of its own",
@@ -173,21 +217,7 @@ static int read_plain(struct tf_conversion *m, const char *name, const struct tf
     else
         rc = 0;
     free(own);
-    return rc;
-}
-
-/* --vocab in place of the file's own. */
-static int replace_vocab(struct tf_conversion *m, const char *path, struct tf_err *err)
-{
-    char *bytes;
-    size_t n;
-    if (tf_vocab_file_read(&bytes, &n, NULL, path, err) != 0)
-        return -1;
-    tf_buf_add(&m->vocab_buf, bytes, n);
-    free(bytes);
-    m->vocab = (const uint8_t *)m->vocab_buf.p;
-    m->vocab_n = m->vocab_buf.len;
-    return 0;
+    return rc != 0 ? -1 : read_own_vocab(m, file, o, err);
 }
 
 /* ---- any of them ---- */
@@ -218,7 +248,7 @@ static int refuse_options(const char *name, const struct tf_convert_opts *o, str
 }
 
 /* Find the format, through gzip. */
-static int detect(struct tf_conversion *m, struct tf_in *in, bool *cut, struct tf_err *err)
+static int detect(const struct file_format **f, struct tf_in *in, bool *cut, struct tf_err *err)
 {
     ssize_t n;
     if (tf_in_refuse_terminal(in, "a model", err) != 0 || (n = tf_in_fill(in, FIRST_N, err)) < 0)
@@ -226,9 +256,9 @@ static int detect(struct tf_conversion *m, struct tf_in *in, bool *cut, struct t
     if (tf_is_gzip(in->buf + in->pos, (size_t)n) &&
         (tf_gunzip(in, err) != 0 || (n = tf_in_fill(in, FIRST_N, err)) < 0))
         return -1;
-    m->from = format_of((const char *)in->buf + in->pos, (size_t)n);
+    *f = format_of((const char *)in->buf + in->pos, (size_t)n);
     *cut = n < TF_LABEL_N;
-    return m->from != TF_FORMAT_AUTO
+    return (*f)->format != TF_FORMAT_AUTO
                ? 0
                : tf_fail(err,
                          "%s: not a model of tf-tools, safetensors, npz, Marian, CTranslate2 or "
@@ -286,50 +316,89 @@ static int read_parts(struct tf_conversion *m, const struct tf_model_dir *dir, s
                : 0;
 }
 
+/* ---- which program a file is from ---- */
+
+static bool is_fairseq(const struct tf_conversion *m, const struct tf_model_dir *dir)
+{
+    (void)dir;
+    return m->from == TF_FORMAT_TORCH && tf_fairseq_is(&m->torch);
+}
+
+static bool is_ct2(const struct tf_conversion *m, const struct tf_model_dir *dir)
+{
+    (void)dir;
+    return m->from == TF_FORMAT_CT2_BIN;
+}
+
+static bool is_fsmt(const struct tf_conversion *m, const struct tf_model_dir *dir)
+{
+    (void)m;
+    return dir->fsmt;
+}
+
+static bool is_hf(const struct tf_conversion *m, const struct tf_model_dir *dir)
+{
+    (void)m;
+    return dir->config != NULL;
+}
+
+static bool is_marian(const struct tf_conversion *m, const struct tf_model_dir *dir)
+{
+    (void)dir;
+    return tf_marian_is(&m->bundle);
+}
+
+static bool is_plain(const struct tf_conversion *m, const struct tf_model_dir *dir)
+{
+    (void)m, (void)dir;
+    return true;
+}
+
+/* The first that claims a file has it. */
+static const struct program {
+    bool (*claims)(const struct tf_conversion *m, const struct tf_model_dir *dir);
+    int (*read)(struct tf_conversion *m, const char *name, const struct tf_model_dir *dir,
+                const struct tf_convert_opts *o, struct tf_err *err);
+    bool positions, config; /* Are --positions and --config questions of its models? */
+    bool reads_torch;       /* it takes a file of PyTorch as it is */
+} programs[] = {
+    {is_fairseq, tf_conversion_read_fairseq, .reads_torch = true},
+    {is_ct2, tf_conversion_read_ct2, .positions = true},
+    {is_fsmt, tf_conversion_read_fsmt},
+    {is_hf, tf_conversion_read_hf, .positions = true},
+    {is_marian, tf_conversion_read_marian, .config = true},
+    {is_plain, read_plain, .config = true},
+};
+
 /* dir: that of the file; all of it NULL where there is none. */
+static int read_foreign(struct tf_conversion *m, const char *name, const struct tf_model_dir *dir,
+                        const struct tf_convert_opts *o, struct tf_err *err)
+{
+    const struct program *p = programs;
+    while (!p->claims(m, dir))
+        p++;
+    if ((!p->positions && refuse_positions(name, o, err) != 0) ||
+        (!p->config && refuse_config(name, o, err) != 0))
+        return -1;
+    if (m->from == TF_FORMAT_TORCH && !p->reads_torch &&
+        read_state(m, name, dir->config, err) != 0)
+        return -1;
+    return read_parts(m, dir, err) != 0 ? -1 : p->read(m, name, dir, o, err);
+}
+
 static int read_file(struct tf_conversion *m, struct tf_in *in, const struct tf_model_dir *dir,
                      const struct tf_convert_opts *o, struct tf_err *err)
 {
-    const char *config = dir->config;
-    const char *name = in->name;
+    const struct file_format *f;
     bool cut;
-    if (detect(m, in, &cut, err) != 0)
+    if (detect(&f, in, &cut, err) != 0)
         return -1;
-    if (m->from == TF_FORMAT_TFM) {
-        if ((!cut && refuse_options(name, o, err) != 0) || read_own(m, in, err) != 0)
-            return -1;
-    } else {
-        if (read_bundle(m, in, err) != 0)
-            return -1;
-        const bool fairseq = m->from == TF_FORMAT_TORCH && tf_fairseq_is(&m->torch),
-                   ct2 = m->from == TF_FORMAT_CT2_BIN;
-        if ((fairseq || dir->fsmt || (config == NULL && !ct2)) &&
-            refuse_positions(name, o, err) != 0)
-            return -1;
-        if ((fairseq || ct2 || config != NULL) && refuse_config(name, o, err) != 0)
-            return -1;
-        if (fairseq)
-            return tf_conversion_read_fairseq(m, name, dir, o, err);
-        if ((m->from == TF_FORMAT_TORCH && read_state(m, name, dir->config, err) != 0) ||
-            read_parts(m, dir, err) != 0)
-            return -1;
-        if (ct2)
-            return tf_conversion_read_ct2(m, name, config, o, err);
-        if (dir->fsmt)
-            return tf_conversion_read_fsmt(m, name, config, o, err);
-        if (config != NULL)
-            return tf_conversion_read_hf(m, name, config, o, err);
-        if (tf_marian_is(&m->bundle))
-            return tf_conversion_read_marian(m, name, o, err);
-        if (read_plain(m, name, o, err) != 0)
-            return -1;
-    }
-    if (o->vocab != NULL && replace_vocab(m, o->vocab, err) != 0)
+    m->from = f->format;
+    if (m->from != TF_FORMAT_TFM)
+        return read_bundle(m, in, f, err) != 0 ? -1 : read_foreign(m, in->name, dir, o, err);
+    if ((!cut && refuse_options(in->name, o, err) != 0) || read_own(m, in, err) != 0)
         return -1;
-    if (m->vocab == NULL || (m->from == TF_FORMAT_TFM && o->vocab == NULL))
-        return 0;
-    return tf_conversion_check_vocab(m, o->vocab != NULL ? o->vocab : name,
-                                     o->config != NULL ? o->config : name, err);
+    return read_own_vocab(m, in->name, o, err);
 }
 
 /* The settings that Marian writes beside a model, or NULL. */

@@ -458,15 +458,36 @@ int tf_model_dir_read_beside(struct tf_model_dir *m, struct tf_arena *a, const c
     return read_fairseq(&d, m, err);
 }
 
+static bool is_hf(const struct dir *d)
+{
+    return has(d, "config.json") != NULL;
+}
+
+static bool is_another(const struct dir *d)
+{
+    return d != NULL;
+}
+
+/* The first that claims a directory has it. */
+static const struct {
+    bool (*claims)(const struct dir *d);
+    int (*read)(const struct dir *d, struct tf_model_dir *m, struct tf_err *err);
+} programs[] = {
+    {is_ct2, read_ct2},
+    {is_package, read_package},
+    {is_fairseq, read_fairseq},
+    {is_hf, read_hf},
+    {is_another, read_marian},
+};
+
 int tf_model_dir_read(struct tf_model_dir *m, struct tf_arena *a, const char *path,
                       struct tf_err *err)
 {
     struct dir d = {.a = a, .path = path};
+    size_t i = 0;
     if (list(&d, err) != 0)
         return -1;
-    return is_ct2(&d)                       ? read_ct2(&d, m, err)
-           : is_package(&d)                 ? read_package(&d, m, err)
-           : is_fairseq(&d)                 ? read_fairseq(&d, m, err)
-           : has(&d, "config.json") != NULL ? read_hf(&d, m, err)
-                                            : read_marian(&d, m, err);
+    while (!programs[i].claims(&d))
+        i++;
+    return programs[i].read(&d, m, err);
 }
