@@ -333,8 +333,8 @@ int tf_conversion_read_ct2(struct tf_conversion *m, const char *name,
     if (o->pieces_target != NULL &&
         tf_piece_list_read(&lists[1], &m->arena, o->pieces_target, err) != 0)
         return -1;
-    if (import_ct2(m, name, dir->config, o, lists, &guessed, err) != 0 || read_codes(m, o, err) != 0 ||
-        use_segmenters(m, o, lists, err) != 0)
+    if (import_ct2(m, name, dir->config, o, lists, &guessed, err) != 0 ||
+        read_codes(m, o, err) != 0 || use_segmenters(m, o, lists, err) != 0)
         return -1;
     if (o->begin != NULL && tf_piece_list_id(&lists[1], o->begin) < 0)
         return tf_fail(err, "%s: target_prefix %s of metadata.json: no token of its targets", name,

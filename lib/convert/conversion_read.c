@@ -364,7 +364,7 @@ static const struct program {
 } programs[] = {
     {is_fairseq, tf_conversion_read_fairseq, .reads_torch = true},
     {is_ct2, tf_conversion_read_ct2, .positions = true},
-    {is_fsmt, tf_conversion_read_fsmt},
+    {is_fsmt, tf_conversion_read_fsmt, .positions = false},
     {is_hf, tf_conversion_read_hf, .positions = true},
     {is_marian, tf_conversion_read_marian, .config = true},
     {is_plain, read_plain, .config = true},

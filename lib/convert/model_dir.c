@@ -171,7 +171,7 @@ static bool is_package(const struct dir *d)
     return has(d, "metadata.json") != NULL && has(d, "model") != NULL;
 }
 
-static int read_package(struct dir *d, struct tf_model_dir *m, struct tf_err *err)
+static int read_package(const struct dir *d, struct tf_model_dir *m, struct tf_err *err)
 {
     struct dir inner = {.a = d->a, .path = at(d, "model")};
     find_segmenters(d, m);
