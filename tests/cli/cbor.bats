@@ -140,7 +140,7 @@ cbor2.dump([15, 0, None], out)' | tf-cbor seal >odd.tfs
 }
 
 @test "check: what is not finite" {
-    tf-cbor json "$V/model.cbor" | sed 's/2.25/"nan"/; /header/s/"model":"[0-9a-f]*",//' |
+    tf-cbor json "$V/model.cbor" | sed 's/2\.25/"nan"/; /header/s/"model":"[0-9a-f]*",//' |
         tf-cbor unjson >nan.tfm
     t 1 tf-cbor check nan.tfm
     expect_error "tensor p/enc.0.w: contains values that are not finite"
@@ -148,7 +148,7 @@ cbor2.dump([15, 0, None], out)' | tf-cbor seal >odd.tfs
 }
 
 @test "check: a model whose fingerprint is another's" {
-    tf-cbor json "$V/model.cbor" | sed 's/2.25/2.5/' | tf-cbor unjson >other.tfm
+    tf-cbor json "$V/model.cbor" | sed 's/2\.25/2.5/' | tf-cbor unjson >other.tfm
     t 1 tf-cbor check other.tfm
     expect_error "fingerprint is"
 }

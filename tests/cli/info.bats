@@ -102,7 +102,7 @@ PY
 
 @test "values that are not finite are reported, and the model is described" {
     V=$BATS_TEST_DIRNAME/../../formats/vectors
-    tf-cbor json "$V/model.cbor" | sed 's/2.25/"nan"/; /header/s/"model":"[0-9a-f]*",//' |
+    tf-cbor json "$V/model.cbor" | sed 's/2\.25/"nan"/; /header/s/"model":"[0-9a-f]*",//' |
         tf-cbor unjson >nan.tfm
     t 0 tf-info nan.tfm
     expect_contains "$output" $'\nkind                 model'
