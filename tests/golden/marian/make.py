@@ -129,6 +129,53 @@ def make(directory, name):
     return path
 
 
+def fields(message):
+    """(number, bytes of the whole field, where its value begins in them) of a protobuf message."""
+    at_byte = 0
+
+    def varint(at_byte):
+        value = shift = 0
+        while True:
+            byte = message[at_byte]
+            value |= (byte & 127) << shift
+            at_byte, shift = at_byte + 1, shift + 7
+            if byte < 128:
+                return value, at_byte
+
+    while at_byte < len(message):
+        key, value_at = varint(at_byte)
+        if key & 7 == 0:
+            end = varint(value_at)[1]
+        elif key & 7 == 2:
+            size, value_at = varint(value_at)
+            end = value_at + size
+        else:
+            end = value_at + {1: 8, 5: 4}[key & 7]
+        yield key >> 3, message[at_byte:end], value_at - at_byte
+        at_byte = end
+
+
+def without_paths(model):
+    """A SentencePiece model without `input` and `model_prefix` of its trainer_spec, which name the
+    folders of the machine that made it."""
+    out = b""
+    for number, field, value_at in fields(model):
+        if number == 2:
+            spec = b"".join(f for n, f, _ in fields(field[value_at:]) if n > 2)
+            size = bytes([len(spec) & 127 | 128, len(spec) >> 7]) if len(spec) > 127 else \
+                bytes([len(spec)])
+            field = b"\x12" + size + spec
+        out += field
+    return out
+
+
+def strip(path):
+    with open(path, "rb") as f:
+        model = without_paths(f.read())
+    with open(path, "wb") as f:
+        f.write(model)
+
+
 def golden():
     write_text()
     for name in "vocab.spm", "en.spm", "de.spm":
@@ -137,6 +184,8 @@ def golden():
     with tempfile.TemporaryDirectory() as tmp:
         train(tmp + "/m.npz", VARIANTS["default"].split(), [at("vocab.spm")] * 2)
         train(tmp + "/n.npz", [], [at("en.spm"), at("de.spm")])
+    for name in "vocab.spm", "en.spm", "de.spm":
+        strip(at(name))
     for name in GOLDEN:
         path = make(HERE, name)
         with open(path, "rb") as f, gzip.GzipFile(path + ".gz", "wb", mtime=0) as out:
