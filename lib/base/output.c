@@ -93,11 +93,8 @@ static int open_own(struct tf_out *out, const char *base, struct tf_err *err)
 
 static struct tf_out new_output(int fd, int dir, const char *name)
 {
-    return (struct tf_out){.fd = fd,
-                           .name = tf_xstrdup(name),
-                           .dir = dir,
-                           .cap = BUFFER,
-                           .buf = tf_xmalloc(BUFFER)};
+    return (struct tf_out){
+        .fd = fd, .name = tf_xstrdup(name), .dir = dir, .cap = BUFFER, .buf = tf_xmalloc(BUFFER)};
 }
 
 int tf_out_open_at(struct tf_out *out, int dir, const char *base, const char *path,
@@ -140,6 +137,11 @@ int tf_out_flush(struct tf_out *out, struct tf_err *err)
     size_t n = out->len;
     out->len = 0;
     return write_all(out, out->buf, n, err);
+}
+
+const char *tf_out_temp_name(const struct tf_out *out)
+{
+    return out->temp != NULL ? tf_temp_name(out->temp) : NULL;
 }
 
 bool tf_out_is_file(const struct tf_out *out)
@@ -199,13 +201,8 @@ int tf_out_commit(struct tf_out *out, struct tf_err *err)
 {
     int rc = close_file(out, tf_out_flush(out, err), err);
     if (rc == 0 && out->temp != NULL) {
-        if (tf_temp_rename(out->temp, out->dir, out->path) != 0) {
-            rc = tf_fail_errno(err, "%s: rename", out->name);
-        } else {
-            out->temp = NULL;
-            rc = out->dir == AT_FDCWD ? tf_sync_dir(out->path, err)
-                                      : tf_sync_dir_at(out->dir, out->name, err);
-        }
+        rc = tf_temp_finish(out->temp, out->path, out->name, err);
+        out->temp = NULL;
     }
     tf_out_abort(out);
     return rc;
@@ -229,7 +226,7 @@ void tf_out_abort(struct tf_out *out)
     if (out->fd > 1)
         close(out->fd);
     if (out->temp != NULL)
-        tf_temp_remove(out->temp, out->dir);
+        tf_temp_remove(out->temp);
     free(out->path);
     free(out->name);
     free(out->buf);

@@ -11,9 +11,9 @@
 struct tf_out {
     int fd;
     char *name;      /* for messages: the path, or "stdout" */
-    int dir;         /* what path and temp are relative to: AT_FDCWD, or of tf_out_open_at */
+    int dir;         /* what path is relative to: AT_FDCWD, or of tf_out_open_at */
     char *path;      /* where temp is renamed to; NULL if written in place (stdout, FIFO, device) */
-    char *temp;      /* see temp_private.h; NULL if written in place */
+    struct tf_temp *temp; /* see temp_private.h; NULL if written in place */
     uint8_t *buf;
     size_t len, cap;
     uint64_t offset; /* bytes written so far, including those in buf */
@@ -39,6 +39,8 @@ int tf_out_open(struct tf_out *out, const char *path, unsigned flags,
  * and a FIFO or a device is an error. path: for messages. */
 int tf_out_open_at(struct tf_out *out, int dir, const char *base, const char *path,
                    struct tf_err *err) TF_MUST_CHECK;
+/* The name of its temporary file, in the directory of its path; NULL if it is written in place. */
+const char *tf_out_temp_name(const struct tf_out *out);
 /* Is it, or does it become, a regular file? */
 bool tf_out_is_file(const struct tf_out *out);
 int tf_out_write(struct tf_out *out, const void *p, size_t n, struct tf_err *err) TF_MUST_CHECK;

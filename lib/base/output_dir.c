@@ -1,9 +1,7 @@
 /* output_dir.c - see output_dir.h. */
 #include "base/output_dir.h"
-#include "base/fd.h"
 #include "base/temp_private.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,21 +18,18 @@ int tf_out_dir_open(struct tf_out_dir *d, const char *path, const char *const *n
 
 int tf_out_dir_commit(struct tf_out_dir *d, const char *path, struct tf_err *err)
 {
-    if (fsync(d->fd) != 0 || tf_temp_rename(d->temp, AT_FDCWD, path) != 0) {
-        (void)tf_fail_errno(err, "%s", path);
-        tf_out_dir_abort(d);
-        return -1;
-    }
-    close(d->fd);
+    int rc = fsync(d->fd) == 0 ? 0 : tf_fail_errno(err, "%s: fsync", path);
+    if (rc != 0)
+        tf_temp_remove(d->temp);
+    else
+        rc = tf_temp_finish(d->temp, path, path, err);
     *d = (struct tf_out_dir){.fd = -1};
-    return tf_sync_dir(path, err);
+    return rc;
 }
 
 void tf_out_dir_abort(struct tf_out_dir *d)
 {
     if (d->temp != NULL)
-        tf_temp_remove_dir(d->temp);
-    if (d->fd >= 0)
-        close(d->fd);
+        tf_temp_remove(d->temp);
     *d = (struct tf_out_dir){.fd = -1};
 }

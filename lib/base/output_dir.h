@@ -5,8 +5,8 @@
 #include "base/err.h"
 
 struct tf_out_dir {
-    int fd;     /* for tf_out_open_at */
-    char *temp; /* its name until it is complete, or NULL */
+    int fd;               /* for tf_out_open_at */
+    struct tf_temp *temp; /* until it is complete, or NULL */
 };
 
 /* Create a directory beside path, which must not exist, for files of these n names (static). -1:

@@ -418,7 +418,7 @@ static void refuse_the_rest(void)
         on_call(&f, sealed[i], SECCOMP_RET_ALLOW);
     on_argument(&f, SYS_mmap, 2, BPF_JSET, PROT_EXEC, REFUSE, SECCOMP_RET_ALLOW);
     on_argument(&f, SYS_mprotect, 2, BPF_JSET, PROT_EXEC, REFUSE, SECCOMP_RET_ALLOW);
-    /* A directory, for fsync: its flags as tf_sync_dir has them. */
+    /* A directory, for fsync: its flags as temp.c has them. */
     on_argument(&f, SYS_openat, 2, BPF_JEQ, O_RDONLY | O_DIRECTORY | O_CLOEXEC, SECCOMP_RET_ALLOW,
                 REFUSE);
     on_call(&f, 435 /* clone3 */, UNKNOWN);

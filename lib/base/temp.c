@@ -1,8 +1,9 @@
 /* temp.c - a list of the temporary files and directories that exist, for exit and signal
  * handlers. */
 #include "base/temp_private.h"
-#include "base/buf.h"
 #include "base/fd.h"
+#include "base/memory.h"
+#include "base/path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,15 +16,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct temp {
-    struct temp *next;
-    pid_t owner; /* a forked child does not remove its parent's files */
-    int dir;     /* the directory that the name is relative to */
-    const char *const *names; /* of the files in a directory, or NULL for a file */
+struct tf_temp {
+    struct tf_temp *next;
+    pid_t owner;              /* a forked child does not remove its parent's files */
+    int parent;               /* the directory that has it */
+    int fd;                   /* a directory's own, or -1 */
+    const char *const *names; /* of the files in a directory */
     size_t n;
-    char name[];
+    char name[]; /* in parent */
 };
-static struct temp *temps;
+static struct tf_temp *temps;
 static pthread_mutex_t temps_lock = PTHREAD_MUTEX_INITIALIZER;
 /* What ends a process from outside: users, job schedulers, timers and limits. */
 static const int deadly[] = {SIGINT,  SIGTERM,   SIGHUP,  SIGQUIT, SIGALRM,
@@ -55,15 +57,14 @@ static void unlock_temps(sigset_t old)
     pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
-/* The files in a directory first, which it does not outlive. Safe in a signal handler. */
-static int remove_one(const struct temp *t)
+/* The files in a directory first, which it does not outlive. Other users may give its name, or a
+ * name on the way to it, to a link: descriptors still refer to what we made. Safe in a signal
+ * handler. */
+static int remove_one(const struct tf_temp *t)
 {
-    const int fd = t->names == NULL ? -1 : open(t->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    for (size_t i = 0; fd >= 0 && i < t->n; i++)
-        unlinkat(fd, t->names[i], 0);
-    if (fd >= 0)
-        close(fd);
-    return unlinkat(t->dir, t->name, t->names == NULL ? 0 : AT_REMOVEDIR);
+    for (size_t i = 0; i < t->n; i++)
+        unlinkat(t->fd, t->names[i], 0);
+    return unlinkat(t->parent, t->name, t->fd >= 0 ? AT_REMOVEDIR : 0);
 }
 
 /* At exit, any thread may call it (out of memory). What came last, as the files of a directory, is
@@ -71,7 +72,7 @@ static int remove_one(const struct temp *t)
 void tf_temp_remove_all(void)
 {
     sigset_t old = lock_temps();
-    for (struct temp *t = temps; t != NULL; t = t->next)
+    for (struct tf_temp *t = temps; t != NULL; t = t->next)
         if (t->owner == getpid())
             remove_one(t);
     unlock_temps(old);
@@ -97,18 +98,9 @@ static void catch_deadly_signals(void)
     }
 }
 
-static void add_temp(int dir, const char *name, const char *const *names, size_t n_names)
+static void add_temp(struct tf_temp *t)
 {
     static bool registered;
-    size_t n = strlen(name) + 1;
-    struct temp *t = malloc(sizeof *t + n);
-    if (t == NULL)
-        return;
-    t->owner = getpid();
-    t->dir = dir;
-    t->names = names;
-    t->n = n_names;
-    memcpy(t->name, name, n);
     sigset_t old = lock_temps();
     t->next = temps;
     temps = t;
@@ -119,89 +111,127 @@ static void add_temp(int dir, const char *name, const char *const *names, size_t
     unlock_temps(old);
 }
 
-static void delete_temp(int dir, const char *name)
+static void take_temp(struct tf_temp *t)
 {
     sigset_t old = lock_temps();
-    for (struct temp **t = &temps, *gone; (gone = *t) != NULL; t = &gone->next)
-        if (gone->dir == dir && strcmp(gone->name, name) == 0) {
-            *t = gone->next;
-            free(gone);
-            break;
-        }
+    struct tf_temp **at = &temps;
+    while (*at != NULL && *at != t)
+        at = &(*at)->next;
+    if (*at == t)
+        *at = t->next;
     unlock_temps(old);
 }
 
-/* A file with the mode, or with names a directory. */
-static int create(char **temp, int dir, const char *path, mode_t mode, const char *const *names,
-                  size_t n_names)
+static void free_temp(struct tf_temp *t)
 {
-    const char *slash = strrchr(path, '/');
-    int n = slash != NULL ? (int)(slash - path) + 1 : 0, fd = -1;
-    struct tf_buf name = {0};
-    sigset_t block = deadly_set(), old;
-    /* None of them between the moment a file exists and the moment it is in the list. */
-    pthread_sigmask(SIG_BLOCK, &block, &old);
+    if (t->fd >= 0)
+        close(t->fd);
+    close(t->parent);
+    free(t);
+}
+
+/* Without a right to read it, which only its sync needs. */
+static int open_parent(int dir, const char *path)
+{
+    size_t n = (size_t)(tf_path_name(path) - path);
+    char *parent = n > 0 ? tf_xstrndup(path, n) : tf_xstrdup(".");
+    int fd = tf_fd_open_at(dir, parent, O_PATH | O_DIRECTORY, 0);
+    free(parent);
+    return fd;
+}
+
+/* A file with the mode, or with names a directory. Returns its descriptor. */
+static int create(struct tf_temp *t, const char *name, size_t size, mode_t mode)
+{
     /* A name can be in use: several outputs with the same path, or an earlier process of the same
      * id that was killed. */
     for (int i = 0; i < 100; i++) {
-        tf_buf_clear(&name);
-        tf_buf_printf(&name, "%.*s.tf-%.200s.tmp.%ld", n, path, path + n, (long)getpid());
+        int n = snprintf(t->name, size, ".tf-%.200s.tmp.%ld", name, (long)getpid());
         if (i > 0)
-            tf_buf_printf(&name, ".%d", i);
-        fd = names == NULL ? tf_fd_open_at(dir, name.p, O_WRONLY | O_CREAT | O_EXCL, mode)
-             : mkdirat(dir, name.p, mode) == 0 ? tf_fd_open_at(dir, name.p, O_DIRECTORY, 0)
-                                               : -1;
+            snprintf(t->name + n, size - (size_t)n, ".%d", i);
+        int fd = -1;
+        if (t->names == NULL)
+            fd = tf_fd_open_at(t->parent, t->name, O_WRONLY | O_CREAT | O_EXCL, mode);
+        else if (mkdirat(t->parent, t->name, mode) == 0)
+            fd = t->fd = tf_fd_open_at(t->parent, t->name, O_DIRECTORY | O_NOFOLLOW, 0);
         if (fd >= 0 || errno != EEXIST)
-            break;
+            return fd;
     }
-    int sys = errno;
+    return -1;
+}
+
+static int create_and_add(struct tf_temp **temp, int dir, const char *path, mode_t mode,
+                          const char *const *names, size_t n)
+{
+    enum { SIZE = 256 };
+    struct tf_temp *t = tf_xmalloc(sizeof *t + SIZE);
+    *t = (struct tf_temp){
+        .owner = getpid(), .parent = open_parent(dir, path), .fd = -1, .names = names, .n = n};
+    sigset_t block = deadly_set(), old;
+    /* None of them between the moment a file exists and the moment it is in the list. */
+    pthread_sigmask(SIG_BLOCK, &block, &old);
+    int fd = t->parent < 0 ? -1 : create(t, tf_path_name(path), SIZE, mode), sys = errno;
     if (fd >= 0)
-        add_temp(dir, name.p, names, n_names);
+        add_temp(t);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (fd >= 0)
-        *temp = name.p;
-    else
-        tf_buf_release(&name);
+    if (fd < 0) {
+        if (t->parent >= 0)
+            close(t->parent);
+        free(t);
+        t = NULL;
+    }
+    *temp = t;
     errno = sys;
     return fd;
 }
 
-int tf_temp_create(char **temp, int dir, const char *path, mode_t mode)
+int tf_temp_create(struct tf_temp **temp, int dir, const char *path, mode_t mode)
 {
-    return create(temp, dir, path, mode, NULL, 0);
+    return create_and_add(temp, dir, path, mode, NULL, 0);
 }
 
-int tf_temp_create_dir(char **temp, const char *path, const char *const *names, size_t n)
+int tf_temp_create_dir(struct tf_temp **temp, const char *path, const char *const *names, size_t n)
 {
-    return create(temp, AT_FDCWD, path, 0777, names, n);
+    return create_and_add(temp, AT_FDCWD, path, 0777, names, n);
 }
 
-int tf_temp_rename(char *temp, int dir, const char *path)
+const char *tf_temp_name(const struct tf_temp *t)
 {
-    if (renameat(dir, temp, dir, path) != 0)
-        return -1;
-    delete_temp(dir, temp);
-    free(temp);
-    return 0;
+    return t->name;
 }
 
-void tf_temp_remove(char *temp, int dir)
-{
-    /* At exit the descriptor of another directory may be closed, or be another's. */
-    if (unlinkat(dir, temp, 0) == 0 || errno == ENOENT || dir != AT_FDCWD)
-        delete_temp(dir, temp);
-    free(temp);
-}
-
-void tf_temp_remove_dir(char *temp)
+void tf_temp_remove(struct tf_temp *t)
 {
     sigset_t old = lock_temps();
-    struct temp *t = temps;
-    while (t != NULL && strcmp(t->name, temp) != 0)
-        t = t->next;
-    if (t != NULL)
-        (void)remove_one(t);
+    bool gone = remove_one(t) == 0 || errno == ENOENT;
     unlock_temps(old);
-    delete_temp(AT_FDCWD, temp);
-    free(temp);
+    if (!gone) /* exit tries again */
+        return;
+    take_temp(t);
+    free_temp(t);
+}
+
+/* Its directory may be one that we may write to, but not read. */
+static int sync_parent(const struct tf_temp *t, const char *shown, struct tf_err *err)
+{
+    int fd = tf_fd_open_at(t->parent, ".", O_RDONLY | O_DIRECTORY, 0);
+    if (fd < 0 && errno == EACCES)
+        return 0;
+    int rc = tf_sync_dir_at(fd, shown, err);
+    if (fd >= 0)
+        close(fd);
+    return rc;
+}
+
+int tf_temp_finish(struct tf_temp *t, const char *path, const char *shown, struct tf_err *err)
+{
+    if (renameat(t->parent, t->name, t->parent, tf_path_name(path)) != 0) {
+        (void)tf_fail_errno(err, "%s: rename", shown);
+        tf_temp_remove(t);
+        return -1;
+    }
+    take_temp(t);
+    int rc = sync_parent(t, shown, err);
+    free_temp(t);
+    return rc;
 }

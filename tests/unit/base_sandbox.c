@@ -306,7 +306,7 @@ static void compute_without_end(void *arg)
 {
     (void)arg;
     volatile unsigned x = 1;
-    char *temp;
+    struct tf_temp *temp;
     struct tf_err err = {0};
     tf_progname = "tf-x";
     tf_sandbox_enter(&plain);

@@ -134,7 +134,7 @@ static int verify(const struct tf_saver *s, struct tf_out *out, struct tf_err *e
     struct tf_run_state state;
     if (tf_out_flush(out, err) != 0)
         return -1;
-    int rc = tf_rundir_read(s->dir, out->temp, &m, TF_MODEL_CHECK, err);
+    int rc = tf_rundir_read(s->dir, tf_out_temp_name(out), &m, TF_MODEL_CHECK, err);
     if (rc == 0) {
         rc = s->kind == TF_SAVE_VALID ? 0 : tf_state_read(&state, &m, err);
         if (rc == 0 && s->kind != TF_SAVE_VALID && !tf_state_same(&state, &s->state))
