@@ -2,8 +2,14 @@
 #include "base/output_dir.h"
 #include "base/temp_private.h"
 
+#include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+static int is_there(const char *path, struct tf_err *err)
+{
+    return tf_fail(err, "%s: is there already; name a new directory", path);
+}
 
 int tf_out_dir_open(struct tf_out_dir *d, const char *path, const char *const *names, size_t n,
                     struct tf_err *err)
@@ -11,7 +17,7 @@ int tf_out_dir_open(struct tf_out_dir *d, const char *path, const char *const *n
     struct stat st;
     *d = (struct tf_out_dir){.fd = -1};
     if (lstat(path, &st) == 0)
-        return tf_fail(err, "%s: is there already; name a new directory", path);
+        return is_there(path, err);
     d->fd = tf_temp_create_dir(&d->temp, path, names, n);
     return d->fd >= 0 ? 0 : tf_fail_errno(err, "%s", path);
 }
@@ -23,6 +29,8 @@ int tf_out_dir_commit(struct tf_out_dir *d, const char *path, struct tf_err *err
         tf_temp_remove(d->temp);
     else
         rc = tf_temp_finish(d->temp, path, path, err);
+    if (rc != 0 && err->sys == EEXIST)
+        rc = is_there(path, err);
     *d = (struct tf_out_dir){.fd = -1};
     return rc;
 }

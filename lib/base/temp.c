@@ -223,9 +223,27 @@ static int sync_parent(const struct tf_temp *t, const char *shown, struct tf_err
     return rc;
 }
 
+/* rename(2) would let a directory replace an empty one. File systems without RENAME_NOREPLACE (NFS,
+ * and others over a network) answer EINVAL: there, nothing may be seen of that name. */
+static int rename_temp(const struct tf_temp *t, const char *to)
+{
+    struct stat st;
+    if (t->fd >= 0) {
+        if (renameat2(t->parent, t->name, t->parent, to, RENAME_NOREPLACE) == 0)
+            return 0;
+        if (errno != EINVAL && errno != ENOSYS)
+            return -1;
+        if (fstatat(t->parent, to, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+            errno = EEXIST;
+            return -1;
+        }
+    }
+    return renameat(t->parent, t->name, t->parent, to);
+}
+
 int tf_temp_finish(struct tf_temp *t, const char *path, const char *shown, struct tf_err *err)
 {
-    if (renameat(t->parent, t->name, t->parent, tf_path_name(path)) != 0) {
+    if (rename_temp(t, tf_path_name(path)) != 0) {
         (void)tf_fail_errno(err, "%s: rename", shown);
         tf_temp_remove(t);
         return -1;

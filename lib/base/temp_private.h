@@ -24,7 +24,7 @@ int tf_temp_create_dir(struct tf_temp **temp, const char *path, const char *cons
 /* Its name in its directory. */
 const char *tf_temp_name(const struct tf_temp *temp);
 /* Give it the name that path ends in, sync its directory and free temp; if it cannot be renamed,
- * remove it. shown: the path for messages. */
+ * remove it. A file replaces another, a directory nothing. shown: the path for messages. */
 int tf_temp_finish(struct tf_temp *temp, const char *path, const char *shown,
                    struct tf_err *err) TF_MUST_CHECK;
 /* Remove the file, or the directory and its files, and free temp. What cannot be removed is tried

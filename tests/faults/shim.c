@@ -253,6 +253,7 @@ RESOLVE(close)
 RESOLVE(fsync)
 RESOLVE(rename)
 RESOLVE(renameat)
+RESOLVE(renameat2)
 RESOLVE(link)
 RESOLVE(linkat)
 RESOLVE(unlink)
@@ -357,6 +358,11 @@ EXPORT int fsync(int fd)
 EXPORT int rename(const char *a, const char *b)
 {
     return strike_path(C_RENAME, CALLER, b) ? -1 : REAL(rename)(a, b);
+}
+
+EXPORT int renameat2(int d, const char *a, int e, const char *b, unsigned flags)
+{
+    return strike_path(C_RENAME, CALLER, b) ? -1 : REAL(renameat2)(d, a, e, b, flags);
 }
 
 EXPORT int renameat(int d, const char *a, int e, const char *b)

@@ -7,6 +7,7 @@
 #include "base/output_dir.h"
 #include "base/temp_private.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -130,6 +131,43 @@ static void test_replaced(void)
     }
 }
 
+/* In place of the C library's, as on a file system without RENAME_NOREPLACE. */
+static bool lacking;
+int renameat2(int from, const char *a, int to, const char *b, unsigned flags)
+{
+    if (lacking) {
+        errno = EINVAL;
+        return -1;
+    }
+    return (int)syscall(SYS_renameat2, from, a, to, b, flags);
+}
+
+/* A directory that appears at the last moment is not replaced, though it is empty. */
+static void test_taken(void)
+{
+    struct tf_out_dir d;
+    struct stat before, after;
+    for (int i = 0; i < 2; i++) {
+        lacking = i == 1;
+        const char *how = lacking ? "without RENAME_NOREPLACE" : "with it";
+        err = (struct tf_err){0};
+        must(tf_out_dir_open(&d, "model", names, 1, &err), &err);
+        if (mkdir("model", 0700) != 0 || stat("model", &before) != 0)
+            bail_out("mkdir");
+        ok(tf_out_dir_commit(&d, "model", &err) == -1 &&
+               strstr(err.msg, "is there already") != NULL,
+           "%s: %s", how, err.msg);
+        ok(stat("model", &after) == 0 && before.st_ino == after.st_ino, "%s: it stays", how);
+        is_int(count_entries("."), 1, "%s: no temporary directory", how);
+        if (rmdir("model") != 0)
+            bail_out("rmdir");
+        must(tf_out_dir_open(&d, "model", names, 1, &err), &err);
+        is_int(tf_out_dir_commit(&d, "model", &err), 0, "%s: a new directory", how);
+        if (rmdir("model") != 0)
+            bail_out("rmdir");
+    }
+}
+
 int main(void)
 {
     static struct child c;
@@ -143,5 +181,6 @@ int main(void)
         is_int(count_entries("."), empty, "SIGTERM, then %d: no temporary file is left", *second);
     }
     test_replaced();
+    test_taken();
     return done();
 }
