@@ -195,8 +195,9 @@ static int read_plain(struct tf_conversion *m, const char *name, const struct tf
     m->vocab_n = b->vocab_n;
     m->vocab_target = b->vocab_target;
     m->vocab_target_n = b->vocab_target_n;
-    if (m->vocab_n > TF_MAX_VOCAB)
-        return tf_fail(err, "%s: a vocabulary of %zu bytes: at most %zu", name, m->vocab_n,
+    const size_t longer = m->vocab_n > m->vocab_target_n ? m->vocab_n : m->vocab_target_n;
+    if (longer > TF_MAX_VOCAB)
+        return tf_fail(err, "%s: a vocabulary of %zu bytes: at most %zu", name, longer,
                        TF_MAX_VOCAB);
     const char *config = b->config;
     char *own = NULL;

@@ -24,7 +24,7 @@ struct load {
     struct tf_model_file *m;
     unsigned flags;
     bool pipe;
-    uint64_t max_tensor; /* 0: TF_MAX_TENSOR from a pipe */
+    uint64_t max_tensor;                /* 0: TF_MAX_TENSOR from a pipe */
     const struct tf_model_taker *taker; /* or NULL */
     size_t cap_tensors, cap_blocks;
     bool has_vocab;
@@ -57,6 +57,17 @@ static int add_vocab(struct load *l, const uint8_t *p, size_t n, struct tf_err *
     memcpy(to, p, n);
     m->vocab = to;
     m->vocab_n = n;
+    return 0;
+}
+
+/* The state `vocab_target` is a vocabulary, too. */
+static int check_target(const struct load *l, const struct tf_value *v, struct tf_err *err)
+{
+    if (v->kind != TF_BYTES)
+        return tf_fail(err, "%s: state vocab_target: not bytes", l->name);
+    if (v->n == 0 || v->n > TF_MAX_VOCAB)
+        return tf_fail(err, "%s: state vocab_target: a vocabulary of %zu bytes: 1 to %zu", l->name,
+                       v->n, TF_MAX_VOCAB);
     return 0;
 }
 
@@ -95,6 +106,8 @@ static int read_state(struct load *l, const struct tf_record *rec, struct tf_err
         return tf_fail(err, "%s: state %s: twice", l->name, key);
     if (tf_cbor_parse(&v, &m->arena, start, (size_t)(c.p - start), err) != 0)
         return tf_context(err, "%s: state %s", l->name, key);
+    if (strcmp(key, "vocab_target") == 0 && check_target(l, &v, err) != 0)
+        return -1;
     if (m->state.n >= TF_MAX_STATES)
         return tf_fail(err, "%s: more than %d states", l->name, TF_MAX_STATES);
     tf_value_put(&m->arena, &m->state, key, v);

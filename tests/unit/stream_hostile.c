@@ -369,6 +369,8 @@ static const struct hostile models[] = {
     {MODEL "84 07 'vocab' 5bffffffffffffffff", "longer than the limit"},
     {MODEL "84 07 'vocab' 40 f6 " END1, "a vocabulary of 0 bytes"},
     {MODEL "84 07 'vocab' 01 f6 " END1, "not a byte string"},
+    {MODEL "84 07 'vocab_target' 40 f6 " END1, "a vocabulary of 0 bytes"},
+    {MODEL "84 07 'vocab_target' 01 f6 " END1, "state vocab_target: not bytes"},
     {MODEL "84 07 'vocab' 41ff f6 84 07 'vocab' 41ff f6 " END2, "two vocabularies"},
     {LABEL
      "82 00 a3 'v'01 'kind''model' 'vocab' 5820 "

@@ -223,6 +223,33 @@ static void test_broken_pipe(void)
     free(data);
 }
 
+/* The vocabulary of targets is a state, and held to the limit of a vocabulary. */
+static void test_long_target(void)
+{
+    struct tf_err err = {0};
+    struct tf_arena a = {0};
+    struct tf_header h = sample_header(&a, "model", 4096);
+    struct tf_model_file m;
+    static float one = 1;
+    struct tf_tensor t = {
+        .name = "p/a", .dtype = TF_F32, .rank = 1, .dims = {1}, .data = &one, .bytes = 4};
+    char *target = tf_xcalloc(TF_MAX_VOCAB + 1, 1);
+    for (size_t more = 0; more < 2; more++) {
+        const struct tf_state s = {"vocab_target",
+                                   {.kind = TF_BYTES, .text = target, .n = TF_MAX_VOCAB + more}};
+        must(write_model(temp_path("target"), &h, sample_vocab, SAMPLE_VOCAB_N, &s, 1, &t, 1, &err),
+             &err);
+        is_int(tf_model_read(&m, temp_path("target"), TF_MODEL_CHECK, 0, &err), more == 0 ? 0 : -1,
+               "a vocabulary of targets of 48 MiB and %zu bytes: %s", more, err.msg);
+        if (more == 0)
+            tf_model_release(&m);
+    }
+    ok(strstr(err.msg, "state vocab_target: a vocabulary of 50331649 bytes: 1 to") != NULL,
+       "the message");
+    free(target);
+    tf_arena_release(&a);
+}
+
 int main(void)
 {
     big = tf_xarray(NULL, BIG, sizeof *big);
@@ -235,5 +262,6 @@ int main(void)
     test_broken_pipe();
     is_int(count_entries(temp_path("")), 4, "no temporary file is left");
     free(big);
+    test_long_target();
     return done();
 }
