@@ -357,8 +357,9 @@ static const short refused_alone[] = {
 
 enum { LAST_KNOWN = 469 }; /* a later call may be another way to do any of that */
 
-static void restrict_calls(bool processes)
+static void restrict_calls(const struct tf_sandbox *s)
 {
+    const bool processes = s->processes, has_outputs = s->write.n > 0 || s->dirs.n > 0;
     struct filter f = {.n = 0};
     begin(&f);
     put(&f, BPF_JMP | BPF_JGT | BPF_K, LAST_KNOWN, 0, 1);
@@ -376,8 +377,12 @@ static void restrict_calls(bool processes)
         on_argument(&f, SYS_tgkill, 0, BPF_JEQ, (uint32_t)getpid(), SECCOMP_RET_ALLOW, REFUSE);
         on_argument(&f, SYS_tkill, 0, BPF_JEQ, (uint32_t)getpid(), SECCOMP_RET_ALLOW, REFUSE);
     }
-    /* The group of an open file, but not its owner. */
-    on_argument(&f, SYS_fchown, 1, BPF_JEQ, (uint32_t)-1, SECCOMP_RET_ALLOW, REFUSE);
+    /* An output gets the group and permissions of the file that it replaces: no other owner, and no
+     * set-id bits. */
+    on_argument(&f, SYS_fchown, 1, BPF_JEQ, (uint32_t)-1, has_outputs ? SECCOMP_RET_ALLOW : REFUSE,
+                REFUSE);
+    on_argument(&f, SYS_fchmod, 1, BPF_JSET, 07000, REFUSE,
+                has_outputs ? SECCOMP_RET_ALLOW : REFUSE);
     /* What would type into the user's terminal. */
     put(&f, BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 5);
     load(&f, ARG(1, LOW));
@@ -428,9 +433,9 @@ static void refuse_the_rest(void)
 }
 
 #else
-static void restrict_calls(bool processes)
+static void restrict_calls(const struct tf_sandbox *s)
 {
-    (void)processes;
+    (void)s;
 }
 static void refuse_the_rest(void)
 {
@@ -490,7 +495,7 @@ unsigned tf_sandbox_enter(const struct tf_sandbox *s)
         return in_force;
     has_processes = s->processes;
     restrict_files(s);
-    restrict_calls(s->processes);
+    restrict_calls(s);
     return in_force;
 }
 

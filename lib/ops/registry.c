@@ -12,9 +12,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define PLUGIN "tf-backend-cuda.so"
 enum { MOST_DEVICES = 1024 };
+
+/* Why `auto` does not try the plugin: what a probe before the sandbox found. */
+static struct tf_err no_gpu;
 
 /* The plugin's tables for a device (wrap: see tf_backend_find), or NULL and err. The check for a
  * driver comes first: loading CUDA's libraries takes 50 ms and 200 MB, and without a driver they
@@ -22,6 +27,10 @@ enum { MOST_DEVICES = 1024 };
 static const struct tf_backend *const *load_plugin(int device, bool wrap, struct tf_err *err)
 {
     char path[PATH_MAX];
+    if (no_gpu.status != 0) {
+        *err = no_gpu;
+        return NULL;
+    }
     if (!tf_plugin_path(path, sizeof path, PLUGIN, err))
         return NULL;
     if (tf_plugin_dir() == NULL && dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) == NULL) {
@@ -135,12 +144,54 @@ const struct tf_backend *tf_backend_find_shared(const char *name, int process,
     return find(name, process, precision, use, NULL, err);
 }
 
+/* Nodes of NVIDIA's driver: on a PC or server, under WSL, on Tegra. Where there is one, a probe
+ * would only take the time that CUDA takes to start. */
+static bool has_gpu_node(void)
+{
+    static const char *const nodes[] = {"/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-ctrl-gpu",
+                                        "/dev/nvmap"};
+    for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
+        if (access(nodes[i], F_OK) == 0)
+            return true;
+    return false;
+}
+
+/* Load the plugin and probe its first GPU in a child, so that nothing of the driver stays in this
+ * process. Sets no_gpu to the reason why it does not work. */
+static void probe_in_child(void)
+{
+    int ends[2], status;
+    if (pipe(ends) != 0)
+        return;
+    const pid_t child = fork();
+    if (child == 0) {
+        struct tf_err err = {0};
+        const struct tf_backend *const *tables = load_plugin(0, false, &err);
+        if (tables != NULL && tables[0]->probe(&err) != 0)
+            tf_context(&err, "%s", tables[0]->name);
+        if (err.status != 0)
+            (void)!write(ends[1], &err, sizeof err);
+        _exit(0);
+    }
+    close(ends[1]);
+    struct tf_err err;
+    const bool failed = child > 0 && read(ends[0], &err, sizeof err) == sizeof err;
+    close(ends[0]);
+    if (child > 0 && waitpid(child, &status, 0) == child && failed)
+        no_gpu = err;
+}
+
 bool tf_backend_may_load(const char *name)
 {
     char path[PATH_MAX];
     struct tf_err none = {0};
-    return (cuda_device(name) >= 0 || strcmp(name, "auto") == 0) &&
-           tf_plugin_path(path, sizeof path, PLUGIN, &none);
+    if (cuda_device(name) < 0 && strcmp(name, "auto") != 0)
+        return false;
+    if (!tf_plugin_path(path, sizeof path, PLUGIN, &none))
+        return false;
+    if (strcmp(name, "auto") == 0 && !has_gpu_node())
+        probe_in_child();
+    return no_gpu.status == 0;
 }
 
 void tf_backend_note(const struct tf_err *why)

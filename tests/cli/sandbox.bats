@@ -114,6 +114,23 @@ all_stopped() {
     cmp want out/words
 }
 
+@test "a CUDA plugin without a GPU costs no sandbox" {
+    tf-tokenize --train --vocab-size 40 -o v.model in/text
+    tf-tokenize -m v.model in/text >s.tfs
+    tf-batch --tokens 200 --batches 2 -o b.tfs s.tfs s.tfs
+    tf-train --preset base --d-model 8 --d-ff 8 --heads 1 --layers 1 --device cpu --steps 1 -q -o run \
+        b.tfs
+    mkdir plugin
+    gcc -shared -fPIC -o plugin/tf-backend-cuda.so -x c - <<<'void *other;'
+    for option in '' '--device auto'; do
+        # shellcheck disable=SC2086
+        TF_BACKEND_DIR=$T/plugin t 0 env LD_PRELOAD="$T/intruder.so" \
+            tf-decode --progress $option -m run/ckpt-00000001.tfm --max-extra 1 -o out/decoded s.tfs
+        all_stopped
+        expect_contains "$stderr" "on the CPU: $T/plugin/tf-backend-cuda.so: not a backend plugin"
+    done
+}
+
 @test "an intruder in SentencePiece cannot even open the input again" {
     tf-tokenize --train --vocab-size 40 -o v.model in/text
     tf-tokenize -m v.model -o want in/gold

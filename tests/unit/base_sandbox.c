@@ -203,6 +203,29 @@ static int change_open(uid_t user, gid_t group)
     int fd = open(temp_path("out/new"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     return result(fd < 0 ? fd : fchown(fd, user, group));
 }
+/* Of an open file in the directory of an output. */
+static int set_mode(mode_t mode)
+{
+    int fd = open(temp_path("out/mine"), O_WRONLY | O_CREAT, 0600);
+    return result(fd < 0 ? fd : fchmod(fd, mode));
+}
+
+static int change_rights(void)
+{
+    return set_mode(0640);
+}
+
+static int set_user_id(void)
+{
+    return set_mode(04755);
+}
+
+static int change_input(void)
+{
+    int fd = open(temp_path("in/input"), O_RDONLY);
+    return result(fd < 0 ? fd : fchmod(fd, 0644));
+}
+
 static int change_group(void)
 {
     return change_open((uid_t)-1, getegid());
@@ -402,12 +425,23 @@ static void test_calls(void)
     expect(trace, CALLS, EPERM, "ptrace");
     expect(signal_parent, CALLS, EPERM, "a signal to another process");
     expect(change_group, 0, 0, "the group of an output");
+    expect(change_rights, 0, 0, "the permissions of an output");
+    expect(set_user_id, CALLS, EPERM, "set-user-ID for an output");
     expect(change_mode, CALLS, EPERM, "chmod");
     expect(change_owner, CALLS, EPERM, "the owner of an output");
     expect(type_into_terminal, CALLS, EPERM, "TIOCSTI");
     expect(ring, CALLS, EPERM, "io_uring");
     expect(key, CALLS, EPERM, "add_key");
     expect(of_tomorrow, CALLS, ENOSYS, "a call that nobody knows");
+}
+
+static void test_without_outputs(void)
+{
+    struct tf_sandbox with = plain;
+    plain.write = plain.dirs = (struct tf_strs){0};
+    expect(read_input, 0, 0, "without outputs: an input");
+    expect(change_input, TF_SANDBOX_CALLS, EPERM, "without outputs: permissions");
+    plain = with;
 }
 
 static void test_processes(void)
@@ -499,6 +533,7 @@ int main(void)
            in_force & TF_SANDBOX_SEALED ? "sealed" : "", in_force == 0 ? "nothing" : "");
     test_files();
     test_calls();
+    test_without_outputs();
     test_processes();
     test_sealed();
     test_limits();

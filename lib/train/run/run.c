@@ -67,7 +67,7 @@ static int loop(struct tf_run *r, struct tf_err *err)
 
 void tf_run_widen(struct tf_sandbox *sandbox, const struct tf_settings *o, enum tf_comm_use use)
 {
-    sandbox->off = tf_backend_may_load(o->device) || tf_comm_wanted(use);
+    sandbox->off = tf_comm_wanted(use) || tf_backend_may_load(o->device);
     /* Opened again for each validation, and by then it may be another file of that name. */
     if (o->valid != NULL)
         tf_strs_add(&sandbox->beside, o->valid);
