@@ -34,6 +34,9 @@ enum { SEARCH = 1, SAMPLE = 2 };
     OPT_INT(0, "max-extra", &(o).max_extra, .arg = "N", .def = TEXT(TF_MAX_EXTRA), .lo = 0, \
             .hi = 1 << 20, .flags = TF_OPT_SEMANTIC, \
             .help = "limit each output to N tokens more than its input"), \
+    OPT_REAL(0, "max-factor", &(o).max_factor, .arg = "X", .def = "1", .lo = 0, .hi = 100, \
+             .flags = TF_OPT_SEMANTIC, \
+             .help = "and its input counts X times for that; 0: N tokens for all"), \
     COMMON_MAX_LENGTH(&(o).run.max_length, "an input longer than N tokens"), \
     OPT_FLAG(0, "truncate", &(o).truncate, .flags = TF_OPT_SEMANTIC, \
              .help = "cut a longer input to N tokens instead"), \

@@ -58,14 +58,21 @@ static const struct tf_tool tool = {
     .widen = widen,
 };
 
-/* The model's settings, where the user did not say otherwise. Its precision is the session's. */
+static bool is_limit(const char *key)
+{
+    return strcmp(key, "max-extra") == 0 || strcmp(key, "max-factor") == 0;
+}
+
+/* The model's settings, where the user did not say otherwise. Its precision is the session's. Both
+ * numbers make one limit: one that is given is not added to the model's other. */
 static int adopt_settings(const struct tf_value *search, struct tf_err *err)
 {
+    const bool limited = tf_opt_given(opts, "max-extra") || tf_opt_given(opts, "max-factor");
     int rc = tf_search_settings_check(search, err);
     for (size_t i = 0; i < search->n && rc == 0; i++) {
         struct tf_buf text = {0};
         tf_search_settings_text(&text, &search->items[i]);
-        if (strcmp(search->keys[i], "precision") != 0)
+        if (strcmp(search->keys[i], "precision") != 0 && !(limited && is_limit(search->keys[i])))
             rc = tf_opt_adopt(opts, search->keys[i], text.p, err);
         tf_buf_release(&text);
     }

@@ -440,6 +440,7 @@ static int read_dir(struct tf_conversion *m, const char **input, struct tf_model
     }
     o->codes = d->codes;
     o->begin = d->begin;
+    o->argos = d->argos;
     o->settings = d->settings;
     if (o->vocab != NULL) /* then all of it is the user's */
         return 0;

@@ -40,6 +40,7 @@ struct tf_convert_opts {
     const char *codes;
     /* or NULL: the token with which a package of Argos begins targets */
     const char *begin;
+    bool argos; /* such a package */
     /* or NULL: how Marian's decoder runs (decoder.yml) */
     const char *settings;
     /* settings of the search to store or drop, KEY=VALUE, or "none": drop all before the rest */

@@ -174,6 +174,7 @@ static bool is_package(const struct dir *d)
 static int read_package(const struct dir *d, struct tf_model_dir *m, struct tf_err *err)
 {
     struct dir inner = {.a = d->a, .path = at(d, "model")};
+    m->argos = true;
     find_segmenters(d, m);
     if (m->vocab == NULL)
         m->codes = has(d, "bpe.model");

@@ -26,6 +26,7 @@ struct tf_model_dir {
     const char *langs[2];             /* of these, where there are two, in alphabetical order */
     const char *codes;                /* of subword-nmt or fastBPE */
     const char *begin;                /* a token with which targets begin */
+    bool argos;                       /* a package of Argos */
     const char *settings;             /* how Marian's decoder runs */
     bool fsmt;                        /* transformers' form of fairseq's models */
     bool needs_pieces;                /* whatever the SentencePiece models are */

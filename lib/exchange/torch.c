@@ -229,3 +229,11 @@ int64_t tf_torch_int(const struct tf_py *dict, const char *key, int64_t missing)
     const struct tf_py *x = tf_py_get(dict, key);
     return x != NULL && (x->kind == TF_PY_INT || x->kind == TF_PY_BOOL) ? x->integer : missing;
 }
+
+double tf_torch_real(const struct tf_py *dict, const char *key, double missing)
+{
+    const struct tf_py *x = tf_py_get(dict, key);
+    return x != NULL && x->kind == TF_PY_REAL  ? x->real
+           : x != NULL && x->kind == TF_PY_INT ? (double)x->integer
+                                               : missing;
+}

@@ -29,6 +29,7 @@ int tf_torch_tensors(struct tf_bundle *b, const struct tf_py *dict,
  * a text, an integer, a flag, or `missing` if there is none of that kind. */
 const struct tf_py *tf_torch_dict(const struct tf_py *dict, const char *key);
 const char *tf_torch_text(const struct tf_py *dict, const char *key, const char *missing);
+double tf_torch_real(const struct tf_py *dict, const char *key, double missing); /* or integer */
 int64_t tf_torch_int(const struct tf_py *dict, const char *key, int64_t missing);
 
 #endif

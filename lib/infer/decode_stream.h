@@ -15,6 +15,7 @@ struct tf_decode_opts {
                           * only */
     int64_t beam, nbest; /* 1 .. TF_SEARCH_MAX_BEAM */
     int64_t max_extra, max_insert, seed, top_k;
+    double max_factor; /* of the input's tokens, before max_extra is added */
     int64_t min_length, ngram; /* 0: none */
     double alpha, normalize, temperature, top_p;
     double repetition; /* 0: none */

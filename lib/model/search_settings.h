@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "cbor/value.h"
 
-enum { TF_SEARCH_MAX_LENGTH = 1 << 20 /* of "min-length", "no-repeat-ngram" */ };
+enum { TF_SEARCH_MAX_LENGTH = 1 << 20 /* of "max-extra", "min-length", "no-repeat-ngram" */ };
 
 /* The words of the key "search", and of the option; the first is that of a model without the key,
  * and no value of it. The others are enum tf_search_rule plus 1. */

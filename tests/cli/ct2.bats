@@ -33,7 +33,7 @@ fingerprint() { tf-info "$1" | grep '^model'; }
         t 0 tf-convert d -o d.tfm
         [ "$(fingerprint d.tfm)" = "$(fingerprint m.tfm)" ] || { echo "$variant"; return 1; }
     done
-    expect_contains "$stderr" "d/model.bin: CTranslate2, 2 + 2 layers of width 16, relu; decoded with --search ctranslate2 --beam 2 --normalize 1 --free-prefix --min-length 1 --allow-unk"
+    expect_contains "$stderr" "d/model.bin: CTranslate2, 2 + 2 layers of width 16, relu; decoded with --search ctranslate2 --beam 2 --normalize 1 --free-prefix --max-extra 256 --max-factor 0 --min-length 1 --allow-unk"
     expect_contains "$stderr" "--positions halves is what it computes there"
     tf-convert d --positions halves -o h.tfm
     tf-info h.tfm | grep -Eq '^  position_table +halves$'
@@ -129,6 +129,9 @@ np.savez("less.npz", **w)'
     tf-convert m.npz --vocab "$VOCAB" -o m.tfm
     [ "$(fingerprint p.tfm)" = "$(fingerprint m.tfm)" ]
     tf-tokenize -m p.tfm "$TEXT" | tf-tokenize -d -m p.tfm | diff - "$TEXT"
+    # argostranslate/translate.py of 1.11
+    t 0 tf-convert p -o p.tfm
+    expect_contains "$stderr" "--search ctranslate2 --beam 4 --normalize 0.2 --free-prefix --max-extra 256 --max-factor 0 --min-length 1 --allow-unk, but without replace_unknowns"
     "$TF_PYTHON" -c 'import shutil; shutil.make_archive("p", "zip", ".", "p")'
     mv p.zip p.argosmodel
     t 1 tf-convert p.argosmodel -o x.tfm

@@ -23,7 +23,7 @@ stream() {
 
 @test "a model of transformers: its tokens, log-probabilities and greedy search" {
     t 0 tf-convert "$G/m" -o m.tfm
-    expect_contains "$stderr" "m/pytorch_model.bin: FSMT, 1 + 2 layers of width 8, relu; decoded with --search transformers --beam 5 --normalize 1 --allow-unk"
+    expect_contains "$stderr" "m/pytorch_model.bin: FSMT, 1 + 2 layers of width 8, relu; decoded with --search transformers --beam 5 --normalize 1 --max-extra 198 --max-factor 0 --allow-unk"
     expect_contains "$stderr" "tf-tokenize splits words by $G/m/merges.txt"
     tf-info m.tfm | grep -Eq '^lang +en$'
     jq -r .text "$G/expected" | tf-tokenize -m m.tfm -o source
@@ -38,6 +38,16 @@ stream() {
     tf-decode -m m.tfm --beam 1 --max-length 64 source | tf-cbor json |
         jq -c 'select(.ids).ids[:12]' >got
     jq -c .greedy "$G/expected" | cmp - got
+    # The same, where config.json lacks what its class has, but for generate(), which the file alone
+    # is for.
+    cp -r "$G/m" less
+    chmod -R u+w less
+    jq '{model_type, langs, d_model, src_vocab_size, tgt_vocab_size, encoder_layers, decoder_layers,
+         encoder_attention_heads, decoder_attention_heads, encoder_ffn_dim, decoder_ffn_dim}' \
+        "$G/m/config.json" >less/config.json
+    t 0 tf-convert less -o less.tfm
+    expect_contains "$stderr" "decoded with --search transformers --beam 1 --normalize 1 --allow-unk"
+    [ "$(tf-info less.tfm | grep ^model)" = "$(tf-info m.tfm | grep ^model)" ]
 }
 
 @test "every form and variant is the model that was put into it" {

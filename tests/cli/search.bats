@@ -68,7 +68,7 @@ options_of() { tf-cbor json "$1" | jq -c 'select(.type == "header").header.made[
     natively
     G=$TOP/tests/golden/search
     t 0 tf-convert "$G/m" -o m.tfm
-    expect_contains "$stderr" "decoded with --search transformers --beam 4 --normalize 1 --begin __fr__ --free-prefix --allow-unk"
+    expect_contains "$stderr" "decoded with --search transformers --beam 4 --normalize 1 --begin __fr__ --free-prefix --max-extra 59 --max-factor 0 --allow-unk"
     sed 's/^/__en__ /' "$G/text" | tf-tokenize -m m.tfm -o s.tfs
     # what OPTION... FIELD: lines that are equal. The end is not in ours.
     what() {
@@ -94,20 +94,21 @@ options_of() { tf-cbor json "$1" | jq -c 'select(.type == "header").header.made[
     cp "$BATS_FILE_TMPDIR/vocab" v.spm
     "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz "$V"
     tf-convert m.npz --vocab v.spm -o alone.tfm
-    [ "$(search_of alone.tfm)" = '{"search":"marian","normalize":1}' ]
+    [ "$(search_of alone.tfm)" = '{"search":"marian","max-extra":3,"normalize":1,"max-factor":3}' ]
     # As Marian 1.12.42 writes it after a training.
     printf '%s\n' 'relative-paths: false' 'models:' '  - m.npz' 'vocabs:' '  - v.spm' '  - v.spm' \
         'beam-size: 12' 'normalize: 0' 'word-penalty: 0' 'mini-batch: 32' 'maxi-batch: 100' \
         'maxi-batch-sort: src' >m.npz.decoder.yml
     tf-convert m.npz --vocab v.spm -o beside.tfm
-    [ "$(search_of beside.tfm)" = '{"beam":12,"search":"marian","normalize":0}' ]
+    [ "$(search_of beside.tfm)" = '{"beam":12,"search":"marian","max-extra":3,"normalize":0,"max-factor":3}' ]
     mkdir d
     cp m.npz v.spm d/
     # As Firefox has it.
     printf '%s\n' 'models:' '  - m.npz' 'vocabs:' '  - v.spm' '  - v.spm' 'beam-size: 1' \
-        'normalize: 1.0' 'word-penalty: 0.5' 'gemm-precision: int8shiftAlphaAll' >d/config.yml
+        'normalize: 1.0' 'word-penalty: 0.5' 'gemm-precision: int8shiftAlphaAll' \
+        'max-length-factor: 2.5' >d/config.yml
     t 0 tf-convert d -o d.tfm
-    expect_contains "$stderr" "decoded with --search marian --beam 1 --normalize 1 --precision int8, but without word-penalty"
+    expect_contains "$stderr" "decoded with --search marian --beam 1 --normalize 1 --max-extra 3 --max-factor 2.5 --precision int8, but without word-penalty"
     sed -i 's/normalize: 1.0/normalize: x/' d/config.yml
     t 1 tf-convert d -o d.tfm
     expect_error "d/config.yml: normalize: "
@@ -163,4 +164,53 @@ END
         t 1 tf-convert x.npz -o x.tfm
         expect_contains "$stderr" "search: "
     done
+}
+
+lengths() { tf-cbor json "$1" | jq 'select(.type == "tokens").ids | length'; }
+
+@test "the limit of an output: its input's tokens times a factor, and more" {
+    decode() { tf-decode -q -m m.tfm --min-length 900 "$@" text.tfs >out && lengths out; }
+    lengths text.tfs >n
+    tf-convert --to tfm --search max-factor=0 --search max-extra=7 -o m.tfm "$MODEL"
+    most() { awk "{ print (\$1 > 0 ? int($1) : 0) }" n; }
+    cmp <(decode) <(most 7)
+    cmp <(decode --max-factor 0 --max-extra 12) <(most 12)
+    # One that is given is not added to the other of the model.
+    cmp <(decode --max-extra 3) <(most '$1 + 3')
+    cmp <(decode --max-factor 1.5) <(most '1.5 * $1 + 50')
+    cmp <(decode --search paper) <(most '$1 + 50')
+    cmp <(decode --device ref --max-factor 2.5 --max-extra 0) <(most '2.5 * $1')
+    t 2 tf-decode -m m.tfm --max-factor -1 text.tfs
+    t 2 tf-convert --to tfm --search max-extra=-1 -o x.tfm "$MODEL"
+}
+
+@test "generation_config.json: what is not kept is named, numbers out of range too" {
+    cp -r "$TOP/tests/golden/search/m" d
+    chmod -R u+w d
+    cp d/generation_config.json g
+    without() { # JQ WHAT
+        jq "$1" g >d/generation_config.json
+        t 0 tf-convert d -o m.tfm
+        [ "${stderr##*, but without }" = "$2" ] || { echo "$1: $stderr"; return 1; }
+    }
+    without '.bad_words_ids = [[7], [1], [0]]' bad_words_ids
+    without '.bad_words_ids = [[7, 8]] | .suppress_tokens = [7, 8]' 'bad_words_ids, suppress_tokens'
+    without '.num_beams = 2000 | .repetition_penalty = 5000 | .length_penalty = -1' \
+        'num_beams, length_penalty, repetition_penalty'
+    without '.encoder_repetition_penalty = 1.5 | .num_beam_groups = 2 | .sequence_bias = [[[1], 2]]' \
+        'num_beam_groups, encoder_repetition_penalty, sequence_bias'
+    without '.max_length = 100000000 | .min_length = 10000000' 'max_length, min_length'
+    jq '.bad_words_ids = [[3], [1]] | .suppress_tokens = null | .num_beam_groups = 1 |
+        .encoder_repetition_penalty = 1.0 | .diversity_penalty = 0.0 | .sequence_bias = null |
+        .min_length = -9223372036854775808' g >d/generation_config.json
+    sed -i 's/-9223372036854776000/-9223372036854775808/' d/generation_config.json
+    t 0 tf-convert d -o m.tfm
+    run -1 grep -F 'but without' <<<"$stderr"
+    [ "$(search_of m.tfm | jq 'has("allow-unk") or has("min-length")')" = false ]
+    # The end counts, and where it is forced it is the last.
+    limit_is() { jq "$1" g >d/generation_config.json && tf-convert d -o m.tfm && search_of m.tfm | jq -e ".\"max-extra\" == $2"; }
+    limit_is '.max_length = 20' 19
+    limit_is '.max_length = 20 | .forced_eos_token_id = 2' 18
+    limit_is '.max_length = 20 | .max_new_tokens = 9 | .forced_eos_token_id = [2]' 8
+    limit_is 'del(.max_length)' null
 }

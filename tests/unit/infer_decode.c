@@ -41,6 +41,7 @@ static struct tf_decode_opts defaults(void)
                                    .beam = 4,
                                    .nbest = 1,
                                    .max_extra = 12,
+                                   .max_factor = 1,
                                    .run.max_length = 40,
                                    .run.batch = 64,
                                    .run.window = 2048,

@@ -146,6 +146,7 @@ static void agrees(const char *what, const char **paths, size_t n_models)
                                .nbest = 1,
                                .nbest_out = true,
                                .max_extra = 10,
+                               .max_factor = 1,
                                .alpha = 0.6,
                                .temperature = 1};
     struct tf_in in;
