@@ -7,6 +7,7 @@
 #include "convert/foreign_private.h"
 #include "convert/hf_private.h"
 #include "convert/marian_private.h"
+#include "model/search_settings.h"
 #include "text/sp_renumber.h"
 
 #include <stdio.h>
@@ -116,8 +117,9 @@ static int check(struct export *x, struct tf_err *err)
 static int make(struct export *x, struct tf_err *err)
 {
     x->e.unk = x->m->header.special.unk;
+    x->e.search = &x->m->header.search;
     x->e.own_segmenter = x->m->vocab_target != NULL;
-    if (read_pieces(x, err) != 0)
+    if (tf_search_settings_check(x->e.search, err) != 0 || read_pieces(x, err) != 0)
         return -1;
     complete_params(x);
     if (check(x, err) != 0)

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/output.h"
+#include "cbor/value.h"
 #include "exchange/bundle.h"
 #include "model/params.h"
 #include "text/piece_list.h"
@@ -27,6 +28,7 @@ struct tf_export {
     struct tf_params params; /* of that */
     struct tf_tensor *ours;  /* [params.n]; missing biases are zero */
     int64_t unk;
+    const struct tf_value *search; /* of the header */
     struct tf_piece_list pieces[2]; /* the text of each id of sources, of targets */
     bool own_segmenter;             /* the target has a segmenter of its own */
     struct tf_bundle theirs;
@@ -51,6 +53,17 @@ struct tf_export_format {
 static inline void tf_export_refuse(struct tf_export *e, const char *what)
 {
     tf_buf_item(&e->refused, "%s", what);
+}
+
+/* A number or flag of the search, or `missing`. */
+static inline double tf_export_search(const struct tf_export *e, const char *key, double missing)
+{
+    struct tf_err none = {0};
+    double x = missing;
+    bool yes = false;
+    if (tf_value_bool_of(e->search, key, &yes, &none) == 0)
+        return yes;
+    return tf_value_real_of(e->search, key, -1e300, 1e300, &x, &none) == 0 ? x : missing;
 }
 
 /* An error that names all settings of an imported model that were refused, if there are any. */

@@ -5,6 +5,7 @@
 #include "convert/hf_settings_private.h"
 #include "convert/names_private.h"
 #include "exchange/safetensors.h"
+#include "text/sp_piece.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -427,6 +428,54 @@ static void put_tokenizer(struct tf_export *e)
     tf_json_close(&j, '}');
 }
 
+/* The id of the piece with which outputs begin, perhaps after a space; -1: there is none. */
+static int64_t first_of(const struct tf_export *e)
+{
+    const struct tf_value *text = tf_value_get(e->search, "begin");
+    struct tf_buf spaced = {0};
+    if (text == NULL)
+        return -1;
+    int64_t id = tf_piece_list_id(&e->pieces[1], text->text);
+    tf_buf_printf(&spaced, TF_SPACE "%s", text->text);
+    if (id < 0)
+        id = tf_piece_list_id(&e->pieces[1], spaced.p);
+    tf_buf_release(&spaced);
+    return id;
+}
+
+/* The search of the model, as generate() has it. */
+static void put_search(struct tf_json *j, const struct tf_export *e, int64_t pad)
+{
+    const struct tf_value *rule = tf_value_get(e->search, "search");
+    const int64_t first = first_of(e);
+    const bool allow_unk = tf_export_search(e, "allow-unk", 0) != 0,
+               early = rule != NULL && (strcmp(rule->text, "fairseq") == 0 ||
+                                        strcmp(rule->text, "ctranslate2") == 0);
+    const double ngram = tf_export_search(e, "no-repeat-ngram", 0),
+                 least = tf_export_search(e, "min-length", 0), most = TF_EXPORT_POSITIONS,
+                 limit = tf_export_search(e, "max-extra", most) + 2; /* start and end */
+    tf_json_put_int(j, "num_beams", (int64_t)tf_export_search(e, "beam", 4));
+    tf_json_put_bool(j, "early_stopping", early);
+    tf_json_put_real(j, "length_penalty", tf_export_search(e, "normalize", 1));
+    tf_json_put_real(j, "repetition_penalty", tf_export_search(e, "repetition-penalty", 1));
+    tf_json_put_int(j, "no_repeat_ngram_size", (int64_t)ngram);
+    tf_json_put_int(j, "min_length", least > 0 ? (int64_t)least + 1 : 0);
+    tf_json_put_int(
+        j, "max_length",
+        (int64_t)(tf_export_search(e, "max-factor", 1) > 0 || limit > most ? most : limit));
+    if (first >= 0)
+        tf_json_put_int(j, "forced_bos_token_id", first);
+    if (pad == e->config.eos && allow_unk)
+        return;
+    tf_json_key(j, "bad_words_ids");
+    tf_json_open(j, '[');
+    if (pad != e->config.eos)
+        tf_json_ids(j, &(uint32_t){(uint32_t)pad}, 1);
+    if (!allow_unk)
+        tf_json_ids(j, &(uint32_t){(uint32_t)e->unk}, 1);
+    tf_json_close(j, ']');
+}
+
 static void put_config(struct tf_export *e, double scale)
 {
     const struct tf_config *c = &e->config;
@@ -459,14 +508,7 @@ static void put_config(struct tf_export *e, double scale)
     tf_json_put_int(&j, "forced_eos_token_id", c->eos);
     tf_json_put_int(&j, "pad_token_id", pad);
     tf_json_put_int(&j, "decoder_start_token_id", pad);
-    tf_json_put_int(&j, "num_beams", 4);
-    tf_json_put_int(&j, "max_length", TF_EXPORT_POSITIONS);
-    tf_json_key(&j, "bad_words_ids");
-    tf_json_open(&j, '[');
-    if (pad != c->eos)
-        tf_json_ids(&j, &(uint32_t){(uint32_t)pad}, 1);
-    tf_json_ids(&j, &(uint32_t){(uint32_t)e->unk}, 1); /* as tf-decode */
-    tf_json_close(&j, ']');
+    put_search(&j, e, pad);
     tf_json_close(&j, '}');
 }
 

@@ -368,6 +368,23 @@ static void put_settings(struct tf_buf *b, const struct tf_config *c)
                   "input-types:\n  []\n");
 }
 
+/* decoder.yml. */
+static void put_decoder(struct tf_buf *b, const struct tf_export *e)
+{
+    char number[32];
+    const double factor = tf_export_search(e, "max-factor", 0);
+    tf_buf_printf(b,
+                  "relative-paths: true\nmodels:\n  - model.npz\nvocabs:\n  - vocab.spm\n"
+                  "  - %s\nbeam-size: %d\nnormalize: %s\n",
+                  e->own_segmenter ? "vocab.target.spm" : "vocab.spm",
+                  (int)tf_export_search(e, "beam", 4),
+                  tf_format_real(number, tf_export_search(e, "normalize", 1)));
+    if (tf_export_search(e, "allow-unk", 0) != 0)
+        tf_buf_str(b, "allow-unk: true\n");
+    if (factor > 0)
+        tf_buf_printf(b, "max-length-factor: %s\n", tf_format_real(number, factor));
+}
+
 static void convert_to_marian(struct tf_export *e)
 {
     struct tf_bundle *b = &e->theirs;
@@ -386,10 +403,7 @@ static void convert_to_marian(struct tf_export *e)
                            .data = tf_arena_strndup(&b->arena, text.p, text.len),
                            .bytes = text.len};
     tf_buf_release(&text);
-    tf_buf_printf(&e->text[0],
-                  "relative-paths: true\nmodels:\n  - model.npz\nvocabs:\n  - vocab.spm\n"
-                  "  - %s\nbeam-size: 4\nnormalize: 1\n",
-                  e->own_segmenter ? "vocab.target.spm" : "vocab.spm");
+    put_decoder(&e->text[0], e);
 }
 
 const struct tf_export_format tf_marian_format = {

@@ -88,7 +88,8 @@ trained() {
     make
     tf-convert d -o m.tfm
     tf-convert m.tfm --to hf -o h
-    jq -e '.pad_token_id == 2 and .eos_token_id == 2 and .bad_words_ids == [[3]]' h/config.json
+    jq -e '.pad_token_id == 2 and .eos_token_id == 2 and .bad_words_ids == null and
+        .num_beams == 5 and .early_stopping' h/config.json
     tf-convert h -o back.tfm
     [ "$(fingerprint back.tfm)" = "$(fingerprint m.tfm)" ]
 }

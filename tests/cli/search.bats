@@ -184,6 +184,32 @@ lengths() { tf-cbor json "$1" | jq 'select(.type == "tokens").ids | length'; }
     t 2 tf-convert --to tfm --search max-extra=-1 -o x.tfm "$MODEL"
 }
 
+@test "what is written for transformers and Marian has the model's search" {
+    V=$(tf-tokenize --export-vocab -m "$MODEL" | wc -l)
+    cp "$BATS_FILE_TMPDIR/vocab" v.spm
+    "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz "$V"
+    piece=$(tf-tokenize --export-vocab -m "$MODEL" | sed -n 's/^▁\(..*\)\t.*/\1/p' | head -n 1)
+    of_transformers=(--search none --search search=fairseq --search beam=6 --search normalize=0.5
+        --search begin="$piece" --search min-length=4 --search no-repeat-ngram=3
+        --search repetition-penalty=1.25 --search max-factor=0 --search max-extra=40)
+    of_marian=(--search none --search search=marian --search beam=7 --search normalize=0.25
+        --search allow-unk=yes --search max-factor=2 --search max-extra=2)
+    for to in hf marian; do
+        given=("${of_transformers[@]}")
+        [ $to = hf ] || given=("${of_marian[@]}")
+        tf-convert m.npz --vocab v.spm "${given[@]}" -o m.tfm
+        tf-convert m.tfm --to $to -o $to
+        tf-convert $to -o back.tfm
+        [ "$(search_of back.tfm)" = "$(search_of m.tfm)" ] ||
+            { search_of back.tfm; search_of m.tfm; return 1; }
+        tf-convert m.npz --vocab v.spm --search none -o m.tfm
+        tf-convert m.tfm --to $to -o plain-$to
+    done
+    # A model without one has what those programs and tf-decode have in common.
+    jq -e '.num_beams == 4 and .length_penalty == 1 and (.early_stopping | not)' plain-hf/config.json
+    grep -qx 'beam-size: 4' plain-marian/decoder.yml
+}
+
 @test "generation_config.json: what is not kept is named, numbers out of range too" {
     cp -r "$TOP/tests/golden/search/m" d
     chmod -R u+w d
