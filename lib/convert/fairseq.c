@@ -101,6 +101,12 @@ static int read_tying(struct tf_bundle *b, struct tf_config *c, bool shared, str
     return 0;
 }
 
+static double dropout(const struct import *m, const char *key, double missing)
+{
+    const double p = tf_torch_real(m->args, key, missing);
+    return p >= 0 && p <= 0.999 ? p : missing;
+}
+
 static int read_settings(struct import *m, struct tf_err *err)
 {
     struct tf_config *c = &m->c;
@@ -115,6 +121,9 @@ static int read_settings(struct import *m, struct tf_err *err)
     c->encoder_layers = tf_torch_int(m->args, "encoder_layers", 0);
     c->decoder_layers = tf_torch_int(m->args, "decoder_layers", 0);
     c->final_norm = tf_bundle_find(m->b, "decoder.layer_norm.weight") != NULL;
+    c->dropout = dropout(m, "dropout", c->dropout);
+    c->attention_dropout = dropout(m, "attention_dropout", 0);
+    c->relu_dropout = dropout(m, "activation_dropout", dropout(m, "relu_dropout", 0));
     if (tf_refused(&m->refused, err) != 0)
         return -1;
     if (c->heads < 1 || c->d_model % c->heads != 0)

@@ -24,6 +24,7 @@ static int read_flags(struct import *m, struct tf_err *err)
         return tf_fail(err, "model_type: %s: with vocab-src.json it has to be fsmt", m->s.type);
     return tf_hf_require_flag(&m->s, "scale_embedding", true, err) != 0 ||
                    tf_hf_activation(&m->s, &m->c, err) != 0 ||
+                   tf_hf_dropout(&m->s, &m->c, err) != 0 ||
                    tf_value_bool_of(&m->s.json, "tie_word_embeddings", &m->shared, err) < 0
                ? -1
                : 0;

@@ -72,18 +72,6 @@ static int read_sizes(struct import *m, struct tf_err *err)
     return tf_hf_head_width(c, err);
 }
 
-static int read_dropout(struct import *m, struct tf_err *err)
-{
-    struct tf_config *c = &m->c;
-    const struct tf_value *json = &m->s.json;
-    return tf_value_real_of(json, "dropout", 0, 0.999, &c->dropout, err) < 0 ||
-                   tf_value_real_of(json, "attention_dropout", 0, 0.999, &c->attention_dropout,
-                                    err) < 0 ||
-                   tf_value_real_of(json, "activation_dropout", 0, 0.999, &c->relu_dropout, err) < 0
-               ? -1
-               : 0;
-}
-
 static int read_scale(struct import *m, struct tf_err *err)
 {
     int exponent;
@@ -102,7 +90,7 @@ static int read_settings(struct import *m, struct tf_err *err)
 {
     m->m2m = strcmp(m->s.type, "m2m_100") == 0;
     if (read_flags(m, err) != 0 || tf_hf_activation(&m->s, &m->c, err) != 0 ||
-        read_sizes(m, err) != 0 || read_dropout(m, err) != 0 || read_scale(m, err) != 0)
+        read_sizes(m, err) != 0 || tf_hf_dropout(&m->s, &m->c, err) != 0 || read_scale(m, err) != 0)
         return -1;
     return tf_refused(&m->s.refused, err);
 }

@@ -156,6 +156,17 @@ int tf_hf_activation(struct tf_hf_settings *s, struct tf_config *c, struct tf_er
     return 0;
 }
 
+int tf_hf_dropout(const struct tf_hf_settings *s, struct tf_config *c, struct tf_err *err)
+{
+    const struct tf_value *json = &s->json;
+    return tf_value_real_of(json, "dropout", 0, 0.999, &c->dropout, err) < 0 ||
+                   tf_value_real_of(json, "attention_dropout", 0, 0.999, &c->attention_dropout,
+                                    err) < 0 ||
+                   tf_value_real_of(json, "activation_dropout", 0, 0.999, &c->relu_dropout, err) < 0
+               ? -1
+               : 0;
+}
+
 int tf_hf_head_width(struct tf_config *c, struct tf_err *err)
 {
     if (c->heads < 1 || c->d_model % c->heads != 0)

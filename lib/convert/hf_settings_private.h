@@ -35,6 +35,8 @@ int tf_hf_both(struct tf_hf_settings *s, const char *what, int64_t most, int64_t
                struct tf_err *err) TF_MUST_CHECK;
 int tf_hf_activation(struct tf_hf_settings *s, struct tf_config *c,
                      struct tf_err *err) TF_MUST_CHECK;
+int tf_hf_dropout(const struct tf_hf_settings *s, struct tf_config *c,
+                  struct tf_err *err) TF_MUST_CHECK;
 /* d_k and d_v; d_model and heads are set. */
 int tf_hf_head_width(struct tf_config *c, struct tf_err *err) TF_MUST_CHECK;
 

@@ -70,6 +70,9 @@ trained() {
         "$TF_PYTHON" "$TOP/tests/cli/torch_file.py" same d.npz m.npz
     done
     expect_contains "$stderr" "d/model.pt: fairseq, 2 + 2 layers of width 16, relu; decoded with --search fairseq --beam 5 --normalize 1 --max-extra 200 --max-factor 0 --min-length 1 --allow-unk"
+    make dropout=0.3
+    tf-convert d -o d.tfm
+    tf-info d.tfm | grep -Eq '^  dropout +0.3$'
     tf-info d.tfm | grep -Eq '^lang +en$'
 }
 

@@ -48,6 +48,10 @@ stream() {
     t 0 tf-convert less -o less.tfm
     expect_contains "$stderr" "decoded with --search transformers --beam 1 --normalize 1 --allow-unk"
     [ "$(tf-info less.tfm | grep ^model)" = "$(tf-info m.tfm | grep ^model)" ]
+    jq '.dropout = 0.3 | .attention_dropout = 0.2 | .activation_dropout = 0.125' "$G/m/config.json" \
+        >less/config.json
+    tf-convert less -o less.tfm
+    [ "$(tf-info less.tfm | awk '/dropout/ { print $2 }' | sort | tr '\n' ' ')" = '0.125 0.2 0.3 ' ]
 }
 
 @test "every form and variant is the model that was put into it" {

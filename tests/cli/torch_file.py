@@ -13,7 +13,7 @@
 Keys: form (zip, legacy; of fsmt also safetensors), fused (projections in one matrix), tie,
 pre_norm, activation, dtype (f32, f16), source (words of a dictionary of its own), dict (a file with
 the words of both), ff (width of the decoder's inner layers, if it is less than the encoder's), cfg
-(arguments as newer checkpoints have them), extra (what else is in the file); of fsmt target (its
+(arguments as newer checkpoints have them), dropout, extra (what else is in the file); of fsmt target (its
 pieces), copies (each name that one matrix has), positions (learned: another table). The forms are
 those of torch/serialization.py; names are those of
 fairseq/models/transformer."""
@@ -166,8 +166,8 @@ def narrow(model, n):
 
 
 def fairseq(path, npz, words):
-    k = dict(ct2.KEYS, form="zip", fused="false", dtype="f32", cfg="false", extra="", bias="false",
-             offset="2", dict="", ff="0", langs="")
+    k = dict(ct2.KEYS, dropout="0.1", form="zip", fused="false", dtype="f32", cfg="false", extra="",
+             bias="false", offset="2", dict="", ff="0", langs="")
     k.update(x.split("=", 1) for x in words)
     target = [f"w{i}@@" if i % 3 else f"w{i}" for i in range(52)]
     if k["dict"]:
@@ -189,7 +189,7 @@ def fairseq(path, npz, words):
         model[side + ".embed_positions._float_tensor"] = Tensor(np.array([0], "<f4"))
     arguments = {"arch": "transformer_vaswani_wmt_en_de_big", "activation_fn": k["activation"],
                  "share_all_embeddings": k["tie"] == "all", "encoder_learned_pos": False,
-                 "dropout": 0.3, "lr": [0.0005], "max_tokens": None, "seed": 2 ** 40}
+                 "dropout": float(k["dropout"]), "lr": [0.0005], "max_tokens": None, "seed": 2 ** 40}
     for side in "encoder", "decoder":
         arguments.update({side + "_layers": ct2.L, side + "_embed_dim": ct2.D,
                           side + "_ffn_embed_dim": ct2.F, side + "_attention_heads": ct2.H,
