@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "text/bpe_codes_private.h"
+#include "text/merge_heap_private.h"
 #include "text/sp_proto_private.h"
 
 #include <inttypes.h>
@@ -120,8 +121,7 @@ struct symbol {
 struct work {
     const struct tf_bpe *b;
     struct symbol *v; /* room for every byte and the end */
-    uint64_t *heap;   /* rank and index of the left symbol of merges; room for 3 of each symbol */
-    size_t n_heap;
+    struct tf_merge_heap merges;
     int32_t *joined; /* the symbols that merges of one rank have made */
     size_t room;     /* symbols */
     struct tf_buf text;
@@ -135,30 +135,7 @@ static void make_room(struct work *w, size_t symbols)
         return;
     w->room = symbols;
     w->v = tf_xarray(w->v, symbols, sizeof *w->v);
-    w->heap = tf_xarray(w->heap, 3 * symbols, sizeof *w->heap);
     w->joined = tf_xarray(w->joined, symbols, sizeof *w->joined);
-}
-
-static void push(struct work *w, uint64_t x)
-{
-    size_t i = w->n_heap++;
-    for (; i > 0 && x < w->heap[(i - 1) / 2]; i = (i - 1) / 2)
-        w->heap[i] = w->heap[(i - 1) / 2];
-    w->heap[i] = x;
-}
-
-static uint64_t pop(struct work *w)
-{
-    const uint64_t top = w->heap[0], last = w->heap[--w->n_heap];
-    size_t i = 0;
-    for (size_t k; (k = 2 * i + 1) < w->n_heap; i = k) {
-        k += k + 1 < w->n_heap && w->heap[k + 1] < w->heap[k];
-        if (w->heap[k] >= last)
-            break;
-        w->heap[i] = w->heap[k];
-    }
-    w->heap[i] = last;
-    return top;
 }
 
 /* The merge of a symbol and the next, or NULL. */
@@ -172,7 +149,8 @@ static void offer(struct work *w, int32_t i)
 {
     const struct tf_bpe_merge *merge = i != NONE ? merge_at(w, i) : NULL;
     if (merge != NULL)
-        push(w, (uint64_t)merge->rank << 32 | (uint32_t)i);
+        tf_merge_push(&w->merges,
+                      (struct tf_merge){.order = (uint64_t)merge->rank << 32 | (uint32_t)i});
 }
 
 /* False: these two are no longer there. */
@@ -192,14 +170,15 @@ static bool join(struct work *w, int32_t i, uint32_t rank)
 }
 
 /* All merges of the least rank, from the left, come before those that they make possible, even of a
- * lesser rank. Each makes two possible at most, so that the heap has room. */
+ * lesser rank. */
 static void merge_all(struct work *w)
 {
-    while (w->n_heap > 0) {
-        const uint32_t rank = (uint32_t)(w->heap[0] >> 32);
+    struct tf_merge_heap *h = &w->merges;
+    while (h->n > 0) {
+        const uint32_t rank = (uint32_t)(h->v[0].order >> 32);
         size_t n = 0;
-        while (w->n_heap > 0 && w->heap[0] >> 32 == rank) {
-            const int32_t i = (int32_t)(uint32_t)pop(w);
+        while (h->n > 0 && h->v[0].order >> 32 == rank) {
+            const int32_t i = (int32_t)(uint32_t)tf_merge_pop(h).order;
             if (join(w, i, rank))
                 w->joined[n++] = i;
         }
@@ -268,7 +247,6 @@ static void put_word(struct work *w, const char *p, size_t n)
         return;
     }
     const size_t k = split(w, p, n);
-    w->n_heap = 0;
     for (size_t i = 0; i < k; i++)
         offer(w, (int32_t)i);
     merge_all(w);
@@ -295,7 +273,7 @@ static void put_text(struct work *w, const char *p, size_t n)
         p += len;
     }
     free(w->v);
-    free(w->heap);
+    free(w->merges.v);
     free(w->joined);
     tf_buf_release(&w->text);
 }

@@ -20,7 +20,7 @@ int tf_bpe_load(struct tf_bpe **bpe, const void *bytes, size_t n, const struct t
 void tf_bpe_free(struct tf_bpe *bpe);
 
 /* Append the ids of text (valid UTF-8): of a piece that is no token of the dictionary the unknown
- * one, for each such piece. Takes time in n log n, and 60 bytes for each of the longest word. */
+ * one, for each such piece. Takes time in n log n, and 120 bytes for each of the longest word. */
 void tf_bpe_encode(const struct tf_bpe *bpe, const char *text, size_t n, struct tf_ids *ids);
 /* Append the same pieces, separated by spaces; before words that no codes split is U+2581. */
 void tf_bpe_pieces(const struct tf_bpe *bpe, const char *text, size_t n, struct tf_buf *out);

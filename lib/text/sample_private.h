@@ -8,11 +8,12 @@
 #define TF_TEXT_SAMPLE_PRIVATE_H
 
 #include "base/rng.h"
-#include "text/sp_private.h"
+#include "text/pieces_private.h"
 
 struct tf_sampler; /* read-only once created; may be shared between threads */
 
-/* sp is borrowed. Errors: a vocabulary that is neither unigram nor BPE. */
+/* sp is borrowed. Errors: a vocabulary that is neither unigram nor BPE, or one whose pieces are too
+ * many for a trie (piece_trie_private.h). */
 int tf_sampler_new(struct tf_sampler **s, const struct tf_sp *sp, struct tf_err *err) TF_MUST_CHECK;
 void tf_sampler_free(struct tf_sampler *s);
 
@@ -23,10 +24,13 @@ void tf_sampler_free(struct tf_sampler *s);
 int tf_sample(const struct tf_sampler *s, const char *text, size_t n, double alpha, int nbest,
               struct tf_rng *rng, struct tf_ids *ids, struct tf_err *err) TF_MUST_CHECK;
 
-/* The length of the longest user-defined symbol at the start of the text, and its id; or 0. */
-size_t tf_sample_user(const struct tf_sampler *s, const char *text, size_t n, uint32_t *id);
+/* ---- for the files sample*.c ---- */
 
-/* ---- for sample.c: the ways to sample ---- */
+struct tf_sampler {
+    struct tf_pieces pieces; /* of unigram models also read backward */
+    double unknown_score;
+    uint32_t nested; /* most pieces that begin with each other */
+};
 
 /* Unigram, from all segmentations. text is normalised, at most 64 MB. */
 void tf_sample_unigram(const struct tf_sampler *s, const char *text, size_t n, double alpha,
@@ -34,8 +38,5 @@ void tf_sample_unigram(const struct tf_sampler *s, const char *text, size_t n, d
 /* Unigram, from the nbest most probable ones. text is not normalised. */
 int tf_sample_nbest(const struct tf_sampler *s, const char *text, size_t n, double alpha, int nbest,
                     struct tf_rng *rng, struct tf_ids *ids, struct tf_err *err) TF_MUST_CHECK;
-/* BPE with dropout. text is normalised, at most 64 MB. */
-void tf_sample_bpe(const struct tf_sampler *s, const char *text, size_t n, double alpha,
-                   struct tf_rng *rng, struct tf_ids *ids);
 
 #endif

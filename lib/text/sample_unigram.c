@@ -1,14 +1,15 @@
 /* sample_unigram.c - samples of a unigram model: forward filtering, backward sampling over a
  * lattice of pieces, or a choice among the n best. */
 #include "base/memory.h"
-#include "text/sample_pieces_private.h"
+#include "base/utf8.h"
 #include "text/sample_private.h"
 #include <math.h>
 #include <stdlib.h>
 
 struct edge {
     uint32_t from; /* offset of its first byte */
-    uint32_t id;   /* + 1; 0: unknown */
+    uint32_t id;   /* TF_NO_PIECE: unknown */
+    float score;
 };
 
 /* A line, sampled by segments that no piece crosses. There may be an edge for each pair of
@@ -25,36 +26,46 @@ struct lattice {
     struct edge *path;
 };
 
-static void add_edge(struct lattice *l, size_t from, int64_t id)
+static void add_edge(struct lattice *l, size_t from, const struct tf_piece_node *node)
 {
     if (l->n == l->cap) {
         l->cap = l->cap ? l->cap * 2 : 256;
         l->edges = tf_xarray(l->edges, l->cap, sizeof *l->edges);
     }
-    l->edges[l->n++] = (struct edge){.from = (uint32_t)from, .id = (uint32_t)(id + 1)};
+    l->edges[l->n++] = (struct edge){.from = (uint32_t)from, .id = node->id, .score = node->score};
+}
+
+/* The length of the character that ends before p[n]. */
+static size_t char_before(const char *p, size_t n)
+{
+    size_t len = 1;
+    while (len < 4 && len < n && ((unsigned char)p[n - len] & 0xc0) == 0x80)
+        len++;
+    return tf_utf8_at(p + n - len, len) == len ? len : 1;
 }
 
 /* Find the edges to `at`. A single character that is no piece is unknown. */
 static void find_edges(struct lattice *l, size_t at)
 {
-    uint32_t node = TF_SAMPLE_ROOT;
+    const struct tf_piece_trie *back = &l->s->pieces.back;
+    uint32_t node = 0;
     l->n = 0;
-    for (size_t from = at; from > l->start;) {
-        size_t len = tf_sample_char_before(l->text + l->start, from - l->start);
-        from -= len;
-        node = tf_sample_next(&l->s->suffixes, node, l->text + from, len);
-        int64_t id = tf_sample_id(&l->s->suffixes, node);
-        if (id >= 0 || at - from == len)
-            add_edge(l, from, id);
-        if (node == 0)
-            break;
+    for (size_t from = at; from > l->start && (node != 0 || from == at);) {
+        const size_t first = from - char_before(l->text + l->start, from - l->start);
+        const bool single = from == at;
+        do
+            node = tf_piece_next(back, node, (unsigned char)l->text[--from]);
+        while (from > first && node != 0);
+        from = first;
+        if (back->v[node].id != TF_NO_PIECE || single)
+            add_edge(l, from, &back->v[node]);
     }
 }
 
 /* Log of the sum over all paths that end with this edge. */
 static double sum_of(const struct lattice *l, const struct edge *e)
 {
-    double score = e->id > 0 ? (double)l->s->score[e->id - 1] : l->s->unknown_score;
+    const double score = e->id != TF_NO_PIECE ? (double)e->score : l->s->unknown_score;
     return l->forward[e->from] + l->alpha * score;
 }
 
@@ -75,8 +86,7 @@ static void add_up(struct lattice *l, size_t at)
 }
 
 /* Draw a path backward from the end of the segment and append it. */
-static void draw(struct lattice *l, size_t end, struct tf_rng *rng, struct tf_ids *ids,
-                 bool *after_unknown)
+static void draw(struct lattice *l, size_t end, struct tf_rng *rng, struct tf_ids *ids)
 {
     size_t steps = 0;
     for (size_t at = end; at > l->start;) {
@@ -93,26 +103,11 @@ static void draw(struct lattice *l, size_t end, struct tf_rng *rng, struct tf_id
     while (steps > 0) {
         const struct edge *e = &l->path[--steps];
         size_t next = steps > 0 ? l->path[steps - 1].from : end;
-        tf_sample_put(l->s, ids, (int64_t)e->id - 1, l->text + e->from, next - e->from,
-                      after_unknown);
+        if (e->id != TF_NO_PIECE)
+            tf_ids_add(ids, &e->id, 1);
+        else
+            tf_pieces_unknown(&l->s->pieces, l->text + e->from, next - e->from, ids);
     }
-}
-
-/* The end of the longest piece that begins at `at`, or of its character. */
-static size_t longest(const struct tf_sampler *s, const char *text, size_t n, size_t at)
-{
-    uint32_t node = TF_SAMPLE_ROOT;
-    size_t reach = at + tf_sample_char(text + at, n - at);
-    for (size_t end = at; end < n;) {
-        size_t len = tf_sample_char(text + end, n - end);
-        node = tf_sample_next(&s->prefixes, node, text + end, len);
-        if (node == 0)
-            break;
-        end += len;
-        if (tf_sample_id(&s->prefixes, node) >= 0)
-            reach = end > reach ? end : reach;
-    }
-    return reach;
 }
 
 void tf_sample_unigram(const struct tf_sampler *s, const char *text, size_t n, double alpha,
@@ -122,30 +117,31 @@ void tf_sample_unigram(const struct tf_sampler *s, const char *text, size_t n, d
     l.forward = tf_xarray(NULL, n + 1, sizeof *l.forward);
     l.path = tf_xarray(NULL, n + 1, sizeof *l.path);
     size_t reach = 0;
-    bool after_unknown = false;
     for (size_t at = 0; at < n;) {
         uint32_t id;
-        const size_t user = tf_sample_user(s, text + at, n - at, &id);
+        const size_t user = tf_pieces_user(&s->pieces, text + at, n - at, &id);
         if (at > l.start)
             add_up(&l, at);
         if (at == reach || user > 0) { /* no piece crosses this point: sample the text before it */
-            draw(&l, at, rng, ids, &after_unknown);
+            draw(&l, at, rng, ids);
             l.start = at;
             l.forward[at] = 0;
         }
         if (user > 0) {
-            tf_sample_put(s, ids, id, text + at, user, &after_unknown);
+            tf_ids_add(ids, &id, 1);
             l.start = reach = at += user;
             l.forward[at] = 0;
             continue;
         }
-        size_t end = longest(s, text, n, at);
+        const size_t len = tf_pieces_char(text + at, n - at);
+        const size_t piece = tf_piece_longest(&s->pieces.all, text + at, n - at, &id);
+        const size_t end = at + (piece > len ? piece : len);
         reach = end > reach ? end : reach;
-        at += tf_sample_char(text + at, n - at);
+        at += len;
     }
     if (n > l.start)
         add_up(&l, n);
-    draw(&l, n, rng, ids, &after_unknown);
+    draw(&l, n, rng, ids);
     free(l.edges);
     free(l.forward);
     free(l.path);
@@ -157,7 +153,7 @@ int tf_sample_nbest(const struct tf_sampler *s, const char *text, size_t n, doub
     size_t *end = tf_xarray(NULL, (size_t)nbest, sizeof *end);
     float *score = tf_xarray(NULL, (size_t)nbest, sizeof *score);
     struct tf_ids all = {0};
-    int count = tf_sp_nbest(s->sp, text, n, nbest, &all, end, score, err);
+    int count = tf_sp_nbest(s->pieces.sp, text, n, nbest, &all, end, score, err);
     if (count > 0) {
         double total = 0;
         for (int i = 0; i < count; i++)

@@ -9,7 +9,7 @@
 
 #define SPACE "\xe2\x96\x81" /* U+2581 */
 
-/* ---- a word ---- */
+/* ---- merges ---- */
 
 /* The node of a text that n more bytes follow; 0: no piece begins so. */
 static uint32_t walk(const struct tf_piece_trie *t, uint32_t node, const char *p, size_t n)
@@ -20,72 +20,120 @@ static uint32_t walk(const struct tf_piece_trie *t, uint32_t node, const char *p
 }
 
 /* Add the merge of two neighbours to the heap if the result is a piece. */
-static void offer(const struct tf_segmenter *s, struct tf_segment_room *r, const char *text,
+static void offer(const struct tf_pieces *v, struct tf_segment_room *r, const char *text,
                   uint32_t left, uint32_t right)
 {
     const struct tf_segment_symbol *a = &r->symbols[left], *b = &r->symbols[right];
-    const uint32_t node = a->node != 0 ? walk(&s->all, a->node, text + b->at, b->n) : 0;
-    if (node != 0 && s->all.v[node].id != TF_NO_PIECE)
-        tf_merge_push(&r->merges, (struct tf_merge){.score = s->all.v[node].score,
-                                                    .left = left,
-                                                    .right = right,
-                                                    .n = a->n + b->n,
-                                                    .node = node});
+    const uint32_t node = a->node != 0 ? walk(&v->all, a->node, text + b->at, b->n) : 0;
+    if (node != 0 && v->all.v[node].id != TF_NO_PIECE)
+        tf_merge_push(&r->merges,
+                      (struct tf_merge){.order = tf_merge_order(v->all.v[node].score, left),
+                                        .n = a->n + b->n,
+                                        .node = node});
 }
 
-static void merge(const struct tf_segmenter *s, struct tf_segment_room *r, const char *text)
+static void reserve(struct tf_segment_room *r, size_t n)
+{
+    if (r->n_symbols < n) {
+        r->n_symbols = n;
+        r->symbols = tf_xarray(r->symbols, r->n_symbols, sizeof *r->symbols);
+    }
+}
+
+/* Add the characters from one offset of the text to another, as symbols from `count` on that merge
+ * with each other only; returns their end. */
+static uint32_t add_symbols(const struct tf_pieces *v, struct tf_segment_room *r, uint32_t count,
+                            const char *text, size_t from, size_t to)
+{
+    const uint32_t first = count;
+    for (size_t at = from, len; at < to; at += len) {
+        len = tf_pieces_char(text + at, to - at);
+        r->symbols[count] = (struct tf_segment_symbol){.at = (uint32_t)at,
+                                                       .n = (uint32_t)len,
+                                                       .prev = at > from ? count : 0,
+                                                       .next = at + len < to ? count + 2 : 0,
+                                                       .node = walk(&v->all, 0, text + at, len)};
+        count++;
+    }
+    for (uint32_t i = first; i + 1 < count; i++)
+        offer(v, r, text, i, i + 1);
+    return count;
+}
+
+/* Merge, each time with probability 1 - dropout. */
+static void merge(const struct tf_pieces *v, struct tf_segment_room *r, const char *text,
+                  double dropout, struct tf_rng *rng)
 {
     while (r->merges.n > 0) {
         const struct tf_merge m = tf_merge_pop(&r->merges);
-        struct tf_segment_symbol *left = &r->symbols[m.left], *right = &r->symbols[m.right];
-        if (left->n == 0 || right->n == 0 || left->n + right->n != m.n)
+        const uint32_t at = (uint32_t)m.order;
+        struct tf_segment_symbol *left = &r->symbols[at];
+        if (left->n == 0 || left->next == 0)
+            continue;
+        struct tf_segment_symbol *right = &r->symbols[left->next - 1];
+        if (left->n + right->n != m.n) /* one of them has been merged */
+            continue;
+        if (dropout > 0 && tf_rng_real(rng) < dropout)
             continue;
         left->n = m.n;
         left->node = m.node;
         left->next = right->next;
         right->n = 0;
         if (left->next > 0)
-            r->symbols[left->next - 1].prev = m.left + 1;
+            r->symbols[left->next - 1].prev = at + 1;
         if (left->prev > 0)
-            offer(s, r, text, left->prev - 1, m.left);
+            offer(v, r, text, left->prev - 1, at);
         if (left->next > 0)
-            offer(s, r, text, m.left, left->next - 1);
+            offer(v, r, text, at, left->next - 1);
     }
 }
 
-static void segment_word(const struct tf_segmenter *s, struct tf_segment_room *r, const char *text,
-                         size_t n, struct tf_ids *ids)
+static void put_symbols(const struct tf_pieces *v, const struct tf_segment_room *r, uint32_t count,
+                        const char *text, struct tf_ids *ids)
 {
-    if (r->n_symbols < n) {
-        r->n_symbols = n;
-        r->symbols = tf_xarray(r->symbols, r->n_symbols, sizeof *r->symbols);
-    }
-    uint32_t count = 0;
-    for (size_t at = 0, len; at < n; at += len) {
-        len = tf_segment_char(text + at, n - at);
-        r->symbols[count] = (struct tf_segment_symbol){.at = (uint32_t)at,
-                                                       .n = (uint32_t)len,
-                                                       .prev = count,
-                                                       .next = at + len < n ? count + 2 : 0,
-                                                       .node = walk(&s->all, 0, text + at, len)};
-        count++;
-    }
-    for (uint32_t i = 0; i + 1 < count; i++)
-        offer(s, r, text, i, i + 1);
-    merge(s, r, text);
-    for (uint32_t i = 0; i < count; i = r->symbols[i].next - 1) {
-        const struct tf_segment_symbol *sym = &r->symbols[i];
-        const struct tf_piece_node *node = &s->all.v[sym->node];
-        if (sym->node != 0 && node->id != TF_NO_PIECE)
+    for (uint32_t i = 0; i < count; i++) {
+        const struct tf_segment_symbol *symbol = &r->symbols[i];
+        const struct tf_piece_node *node = &v->all.v[symbol->node];
+        if (symbol->node != 0 && node->id != TF_NO_PIECE && symbol->n > 0)
             tf_ids_add(ids, &node->id, 1);
-        else
-            tf_segment_unknown(s, text + sym->at, sym->n, ids);
-        if (sym->next == 0)
-            break;
+        else if (symbol->n > 0)
+            tf_pieces_unknown(v, text + symbol->at, symbol->n, ids);
     }
+}
+
+void tf_segment_dropout(const struct tf_pieces *v, struct tf_segment_room *r, const char *text,
+                        size_t n, double dropout, struct tf_rng *rng, struct tf_ids *ids)
+{
+    size_t from = 0;
+    uint32_t count = 0;
+    reserve(r, n);
+    for (size_t at = 0, len; at < n; at += len) {
+        uint32_t id;
+        const size_t user = tf_pieces_user(v, text + at, n - at, &id);
+        len = user > 0 ? user : tf_pieces_char(text + at, n - at);
+        if (user == 0)
+            continue;
+        count = add_symbols(v, r, count, text, from, at);
+        r->symbols[count++] = (struct tf_segment_symbol){.at = (uint32_t)at,
+                                                         .n = (uint32_t)user,
+                                                         .node = walk(&v->all, 0, text + at, user)};
+        from = at + user;
+    }
+    count = add_symbols(v, r, count, text, from, n);
+    merge(v, r, text, dropout, rng);
+    put_symbols(v, r, count, text, ids);
 }
 
 /* ---- words ---- */
+
+static void segment_word(const struct tf_pieces *v, struct tf_segment_room *r, const char *text,
+                         size_t n, struct tf_ids *ids)
+{
+    reserve(r, n);
+    const uint32_t count = add_symbols(v, r, 0, text, 0, n);
+    merge(v, r, text, 0, NULL);
+    put_symbols(v, r, count, text, ids);
+}
 
 static void put_word(const struct tf_segmenter *s, struct tf_segment_room *r, const char *text,
                      size_t n, struct tf_ids *ids)
@@ -94,7 +142,7 @@ static void put_word(const struct tf_segmenter *s, struct tf_segment_room *r, co
     if (n == 0)
         return;
     if (n > sizeof r->words->text) {
-        segment_word(s, r, text, n, ids);
+        segment_word(&s->pieces, r, text, n, ids);
         return;
     }
     if (r->words == NULL)
@@ -105,7 +153,7 @@ static void put_word(const struct tf_segmenter *s, struct tf_segment_room *r, co
         tf_ids_add(ids, w->ids, w->n_ids);
         return;
     }
-    segment_word(s, r, text, n, ids);
+    segment_word(&s->pieces, r, text, n, ids);
     if (ids->n - start > TF_SEGMENT_IDS)
         return;
     w->n = (uint8_t)n;
@@ -120,14 +168,14 @@ void tf_segment_bpe(const struct tf_segmenter *s, struct tf_segment_room *room, 
     size_t from = 0;
     for (size_t at = 0, len; at < n; at += len) {
         uint32_t id;
-        len = s->has_user ? tf_piece_longest(&s->user, text + at, n - at, &id) : 0;
+        len = tf_pieces_user(&s->pieces, text + at, n - at, &id);
         if (len > 0) { /* no merge joins a user-defined symbol with anything */
             put_word(s, room, text + from, at - from, ids);
             tf_ids_add(ids, &id, 1);
             from = at + len;
             continue;
         }
-        len = tf_segment_char(text + at, n - at);
+        len = tf_pieces_char(text + at, n - at);
         if (s->words && len == sizeof SPACE - 1 && memcmp(text + at, SPACE, len) == 0) {
             put_word(s, room, text + from, at - from, ids);
             from = at;

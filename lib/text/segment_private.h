@@ -4,9 +4,10 @@
 #ifndef TF_TEXT_SEGMENT_PRIVATE_H
 #define TF_TEXT_SEGMENT_PRIVATE_H
 
+#include "base/rng.h"
 #include "text/merge_heap_private.h"
 #include "text/normal_private.h"
-#include "text/sp_private.h"
+#include "text/pieces_private.h"
 
 struct tf_segmenter;    /* read-only once created; may be shared between threads */
 struct tf_segment_room; /* what one thread needs while it segments */
@@ -28,15 +29,10 @@ void tf_segment(const struct tf_segmenter *s, struct tf_segment_room *room, cons
 /* ---- for the files segment*.c ---- */
 
 struct tf_segmenter {
-    struct tf_piece_trie user; /* user-defined symbols only, for BPE and normalisation */
-    struct tf_piece_trie all;  /* with the normal pieces */
+    struct tf_pieces pieces;
     struct tf_normal normal;
-    bool unigram, has_user, joins_unknown;
-    bool words;                /* of BPE: no piece has a space (U+2581) after its start */
-    bool *is_user;             /* by id */
-    float most, unknown_score; /* of unigram: the highest score */
-    uint32_t unk, byte_id[256];
-    const struct tf_sp *sp;
+    bool words;          /* of BPE: no piece has a space (U+2581) after its start */
+    float unknown_score; /* of unigram */
 };
 
 /* The best path to an offset. */
@@ -68,21 +64,14 @@ struct tf_segment_room {
     struct tf_segment_word *words;
 };
 
-/* The length of the character of which c is the first byte, as the library has it. */
-static inline size_t tf_segment_char(const char *p, size_t n)
-{
-    const unsigned char c = (unsigned char)*p;
-    const size_t len = c < 0xc0 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
-    return len < n ? len : n;
-}
-
-/* Append what becomes of an unknown character. */
-void tf_segment_unknown(const struct tf_segmenter *s, const char *p, size_t n, struct tf_ids *ids);
-
 /* The best segmentation of a normalised text, which is not empty. */
 void tf_segment_unigram(const struct tf_segmenter *s, struct tf_segment_room *room,
                         const char *text, size_t n, struct tf_ids *ids);
 void tf_segment_bpe(const struct tf_segmenter *s, struct tf_segment_room *room, const char *text,
                     size_t n, struct tf_ids *ids);
+/* BPE that skips each merge with a probability. A text of at most 64 MB, normalised. */
+void tf_segment_dropout(const struct tf_pieces *pieces, struct tf_segment_room *room,
+                        const char *text, size_t n, double dropout, struct tf_rng *rng,
+                        struct tf_ids *ids);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "text/segment_private.h"
 
+#include <math.h>
 #include <string.h>
 
 static void offer(struct tf_segment_path *to, double score, uint32_t from, uint32_t id)
@@ -20,21 +21,22 @@ static void extend(const struct tf_segmenter *s, struct tf_segment_path *paths, 
     bool single = false;
     uint32_t node = 0;
     for (size_t end = from; end < n;) {
-        node = tf_piece_next(&s->all, node, (unsigned char)text[end]);
+        node = tf_piece_next(&s->pieces.all, node, (unsigned char)text[end]);
         if (node == 0)
             break;
-        const struct tf_piece_node *piece = &s->all.v[node];
+        const struct tf_piece_node *piece = &s->pieces.all.v[node];
         end++;
         if (piece->id == TF_NO_PIECE)
             continue;
         double score = (double)piece->score;
-        if (s->has_user && s->is_user[piece->id]) /* better than any other pieces */
-            score = (double)((float)(end - from) * s->most) - 0.1;
+        if (isnan(score)) /* user-defined: better than any other pieces */
+            score = (double)((float)(end - from) * s->pieces.most) - 0.1;
         offer(&paths[end], score + (double)before, (uint32_t)from, piece->id);
         single |= end - from == len;
     }
     if (!single)
-        offer(&paths[from + len], (double)(s->unknown_score + before), (uint32_t)from, s->unk);
+        offer(&paths[from + len], (double)(s->unknown_score + before), (uint32_t)from,
+              s->pieces.unk);
 }
 
 static void reverse(uint32_t *v, size_t n)
@@ -57,17 +59,17 @@ void tf_segment_unigram(const struct tf_segmenter *s, struct tf_segment_room *ro
     memset(paths, 0xff, (n + 1) * sizeof *paths);
     paths[0].score = 0;
     for (size_t at = 0, len; at < n; at += len) {
-        len = tf_segment_char(text + at, n - at);
+        len = tf_pieces_char(text + at, n - at);
         extend(s, paths, text, n, at, len);
     }
     const size_t start = ids->n;
     for (size_t end = n, first; end > 0; end = paths[end].from) {
-        if (paths[end].id != s->unk) {
+        if (paths[end].id != s->pieces.unk) {
             tf_ids_add(ids, &paths[end].id, 1);
             continue;
         }
         first = ids->n;
-        tf_segment_unknown(s, text + paths[end].from, end - paths[end].from, ids);
+        tf_pieces_unknown(&s->pieces, text + paths[end].from, end - paths[end].from, ids);
         reverse(ids->v + first, ids->n - first);
     }
     reverse(ids->v + start, ids->n - start);

@@ -7,7 +7,7 @@
 #include "metrics/chrf_private.h"
 #include "metrics/intern_private.h"
 #include "metrics/ngrams_private.h"
-#include "text/sample_pieces_private.h"
+#include "text/piece_trie_private.h"
 
 enum { ENTRIES = 4096, WORD = 8, LONGEST = 300 };
 
@@ -17,7 +17,7 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 29;
 }
 
-/* HASHES: of a word of 8 bytes; of a number and a symbol: an n-gram, or a node of a trie. */
+/* HASHES: of a word of 8 bytes; of a number and a symbol: an n-gram. */
 static uint64_t word_hash(const char *p)
 {
     uint64_t w;
@@ -175,25 +175,28 @@ static void characters(void)
 
 /* ---- pieces of a vocabulary ---- */
 
-static bool node_used(const void *t, size_t i)
-{
-    return ((const struct tf_sample_trie *)t)->nodes[i].parent != 0;
-}
-
-/* Pieces of one character: the children of one node. */
+/* A trie is no table, but its places could be chosen as well: 256 nodes with children of random
+ * bytes, of which few sets fit beside each other. */
 static void pieces(void)
 {
-    struct tf_sample_trie t;
-    uint32_t n = 0;
-    tf_sample_trie_new(&t, 8 * ENTRIES);
-    for (uint32_t c = 0x10000; n < ENTRIES; c++) {
-        char s[4];
-        size_t len = tf_utf8_encode(s, c);
-        if (chosen(pair_hash(TF_SAMPLE_ROOT, tf_sample_code(s, len)), t.mask + 1))
-            tf_sample_add(&t, n++, s, len, false);
-    }
-    is_spread("nodes of pieces to sample from", t.mask + 1, node_used, &t, ENTRIES);
-    free(t.nodes);
+    enum { NODES = 256, CHILDREN = 24, PIECES = NODES * CHILDREN };
+    static char text[PIECES][2];
+    static struct tf_trie_piece v[PIECES];
+    struct tf_piece_trie t;
+    uint32_t n = 0, found = 0, id;
+    for (uint32_t node = 0; node < NODES; node++)
+        for (uint32_t k = 0, c = node; k < CHILDREN; k++, n++) {
+            c = (c + 1 + (uint32_t)mix(n) % 9) & 255;
+            text[n][0] = (char)node;
+            text[n][1] = (char)c;
+            v[n] = (struct tf_trie_piece){.p = text[n], .n = 2, .id = n};
+        }
+    ok(tf_piece_trie_build(&t, v, PIECES), "a trie of %d pieces", PIECES);
+    for (n = 0; n < PIECES; n++)
+        found += tf_piece_longest(&t, text[n], 2, &id) == 2 && id == n;
+    is_int(found, PIECES, "has them all");
+    ok(t.n <= 8 * PIECES, "in %zu places, at most %d", t.n, 8 * PIECES);
+    tf_piece_trie_release(&t);
 }
 
 int main(void)
