@@ -227,7 +227,7 @@ nv_flags = -std=c++20 -O3 -Ilib -Xcompiler -fPIC,-fvisibility=hidden,-ffp-contra
 
 # Libraries for every program; --as-needed drops those that it does not use. For one program only:
 # `$B/bin/tf-x: extra_libs = ...`.
-libs = -lcbor -lz -lpthread -ldl -lm
+libs = -lcbor -licuuc -lz -lpthread -ldl -lm
 sp_archive := $(if $(SP_SOURCE),$B/libsentencepiece.a)
 sp_libs = $(or $(sp_archive),$(shell $(PKG_CONFIG) --libs sentencepiece 2>/dev/null || \
 	echo -lsentencepiece -lsentencepiece_train)) -lstdc++
@@ -242,6 +242,7 @@ probe = $(call need,C compiler,$(CC) --version); \
 	$(call need,C++ compiler,$(CXX) --version); \
 	$(call need,libcbor,$(call header,cbor.h,$(CC),c)); \
 	$(call need,zlib,$(call header,zlib.h,$(CC),c)); \
+	$(call need,ICU,$(call header,unicode/ubrk.h,$(CC),c)); \
 	$(call need,SentencePiece,$(call header,sentencepiece_processor.h,$(CXX),c++))
 
 # Written only if the flags change, which rebuilds all objects. Then also check the dependencies.
@@ -444,7 +445,7 @@ $B/tests/emulate/check.t: $B/tests/emulate/check.o $(emu_cuda) $B/tests/harness/
 # ---- tests ---------------------------------------------------------------------------------------
 
 # Debian packages for the build and the tests.
-libraries := libcbor-dev libopenblas0-pthread libsentencepiece-dev zlib1g-dev
+libraries := libcbor-dev libicu-dev libopenblas0-pthread libsentencepiece-dev zlib1g-dev
 compilers := $(if $(ARCH),g++-$(gnu) gcc-$(gnu) qemu-user,g++ gcc $(libraries))
 mpi_packages := $(if $(filter yes,$(MPI)),libopenmpi-dev openmpi-bin)
 packages := bats $(compilers) $(mpi_packages) file iproute2 jq make mandoc perl pkg-config procps \

@@ -50,7 +50,7 @@ static int open_temp(struct tf_out *out, const struct stat *st, struct tf_err *e
     return 0;
 }
 
-static int open_path(struct tf_out *out, const char *path, struct tf_err *err)
+static int open_path(struct tf_out *out, const char *path, unsigned flags, struct tf_err *err)
 {
     struct stat st, link;
     if (*path == 0)
@@ -65,8 +65,9 @@ static int open_path(struct tf_out *out, const char *path, struct tf_err *err)
         return tf_fail_errno(err, "%s", path);
     if (exists && S_ISDIR(st.st_mode))
         return tf_fail_directory(err, path);
-    if (exists && !S_ISREG(st.st_mode)) {
-        out->fd = tf_fd_open(path, O_WRONLY, 0666);
+    if ((exists && !S_ISREG(st.st_mode)) || (flags & TF_OUT_IN_PLACE)) {
+        const int create = flags & TF_OUT_IN_PLACE ? O_CREAT | O_TRUNC : 0;
+        out->fd = tf_fd_open(path, O_WRONLY | create, 0666);
         return out->fd < 0 ? tf_fail_errno(err, "%s", path) : 0;
     }
     bool linked = lstat(path, &link) == 0 && S_ISLNK(link.st_mode);
@@ -111,7 +112,7 @@ int tf_out_open(struct tf_out *out, const char *path, unsigned flags, struct tf_
 {
     bool std = tf_is_std(path);
     *out = new_output(std ? 1 : -1, AT_FDCWD, std ? "stdout" : path);
-    int rc = std ? 0 : open_path(out, path, err);
+    int rc = std ? 0 : open_path(out, path, flags, err);
     if (rc == 0 && (flags & TF_OUT_BINARY) && isatty(out->fd))
         rc = tf_fail_status(err, TF_USAGE, "%s: will not write binary data to a terminal",
                             out->name);

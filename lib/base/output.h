@@ -23,14 +23,18 @@ struct tf_out {
 /* When the reader of a pipe has closed it, a write fails with status TF_READER_LEFT. A tool with a
  * second output, which is then incomplete, makes that TF_FAILED. */
 
-enum { TF_OUT_BINARY = 1 /* refuse to write to a terminal */ };
+enum {
+    TF_OUT_BINARY = 1,   /* refuse to write to a terminal */
+    TF_OUT_IN_PLACE = 2, /* a regular file is written in place too: others can read what is there */
+};
 
 /* Open a path for writing.
  * - "-" or NULL: stdout. /dev/stdout, /dev/fd/N and the like: that descriptor, at its offset.
  * - A FIFO or a device is written in place.
  * - A regular file, or a path where nothing is: a temporary file in the same directory, which is
  *   renamed at commit. A symbolic link is followed. The new file gets the group and the
- *   permissions of a file that it replaces (tf_rights_copy), if we own that file.
+ *   permissions of a file that it replaces (tf_rights_copy), if we own that file. With
+ *   TF_OUT_IN_PLACE: that file, emptied.
  * - A directory is an error. */
 int tf_out_open(struct tf_out *out, const char *path, unsigned flags,
                 struct tf_err *err) TF_MUST_CHECK;

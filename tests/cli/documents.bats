@@ -151,6 +151,7 @@ man_blocks() {
 @test "tf-info(1)" { man_blocks tf-info.1; }
 @test "tf-plot(1)" { man_blocks tf-plot.1; }
 @test "tf-score(1)" { man_blocks tf-score.1; }
+@test "tf-split(1)" { man_blocks tf-split.1; }
 @test "tf-tokenize(1)" { man_blocks tf-tokenize.1; }
 @test "tf-train(1)" { man_blocks tf-train.1; }
 @test "tf-translate(1)" { man_blocks tf-translate.1; }

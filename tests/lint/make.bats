@@ -306,7 +306,8 @@ built_version() {
 
 @test "a missing library is one line that names make deps" {
     local missing header
-    for missing in libcbor:cbor.h zlib:zlib.h SentencePiece:sentencepiece_processor.h; do
+    for missing in libcbor:cbor.h ICU:unicode/ubrk.h zlib:zlib.h \
+        SentencePiece:sentencepiece_processor.h; do
         header=${missing#*:}
         printf '#!/bin/sh\ncase "$*" in *-E*) ! grep -q "%s" ;; esac\n' "$header" >bin/cc
         chmod +x bin/cc
@@ -336,7 +337,7 @@ built_version() {
     expect_contains "$output" "Result: FAIL"
 }
 
-@test "SentencePiece and the C++ library are linked into tf-tokenize only, zlib where gzip is" {
+@test "SentencePiece is linked into tf-tokenize only, ICU where text is split, zlib where gzip is" {
     need readelf
     for p in "${TF_BIN:-$TOP/build/bin}"/tf-*; do
         [[ $p == *.so ]] && continue
@@ -344,7 +345,12 @@ built_version() {
         [[ $libs != *blas* ]]
         [ "$(basename "$p")" = tf-tokenize ] || [[ $libs != *sentencepiece* && $libs != *stdc++* ]]
         case ${p##*/} in
-        tf-batch | tf-bleu | tf-cbor | tf-convert | tf-evalb | tf-plot | tf-tokenize | tf-tree) ;;
+        tf-split) ;;
+        *) [[ $libs != *icu* ]] ;;
+        esac
+        case ${p##*/} in
+        tf-batch | tf-bleu | tf-cbor | tf-convert | tf-evalb | tf-plot | tf-split | tf-tokenize | \
+            tf-tree) ;;
         *) [[ $libs != *libz.* ]] ;;
         esac
     done

@@ -1,0 +1,419 @@
+/* document.c - see document.h. A block is a line, or with TF_DOCUMENT_WRAPPED the lines up to an
+ * empty one; a paragraph, the part of a block that is split at once, a line or several. */
+#include "text/document.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "stream/header.h"
+#include "text/sentences.h"
+#include "text/unicode.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A longer block ends after the line that makes it so long. */
+enum { BLOCK_BYTES = 1 << 20 };
+
+struct line {
+    size_t begin, end, next; /* of the block's text; next: after what ends the line */
+};
+
+struct tf_document {
+    struct tf_document_opts o;
+    struct tf_in *in;
+    struct tf_sentences *sentences;
+    struct tf_bad_count count;
+    uint64_t several;
+    bool ended; /* no more lines */
+
+    struct tf_buf block; /* its text as it is */
+    struct line *lines;
+    size_t n_lines, cap_lines, line; /* line: the next one that no paragraph has had */
+    size_t widest;                   /* characters of the longest line */
+
+    struct tf_buf text;           /* the paragraph, with a space for each line break */
+    struct tf_line_break *breaks; /* of the paragraph; texts in the block */
+    size_t n_breaks, cap_breaks;
+    const struct tf_span *spans;
+    size_t n_spans, span, at; /* at: the end of the last sentence in the text */
+    struct tf_span all;       /* the one sentence of a paragraph that is not split */
+
+    struct tf_buf before;      /* of the next sentence */
+    bool given;                /* it has been: clear it */
+    struct tf_line_break *own; /* breaks of the last sentence */
+    size_t cap_own;
+};
+
+int tf_document_check(const struct tf_document_opts *o, struct tf_err *err)
+{
+    char label[TF_LANG_MAX + 1];
+    if (o->lang != NULL && !tf_lang_set(label, o->lang))
+        return tf_fail_status(err, TF_USAGE,
+                              "--lang '%s': a label has 1 to %d letters, digits, - and _", o->lang,
+                              TF_LANG_MAX);
+    return o->field > 0 && o->form == TF_DOCUMENT_WRAPPED
+               ? tf_fail_status(err, TF_USAGE, "--field: a column has no paragraphs of many lines")
+               : 0;
+}
+
+int tf_document_new(struct tf_document **d, const struct tf_document_opts *o, struct tf_in *in,
+                    struct tf_err *err)
+{
+    *d = tf_xcalloc(1, sizeof **d);
+    (*d)->o = *o;
+    (*d)->in = in;
+    (*d)->count =
+        (struct tf_bad_count){.on_bad = o->bad, .items = "lines", .place = "line", .text = true};
+    if (tf_sentences_new(&(*d)->sentences, o->lang, o->whole ? 0 : (size_t)o->most, err) == 0)
+        return 0;
+    tf_document_free(*d);
+    *d = NULL;
+    return -1;
+}
+
+void tf_document_free(struct tf_document *d)
+{
+    if (d == NULL)
+        return;
+    tf_sentences_free(d->sentences);
+    tf_buf_release(&d->block);
+    tf_buf_release(&d->text);
+    tf_buf_release(&d->before);
+    free(d->lines);
+    free(d->breaks);
+    free(d->own);
+    free(d);
+}
+
+uint64_t tf_document_lines(const struct tf_document *d)
+{
+    return d->count.total;
+}
+
+uint64_t tf_document_several(const struct tf_document *d)
+{
+    return d->several;
+}
+
+int tf_document_bad_status(const struct tf_document *d, struct tf_err *err)
+{
+    return tf_bad_status(&d->count, d->in->name, err);
+}
+
+/* ---- lines ---- */
+
+static bool blank(const struct tf_document *d, const struct line *l)
+{
+    int len;
+    size_t p = l->begin;
+    while (p < l->end && (len = tf_uc_space_at(d->block.p + p)) > 0)
+        p += (size_t)len;
+    return p == l->end;
+}
+
+static size_t width(const char *s, size_t n)
+{
+    size_t chars = 0;
+    for (size_t i = 0; i < n; i++)
+        chars += ((unsigned char)s[i] & 0xc0) != 0x80;
+    return chars;
+}
+
+static int bad_line(struct tf_document *d, const char *why, struct tf_err *err)
+{
+    return tf_bad_add(&d->count, d->in->name, d->count.total, why, false, err);
+}
+
+/* Append a line to the block; a bad one as an empty one. status: of tf_in_line. */
+static int add_line(struct tf_document *d, const char *s, size_t n, int status, struct tf_err *err)
+{
+    char why[100];
+    const bool lf = d->in->pos > 0 && d->in->buf[d->in->pos - 1] == '\n';
+    const size_t begin = d->block.len, good = status == 1 ? tf_utf8_span(s, n) : 0;
+    why[0] = 0;
+    d->count.total++;
+    if (status == 2)
+        snprintf(why, sizeof why, "line of %zu bytes, maximum %lld", n, (long long)d->o.max_line);
+    else if (good < n && !d->o.replace_invalid)
+        snprintf(why, sizeof why, "invalid UTF-8 at byte %zu", good + 1);
+    else
+        tf_buf_valid_utf8(&d->block, s, n);
+    if (why[0] != 0 && bad_line(d, why, err) != 0)
+        return -1;
+    const size_t end = d->block.len;
+    if (lf)
+        tf_buf_byte(&d->block, '\n');
+    if (d->n_lines == d->cap_lines) {
+        d->cap_lines = d->cap_lines > 0 ? 2 * d->cap_lines : 16;
+        d->lines = tf_xarray(d->lines, d->cap_lines, sizeof *d->lines);
+    }
+    d->lines[d->n_lines++] = (struct line){begin, end, d->block.len};
+    return 0;
+}
+
+/* Read the next block: 1; 0 at the end; -1 on error. */
+static int read_block(struct tf_document *d, struct tf_err *err)
+{
+    const char *s;
+    size_t n;
+    int rc = 0;
+    tf_buf_clear(&d->block);
+    tf_buf_grow(&d->block, 1); /* not NULL */
+    d->n_lines = d->line = d->widest = 0;
+    while (!d->ended && (rc = tf_in_line(d->in, &s, &n, (size_t)d->o.max_line, err)) > 0) {
+        if (add_line(d, s, n, rc, err) != 0)
+            return -1;
+        const struct line *last = &d->lines[d->n_lines - 1];
+        const size_t wide = width(d->block.p + last->begin, last->end - last->begin);
+        d->widest = wide > d->widest ? wide : d->widest;
+        if (d->o.form != TF_DOCUMENT_WRAPPED || blank(d, last) || d->block.len > BLOCK_BYTES)
+            return 1;
+    }
+    d->ended = true;
+    return rc < 0 ? -1 : d->n_lines > 0;
+}
+
+/* ---- paragraphs ---- */
+
+static size_t indentation(const struct tf_document *d, const struct line *l)
+{
+    return strspn(d->block.p + l->begin, " \t");
+}
+
+/* Does the line begin a list's item, a heading, a quotation or a row of a table? */
+static bool is_marked(const struct tf_document *d, const struct line *l)
+{
+    const char *p = d->block.p + l->begin + indentation(d, l);
+    const size_t digits = strspn(p, "0123456789");
+    if (*p == '#' || *p == '>' || *p == '|')
+        return true;
+    if ((*p == '-' || *p == '*' || *p == '+') && (p[1] == ' ' || p[1] == '\t'))
+        return true;
+    if (strncmp(p, "\xE2\x80\xA2", 3) == 0) /* a bullet */
+        return true;
+    return digits > 0 && digits <= 3 && (p[digits] == '.' || p[digits] == ')') &&
+           (p[digits + 1] == ' ' || p[digits + 1] == '\t');
+}
+
+/* Does the paragraph of line a continue in the next, b? */
+static bool continues(const struct tf_document *d, const struct line *a, const struct line *b)
+{
+    const char *next = d->block.p + b->begin + indentation(d, b);
+    if (blank(d, a) || blank(d, b) || is_marked(d, b) || d->block.p[a->begin] == '|' ||
+        d->block.p[a->begin + indentation(d, a)] == '#')
+        return false;
+    if (indentation(d, b) > indentation(d, a) && !is_marked(d, a))
+        return false;
+    return width(d->block.p + a->begin, a->end - a->begin) + 1 +
+               width(next, strcspn(next, " \t\r\n")) >
+           d->widest;
+}
+
+static void add_break(struct tf_document *d, size_t at, const char *text, size_t n)
+{
+    if (d->n_breaks == d->cap_breaks) {
+        d->cap_breaks = d->cap_breaks > 0 ? 2 * d->cap_breaks : 16;
+        d->breaks = tf_xarray(d->breaks, d->cap_breaks, sizeof *d->breaks);
+    }
+    d->breaks[d->n_breaks++] = (struct tf_line_break){at, {text, n}};
+}
+
+static size_t trimmed(const char *s, size_t begin, size_t end)
+{
+    while (end > begin && strchr(" \t\r", s[end - 1]) != NULL)
+        end--;
+    return end;
+}
+
+/* Append line b to the text, after a space for the break and the white space around it. */
+static void join_line(struct tf_document *d, const struct line *a, const struct line *b)
+{
+    const size_t from = trimmed(d->block.p, a->begin, a->end), to = b->begin + indentation(d, b);
+    d->text.len -= a->end - from;
+    add_break(d, d->text.len, d->block.p + from, to - from);
+    tf_buf_byte(&d->text, ' ');
+    tf_buf_add(&d->text, d->block.p + to, b->end - to);
+}
+
+/* The field of a line: what is before and after it is layout. */
+static int take_field(struct tf_document *d, const struct line *l, struct tf_err *err)
+{
+    const char *p = d->block.p + l->begin, *end = d->block.p + l->end, *tab;
+    for (int64_t k = 1; k < d->o.field; k++, p = tab + 1) {
+        tab = memchr(p, '\t', (size_t)(end - p));
+        if (tab == NULL) {
+            char why[100];
+            snprintf(why, sizeof why, "no field %lld, only %lld", (long long)d->o.field,
+                     (long long)k);
+            if (l->end > l->begin && bad_line(d, why, err) != 0)
+                return -1;
+            p = end;
+            break;
+        }
+    }
+    tab = memchr(p, '\t', (size_t)(end - p));
+    const size_t n = (size_t)((tab != NULL ? tab : end) - p);
+    tf_buf_add(&d->before, d->block.p + l->begin, (size_t)(p - d->block.p) - l->begin);
+    tf_buf_add(&d->text, p, n);
+    return 0;
+}
+
+/* Append bytes [from, to) of the text, with its line breaks, to what is before the next sentence.
+ */
+static void lay_out(struct tf_document *d, size_t from, size_t to)
+{
+    for (size_t i = 0; i < d->n_breaks; i++) {
+        const struct tf_line_break *b = &d->breaks[i];
+        if (b->at < from || b->at >= to)
+            continue;
+        tf_buf_add(&d->before, d->text.p + from, b->at - from);
+        tf_buf_add(&d->before, b->text.p, b->text.n);
+        from = b->at + 1;
+    }
+    tf_buf_add(&d->before, d->text.p + from, to - from);
+}
+
+/* What comes after the last sentence of the paragraph, up to the next. */
+static void end_paragraph(struct tf_document *d)
+{
+    if (d->line == 0)
+        return;
+    const struct line *l = &d->lines[d->line - 1];
+    if (d->o.form == TF_DOCUMENT_LINES) {
+        tf_buf_byte(&d->before, '\n');
+        return;
+    }
+    lay_out(d, d->at, d->text.len);
+    if (d->o.field > 0) {
+        int64_t fields = 1; /* what take_field has left */
+        const char *p = d->block.p + l->begin, *end = d->block.p + l->end, *tab;
+        while (fields <= d->o.field && (tab = memchr(p, '\t', (size_t)(end - p))) != NULL) {
+            fields++;
+            p = tab + 1;
+        }
+        if (fields > d->o.field)
+            tf_buf_add(&d->before, p - 1, (size_t)(end - p) + 1);
+    }
+    tf_buf_add(&d->before, d->block.p + l->end, l->next - l->end);
+}
+
+static int split(struct tf_document *d, struct tf_err *err)
+{
+    if (tf_sentences_split(d->sentences, d->text.p, d->text.len, &d->spans, &d->n_spans, err) != 0)
+        return -1;
+    if (d->n_spans > 1 && d->several == 0)
+        d->several = d->count.total - (d->n_lines - d->line);
+    const bool line = d->o.form == TF_DOCUMENT_LINES && (d->o.whole || d->n_spans < 2);
+    if (!line && (!d->o.whole || d->n_spans < 2))
+        return 0;
+    d->all = (struct tf_span){0, d->text.len, false};
+    if (!line) {
+        d->all.begin = d->spans[0].begin;
+        d->all.end = d->spans[d->n_spans - 1].end;
+    }
+    d->spans = &d->all;
+    d->n_spans = 1;
+    return 0;
+}
+
+/* Read the next paragraph: 1; 0 at the end; -1 on error. */
+static int next_paragraph(struct tf_document *d, struct tf_err *err)
+{
+    end_paragraph(d);
+    tf_buf_clear(&d->text);
+    d->n_breaks = d->n_spans = d->span = d->at = 0;
+    if (d->line == d->n_lines) {
+        const int rc = read_block(d, err);
+        if (rc <= 0)
+            return rc;
+    }
+    const struct line *l = &d->lines[d->line++];
+    if (d->o.field > 0) {
+        if (take_field(d, l, err) != 0)
+            return -1;
+    } else {
+        const bool cr = d->o.crlf && d->o.form == TF_DOCUMENT_LINES && l->end > l->begin &&
+                        d->block.p[l->end - 1] == '\r';
+        tf_buf_add(&d->text, d->block.p + l->begin, l->end - cr - l->begin);
+    }
+    if (d->o.form == TF_DOCUMENT_WRAPPED)
+        for (; d->line < d->n_lines && continues(d, l, l + 1); l++)
+            join_line(d, l, &d->lines[d->line++]);
+    tf_buf_grow(&d->text, 1); /* not NULL */
+    return split(d, err) == 0 ? 1 : -1;
+}
+
+/* ---- sentences ---- */
+
+/* The line breaks between begin and end. */
+static void own_breaks(struct tf_document *d, struct tf_place *place, size_t begin, size_t end)
+{
+    if (d->n_breaks > d->cap_own) {
+        d->cap_own = d->cap_breaks;
+        d->own = tf_xarray(d->own, d->cap_own, sizeof *d->own);
+    }
+    place->breaks = d->own;
+    place->bytes = end - begin;
+    for (size_t i = 0; i < d->n_breaks; i++)
+        if (d->breaks[i].at >= begin && d->breaks[i].at < end)
+            place->breaks[place->n_breaks++] =
+                (struct tf_line_break){d->breaks[i].at - begin, d->breaks[i].text};
+}
+
+int tf_document_next(struct tf_document *d, struct tf_place *place, struct tf_text *sentence,
+                     struct tf_err *err)
+{
+    *place = (struct tf_place){0};
+    if (d->given)
+        tf_buf_clear(&d->before);
+    d->given = false;
+    while (d->span == d->n_spans) {
+        const int rc = next_paragraph(d, err);
+        if (rc < 0)
+            return -1;
+        if (rc == 0) {
+            d->n_lines = d->line = 0; /* its end is in `before` */
+            place->before = (struct tf_text){d->before.p, d->before.len};
+            place->end = d->given = true;
+            return 0;
+        }
+    }
+    const struct tf_span s = d->spans[d->span];
+    if (d->o.form != TF_DOCUMENT_LINES || d->span > 0)
+        lay_out(d, d->at, s.begin);
+    own_breaks(d, place, s.begin, s.end);
+    place->joined = s.joined && d->before.len == 0;
+    place->before = (struct tf_text){d->before.p, d->before.len};
+    *sentence = (struct tf_text){d->text.p + s.begin, s.end - s.begin};
+    d->at = s.end;
+    d->span++;
+    d->given = true;
+    return 1;
+}
+
+bool tf_document_at_start(const struct tf_document *d)
+{
+    return d->span == d->n_spans && d->line == d->n_lines;
+}
+
+bool tf_document_ready(struct tf_document *d)
+{
+    return !tf_document_at_start(d) || d->ended || tf_in_line_ready(d->in, (size_t)d->o.max_line);
+}
+
+int64_t tf_document_skip(struct tf_document *d, uint64_t lines, struct tf_err *err)
+{
+    int64_t skipped = 0;
+    const int on_bad = d->count.on_bad;
+    int rc = 0;
+    d->count.on_bad = TF_ON_BAD_OK; /* whoever wrote them has reported them */
+    while (rc == 0 && (uint64_t)skipped < lines && (rc = read_block(d, err)) > 0) {
+        rc = 0;
+        if ((uint64_t)skipped + d->n_lines > lines)
+            break; /* this block is the first */
+        skipped += (int64_t)d->n_lines;
+        d->line = d->n_lines = 0;
+    }
+    d->count.on_bad = on_bad;
+    return rc < 0 ? -1 : skipped;
+}
