@@ -73,6 +73,8 @@ static struct tf_opt opts[] = {
     OPT_GROUP("Decoding"),
     OPT_FLAG(0, "nbest", &job.all, .modes = DECODE,
              .help = "print every hypothesis: idx, rank, score and text, separated by tabs"),
+    OPT_FLAG(0, "json", &job.json, .modes = DECODE, .excludes = "moses",
+             .help = "print a JSON object for each record: line, status, score, text or reason"),
     OPT_FLAG(0, "moses", &job.moses, .needs = "nbest",
              .help = "--nbest: in the form of Moses, \"idx ||| text ||| F0= log P ||| score\""),
     OPT_GROUP("Training"),

@@ -13,7 +13,7 @@ static struct tf_decode_opts o;
 static const char *output;
 static const char *const decoding[] = {DECODE_PRECISIONS, NULL};
 static int precision;
-static bool crlf, replace_invalid;
+static bool crlf, replace_invalid, json;
 
 static struct tf_opt opts[] = {
     OPT_GROUP("Models and text"),
@@ -22,6 +22,10 @@ static struct tf_opt opts[] = {
     OPT_FLAG(0, "crlf", &crlf, .help = "strip a carriage return at the end of a line"),
     OPT_FLAG(0, "replace-invalid", &replace_invalid,
              .help = "replace invalid UTF-8 by U+FFFD; otherwise such a line becomes an empty one"),
+    OPT_FLAG(0, "json", &json,
+             .help = "print a JSON object for each line: line, status, score, text or reason"),
+    OPT_INT('n', "nbest", &o.nbest, .arg = "N", .lo = 1, .hi = TF_SEARCH_MAX_BEAM, .needs = "json",
+            .help = "--json: the N best translations, N at most --beam; with --sample N draws"),
     COMMON_BAD(&o.run.bad, "lines that cannot be translated"),
     DECODE_SEARCH(o),
     DECODE_DEVICE(o, precision, decoding),
@@ -49,7 +53,7 @@ static const struct tf_tool tool = {
 
 /* Options that are not tf-decode's, or that it gets another way. */
 static const char *const own[] = {"model", "output", "crlf", "quiet", "replace-invalid", "bad",
-                                  NULL};
+                                  "json", "nbest", NULL};
 
 static void add_option(struct tf_strs *to, const char *name, const char *value)
 {
@@ -93,6 +97,7 @@ static int run(const struct tf_args *args, struct tf_err *err)
     if (rc != 0)
         return rc;
     struct tf_strs encode = {0}, decode = {0}, detokenize = {0};
+    const char *nbest = tf_opt_find(opts, "nbest")->given;
     const char *bad = tf_on_bad_words[o.run.bad];
     /* The last tool is the one that fails: each after the first to fail would say so, too. */
     const bool fail = o.run.bad == TF_ON_BAD_FAIL;
@@ -109,12 +114,18 @@ static int run(const struct tf_args *args, struct tf_err *err)
         add_option(&decode, "-m", models->v[i]);
     add_option(&decode, "--bad", fail ? "ok" : bad);
     tf_opt_words(&decode, opts, own);
+    if (json) /* scores are in n-best streams only */
+        add_option(&decode, "--nbest", nbest != NULL ? nbest : "1");
     /* A progress line would stand among the translations. */
     if (o.run.quiet || (!o.run.progress && isatty(STDOUT_FILENO) && strcmp(output, "-") == 0))
         tf_strs_add(&decode, "--quiet");
     tf_strs_add(&detokenize, "tf-tokenize");
     tf_strs_add(&detokenize, "-d");
     add_option(&detokenize, "-m", models->v[0]);
+    if (json)
+        tf_strs_add(&detokenize, "--json");
+    if (json && o.nbest > 1)
+        tf_strs_add(&detokenize, "--nbest");
     add_option(&detokenize, "--bad", fail ? bad : "ok"); /* tf-decode has said what is bad */
     add_option(&detokenize, "-o", output);
     struct tf_strs *const all[] = {&encode, &decode, &detokenize};

@@ -233,8 +233,7 @@ static const struct {
                  {"tf-train", "tokens", "tf-batch makes the batches: --tokens"},
                  {"tf-train", "epochs", "tf-batch repeats the text: --epochs"},
                  {"tf-train", "max-epoch", "tf-batch repeats the text: --epochs"},
-                 {"tf-decode", "max-tokens", "--batch is the number of sentences"},
-                 {"tf-translate", "nbest", "tf-howto(7) has a pipe for n-best lists"}};
+                 {"tf-decode", "max-tokens", "--batch is the number of sentences"}};
 
 static bool has_option(const struct tf_tool *tool, const char *name)
 {

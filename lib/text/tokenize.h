@@ -24,6 +24,7 @@ struct tf_tokenize {
     int64_t nbest;
     int64_t seed;            /* a sample depends only on this and the number of the line */
     /* ids to text */
+    bool json;               /* each record is an object: line, status, score, text, reason */
     bool all;                /* write every hypothesis: idx TAB rank TAB score TAB text */
     bool moses; /* with `all`: idx ||| text ||| F0= logp ||| score, and &#124; for | in text */
 };

@@ -1,5 +1,6 @@
 /* tokenize_decode.c - token records and n-best lists to lines of text. */
 #include "text/tokenize_work_private.h"
+#include "base/json.h"
 #include "stream/reader.h"
 #include "stream/sentence.h"
 
@@ -27,7 +28,9 @@ static bool take_record(struct decoder *d)
             return false;
         const size_t start = b->ids.n;
         struct tf_work_item *it = &b->items[b->n++];
-        *it = (struct tf_work_item){.number = r->count.total - 1, .idx = rec->idx};
+        *it = (struct tf_work_item){.number = r->count.total - 1,
+                                    .idx = rec->idx,
+                                    .last = d->hyp + 1 == count};
         if (rec->type == TF_REC_BAD) {
             char why[256];
             tf_work_bad(it, rec->fault.code, "%s",
@@ -85,6 +88,33 @@ static int read_records(struct decoder *d, struct tf_reader *reader, struct tf_e
         if (!take_record(d))
             return 1;
     }
+}
+
+/* JSON: the first hypothesis opens the object of its record, the second the list of alternatives,
+ * the last closes both. text: of a good one. */
+static void put_json(struct tf_buf *out, const struct tf_work_item *it, const struct tf_buf *text)
+{
+    struct tf_json j = {.out = out, .comma = it->rank > 2};
+    if (it->rank == 2)
+        tf_buf_str(out, ",\"alternatives\":[");
+    tf_json_open(&j, '{');
+    if (it->rank < 2)
+        tf_json_put_uint(&j, "line", it->number + 1);
+    tf_json_put_str(&j, "status", it->code == 0 ? "ok" : tf_bad_name(it->code));
+    if (it->code != 0)
+        tf_json_put_str(&j, "reason", it->why);
+    else if (it->rank > 0 && isfinite(it->score))
+        tf_buf_printf(out, ",\"score\":%.6f", (double)it->score);
+    if (it->code == 0) {
+        tf_json_key(&j, "text");
+        tf_json_strn(&j, text->len > 0 ? text->p : "", text->len);
+    }
+    if (it->rank > 1 || it->last)
+        tf_json_close(&j, '}');
+    if (it->rank > 1 && it->last)
+        tf_buf_str(out, "]}");
+    if (it->last)
+        tf_buf_byte(out, '\n');
 }
 
 /* What comes before and after the text of a hypothesis. */
@@ -152,6 +182,21 @@ static void check_ids(const struct tf_tokenize_work *r, struct tf_work_item *it,
         tf_work_bad(it, TF_BAD_OTHER, "%s", tf_sentence_describe(text, &rule, is, "tokens", id));
 }
 
+static void decode_json(const struct tf_tokenize_work *r, struct tf_work_block *b,
+                        struct tf_work_item *it, const uint32_t *ids, size_t n)
+{
+    struct tf_err err = {0};
+    struct tf_buf *text = &b->scratch;
+    tf_buf_clear(text);
+    if (it->code == 0 && n > 0 && decode(r->t->vocab, ids, n, text, &err) < 0)
+        tf_work_bad(it, TF_BAD_OTHER, "%.200s", err.msg);
+    for (size_t i = 0; i < text->len; i++)
+        if (text->p[i] == '\n')
+            text->p[i] = ' ';
+    put_json(&b->out, it, text);
+    it->out_end = b->out.len;
+}
+
 static void decode_item(const struct tf_tokenize_work *r, struct tf_work_block *b,
                         struct tf_work_item *it, const uint32_t *ids, size_t n)
 {
@@ -159,6 +204,10 @@ static void decode_item(const struct tf_tokenize_work *r, struct tf_work_block *
     const struct tf_tokenize *t = r->t;
     if (it->code == 0)
         check_ids(r, it, ids, n);
+    if (t->json) {
+        decode_json(r, b, it, ids, n);
+        return;
+    }
     const size_t start = b->out.len;
     put_before(&b->out, t, it);
     const size_t text = b->out.len;

@@ -19,6 +19,7 @@ struct tf_work_item {
     uint64_t number; /* of its line or record, from 0 */
     uint64_t idx;    /* of the record in its part */
     uint32_t rank;   /* in an n-best list, from 1; 0: bad, or not in a list */
+    bool last;       /* hypothesis of its record */
     float score, logp;
     int code;      /* enum tf_bad_code; 0: good */
     char *why;     /* with a code: owned */

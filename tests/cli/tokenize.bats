@@ -235,7 +235,14 @@ END
     expect_output "$(printf \
         '0\t1\t-0.500000\t%s\n0\t2\t-0.750000\t%s\n1\t0\t\t\n2\t1\t-1.250000\t%s\n' "$(sed -n 1p \
         "$X")" "$(sed -n 2p "$X")" "$(sed -n 3p "$X")")"
+    sh_t 4 "tf-tokenize -d --nbest --json -m '$V' n.tfs"
+    [ "$(jq -c '. as $l | [., .alternatives[]?] | .[] | [$l.line, .status, .score, .reason]' <<<"$output")" \
+        = '[1,"ok",-0.5,null]
+[1,"ok",-0.75,null]
+[2,"line too long",null,"line too long: too long"]
+[3,"ok",-1.25,null]' ]
     tf-tokenize -m "$V" "$X" >s.tfs
+    [ "$(tf-tokenize -d --json -m "$V" s.tfs | jq -r .text)" = "$(tf-tokenize -d -m "$V" s.tfs)" ]
     t 1 tf-tokenize -d --nbest -m "$V" s.tfs
     expect_error "holds no n-best lists, but tokens"
     # Hypotheses outside the vocabulary: bad ones of one bad record.
@@ -243,6 +250,8 @@ END
     sed -i '1a {"type": "nbest", "idx": 0, "hyps": [{"ids": [150], "score": -1, "logp": -1}, {"ids": [4, 999], "score": -2, "logp": -2}]}' far.jsonl
     sh_t 4 "tf-cbor unjson far.jsonl | tf-tokenize -d --nbest -m '$V'"
     expect_output $'0\t0\t\t\n0\t0\t\t'
+    sh_t 4 "tf-cbor unjson far.jsonl | tf-tokenize -d --nbest --json -m '$V'"
+    expect_output '{"line":1,"status":"unknown id","reason":"id 150: the vocabulary has 150","alternatives":[{"status":"unknown id","reason":"id 999: the vocabulary has 150"}]}'
     expect_bad "1 of 1 records bad; the first is record 0: id 150: the vocabulary has 150"
 }
 

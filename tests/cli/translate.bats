@@ -59,7 +59,7 @@ setup_file() {
     t 2 tf-translate -m "$MODEL" "$LINES_TXT" more
     expect_error "tf-translate: unexpected operand 'more'"
     t 2 tf-translate -m "$MODEL" --nbest 3 "$LINES_TXT"
-    expect_error "tf-translate: unknown option --nbest (tf-howto(7) has a pipe for n-best lists)"
+    expect_error "tf-translate: --nbest requires --json"
     mkdir run
     t 1 tf-translate -m run "$LINES_TXT"
     expect_error "run: is a directory (use a .tfm file in it, or tf-avgckpt run)"
@@ -122,6 +122,29 @@ start_open() {
     [ "$(cat messages)" = "tf-translate: tf-decode: ended by signal 9" ]
     [ ! -e out ]
     [ -z "$(find . -name '.tf-*')" ]
+}
+
+@test "--json: each line has its status, and a text or a reason" {
+    printf 'a b\n\nb \xff a\nc c c c c c c c c\n' >in
+    t 0 tf-translate --json -m "$MODEL" --max-length 6 --bad ok in
+    [ "$(wc -l <<<"$output")" -eq 4 ]
+    jq -r .text <<<"$output" >texts
+    tf-translate -m "$MODEL" --max-length 6 --bad ok in | sed '3,4s/^$/null/' | diff - texts
+    [ "$(jq -c '[.line, .status, .score == null, .reason]' <<<"$output")" = '[1,"ok",false,null]
+[2,"ok",false,null]
+[3,"invalid UTF-8",true,"invalid UTF-8 at byte 3"]
+[4,"too many tokens",true,"too many tokens: source of 9 tokens, --max-length allows 6"]' ]
+    t 4 tf-translate --json -m "$MODEL" --max-length 6 in
+    t 2 tf-translate -m "$MODEL" -n 2 in
+}
+
+@test "--json -n: the texts and scores of the n-best list" {
+    t 0 tf-translate --json -n 3 -m "$MODEL" -k 4 "$LINES_TXT"
+    jq -r '. as $l | [., .alternatives[]?] | .[] | [$l.line - 1, .score, .text] | @tsv' \
+        <<<"$output" >got
+    tf-tokenize -m "$MODEL" "$LINES_TXT" | tf-decode -q -n 3 -k 4 -m "$MODEL" |
+        tf-tokenize -d --nbest -m "$MODEL" | awk -F '\t' -v OFS='\t' -v OFMT=%.9g '{ print $1, $3 + 0, $4 }' |
+        diff got -
 }
 
 @test "its tools die with it" {
