@@ -343,50 +343,76 @@ static int block_header(struct text *t, struct block *b, size_t indent, struct t
     return 0;
 }
 
-/* Skip empty lines, and the indent of the first that is not; returns how many there were. */
-static size_t block_breaks(struct text *t, const struct block *b, size_t most)
+/* In a block U+0085, U+2028 and U+2029 end a line, too, and belong to the text. */
+static bool ends_line(const struct text *t)
 {
-    size_t n = 0;
-    for (;; n++) {
+    return is_break(t, t->p) || wide_break(t) > 0;
+}
+
+static void take_break(struct text *t, struct tf_buf *to)
+{
+    const size_t wide = wide_break(t);
+    tf_buf_add(to, wide > 0 ? t->p : "\n", wide > 0 ? wide : 1);
+    t->p += wide;
+    if (wide > 0)
+        t->begin = t->p;
+    else
+        next_line(t);
+}
+
+/* Skip empty lines, and the indent of the first that is not; *breaks = their breaks. */
+static void block_breaks(struct text *t, const struct block *b, size_t most, struct tf_buf *breaks)
+{
+    tf_buf_clear(breaks);
+    for (;;) {
         while (t->p < t->end && *t->p == ' ' && column(t) < (b->indent > 0 ? b->indent : most))
             t->p++;
-        if (t->p == t->end || !is_break(t, t->p))
-            return n;
-        next_line(t);
+        if (t->p == t->end || !ends_line(t))
+            return;
+        take_break(t, breaks);
+    }
+}
+
+/* Lines from the first on; *end = the break of the last, *breaks = those after it. */
+static void block_lines(struct text *t, const struct block *b, struct tf_buf *end,
+                        struct tf_buf *breaks)
+{
+    while (t->p < t->end && column(t) == b->indent) {
+        const bool indented = is_blank(t, t->p);
+        const char *begin = t->p;
+        tf_buf_add(&t->work, breaks->p, breaks->len);
+        while (!ends_line(t))
+            t->p++;
+        tf_buf_add(&t->work, begin, (size_t)(t->p - begin));
+        tf_buf_clear(end);
+        if (t->p < t->end)
+            take_break(t, end);
+        block_breaks(t, b, b->indent, breaks);
+        if (t->p == t->end || column(t) != b->indent)
+            break;
+        if (!b->folded || indented || is_blank(t, t->p) || *end->p != '\n')
+            tf_buf_add(&t->work, end->p, end->len);
+        else if (breaks->len == 0)
+            tf_buf_byte(&t->work, ' ');
     }
 }
 
 static int block(struct text *t, const char **v, size_t indent, struct tf_err *err)
 {
     struct block b = {0};
+    struct tf_buf end = {0}, breaks = {0};
     if (block_header(t, &b, indent, err) != 0)
         return -1;
-    size_t breaks = block_breaks(t, &b, SIZE_MAX);
+    block_breaks(t, &b, SIZE_MAX, &breaks);
     if (b.indent == 0)
         b.indent = column(t) > indent ? column(t) : indent + 1;
-    bool ended = false;
-    while (t->p < t->end && column(t) == b.indent) {
-        const bool indented = is_blank(t, t->p);
-        const char *begin = t->p;
-        for (size_t i = 0; i < breaks; i++)
-            tf_buf_byte(&t->work, '\n');
-        while (!is_break(t, t->p))
-            t->p++;
-        tf_buf_add(&t->work, begin, (size_t)(t->p - begin));
-        ended = t->p < t->end;
-        next_line(t);
-        breaks = block_breaks(t, &b, b.indent);
-        if (t->p == t->end || column(t) != b.indent)
-            break;
-        if (!b.folded || indented || is_blank(t, t->p))
-            tf_buf_byte(&t->work, '\n');
-        else if (breaks == 0)
-            tf_buf_byte(&t->work, ' ');
-    }
-    if (ended && b.chomp != '-')
-        tf_buf_byte(&t->work, '\n');
-    for (size_t i = 0; i < breaks && b.chomp == '+'; i++)
-        tf_buf_byte(&t->work, '\n');
+    block_lines(t, &b, &end, &breaks);
+    if (b.chomp != '-')
+        tf_buf_add(&t->work, end.p, end.len);
+    if (b.chomp == '+')
+        tf_buf_add(&t->work, breaks.p, breaks.len);
+    tf_buf_release(&end);
+    tf_buf_release(&breaks);
     copy(t, v);
     if (t->p < t->end)
         t->p = t->begin;

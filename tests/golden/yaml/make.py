@@ -68,9 +68,9 @@ def main():
     pyyaml("canonical", some, canonical=True)
     pyyaml("single", some, default_style="'", allow_unicode=True)
     pyyaml("double", some, default_style='"', allow_unicode=True, width=30)
-    pyyaml("literal", some, default_style="|")
+    pyyaml("literal", some, default_style="|", allow_unicode=True)
     some.remove(" two  blanks" * 12)  # which PyYAML folds wrongly
-    pyyaml("folded", some, default_style=">", width=30)
+    pyyaml("folded", some, default_style=">", width=30, allow_unicode=True)
 
 
 main()
