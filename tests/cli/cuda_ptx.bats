@@ -56,6 +56,11 @@ expect_ptx() {
         # shellcheck disable=SC2154 # of `run`
         expect_contains "$stderr" "f.ptx: unknown: f: "
     done
+    translate 'exit;'
+    expect_status 0
+    sed -i 's/[.]entry/.func/' f.ptx
+    run --separate-stderr "$TF_PYTHON" "$TOP/tests/emulate/ptx/translate.py" f.ptx
+    expect_status 1
     translate 'ret;'
     sed -i 's/^[.]target .*/&, texmode_independent/' f.ptx
     run --separate-stderr "$TF_PYTHON" "$TOP/tests/emulate/ptx/translate.py" f.ptx

@@ -113,12 +113,13 @@ static inline float saturated(float x)
 {
     return x > 0 ? (x < 1 ? x : 1) : 0; /* 0 for nan */
 }
-/* The nearest number of an integer's range; 0 for nan. */
-template <typename T> static inline T whole(double x)
+/* The nearest number of an integer's range. For nan 0, or where one of both has 64 bits the one with
+ * the highest bit alone. */
+template <typename T, typename F> static inline T whole(F x)
 {
     const double past = std::ldexp(1.0, (int)(8 * sizeof(T)) - std::is_signed_v<T>);
     if (x != x)
-        return 0;
+        return sizeof(T) == 8 || sizeof(F) == 8 ? (T)((T)1 << (8 * sizeof(T) - 1)) : 0;
     if (x >= past)
         return std::numeric_limits<T>::max();
     return x < (double)std::numeric_limits<T>::min() ? std::numeric_limits<T>::min() : (T)x;

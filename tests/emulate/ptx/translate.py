@@ -27,10 +27,12 @@ RULES = [
     (r"cvta(?:\.to)?\.(?:global|local|param)\.(u64)", r"\1", r"\1", "{a}"),
     (r"(?:add|sub|mul)(?:\.rn)?\.(f32|f64)", r"\1", r"\1 \1", "{a} {op} {b}"),
     (r"add\.rz\.(f32)", r"\1", r"\1 \1", "rounded(FE_TOWARDZERO, {a}, 1, {b})"),
-    (r"(?:add|sub|mul\.lo)\.[su](\d\d)", r"u\1", r"u\1 u\1", "{a} {op} {b}"),
+    (r"(?:add|sub)\.[su](\d\d)", r"u\1", r"u\1 u\1", "{a} {op} {b}"),
+    # 1u: a product of 16 bits is not an int's, which could overflow.
+    (r"mul\.lo\.[su](\d\d)", r"u\1", r"u\1 u\1", "1u * {a} * {b}"),
     (r"mul\.wide\.([su])16", r"\g<1>32", r"\g<1>16 \g<1>16", "(wide){a} * (wide){b}"),
     (r"mul\.wide\.([su])32", r"\g<1>64", r"\g<1>32 \g<1>32", "(wide){a} * (wide){b}"),
-    (r"mad\.lo\.[su](\d\d)", r"u\1", r"u\1 u\1 u\1", "{a} * {b} + {c}"),
+    (r"mad\.lo\.[su](\d\d)", r"u\1", r"u\1 u\1 u\1", "1u * {a} * {b} + {c}"),
     (r"mad\.wide\.([su])32", r"\g<1>64", r"\g<1>32 \g<1>32 \g<1>64",
      "(wide){a} * (wide){b} + {c}"),
     (r"fma\.rn\.(f32)", r"\1", r"\1 \1 \1", "fmaf({a}, {b}, {c})"),
@@ -377,6 +379,8 @@ def module(text):
             if result:
                 f.symbols[result] = "(uint64_t)result"
             try:
+                if kind == "func" and re.search(r"\bexit\b", m[5]):
+                    raise Unknown("exit, of a thread, in a function")
                 lines = body(f, m[5])
             except Unknown as e:
                 raise Unknown(f"{name}: {e}") from None
