@@ -81,13 +81,13 @@ static int adopt_settings(const struct tf_value *search, struct tf_err *err)
 
 static int adopt(const struct tf_value *search, const char *name, struct tf_err *err)
 {
-    if (o.search != PAPER && adopt_settings(search, err) != 0)
+    if (o.rule != PAPER && adopt_settings(search, err) != 0)
         return tf_fail_status(err, 1, "%s: %s (--search paper does without)", name, err->msg);
-    if (!o.sample && o.nbest > o.beam)
+    if (!o.search.sample && o.nbest > o.beam)
         return tf_fail_status(err, TF_USAGE, "--nbest %lld: larger than --beam %lld (use -k %lld)",
                               (long long)o.nbest, (long long)o.beam, (long long)o.nbest);
     if (tf_opt_given(opts, "normalize"))
-        o.alpha = 0;
+        o.search.alpha = 0;
     o.nbest = o.nbest > 0 ? o.nbest : 1;
     return 0;
 }
@@ -97,7 +97,7 @@ static int run(const struct tf_args *args, struct tf_err *err)
     if (o.run.models.n == 0)
         return tf_fail_status(err, TF_USAGE, "-m FILE is required");
     o.run.adopt = adopt;
-    o.run.own_precision = o.search != PAPER;
+    o.run.own_precision = o.rule != PAPER;
     o.nbest_out = o.nbest > 0 || o.token_scores;
     o.run.precision = precision > 0 ? decoding[precision] : NULL;
     return tf_decode_stream(&o, args->v[0], output, opts, err);

@@ -22,35 +22,21 @@ struct decode {
     bool has_begin;
 };
 
-static enum tf_search_rule rule_of(const struct tf_decode_opts *o)
-{
-    return o->early_stopping ? TF_SEARCH_CTRANSLATE2
-           : o->search > 0   ? (enum tf_search_rule)(o->search - 1)
-                             : TF_SEARCH_PAPER;
-}
-
 static struct tf_search_opts search_opts(const struct tf_decode_opts *o,
                                          const struct tf_ensemble *m)
 {
     const struct tf_config *c = &m->model[0].config;
-    struct tf_search_opts r = {.V = (size_t)c->vocab_size,
-                               .K = (size_t)(o->sample ? o->nbest : o->beam),
-                               .N = (size_t)o->nbest,
-                               .alpha = o->alpha,
-                               .normalize = o->normalize,
-                               .start = tf_start_id(c),
-                               .eos = (uint32_t)c->eos,
-                               .sample = o->sample,
-                               .temperature = o->temperature,
-                               .top_k = (size_t)o->top_k,
-                               .top_p = o->top_p,
-                               .ids = (size_t)m->ids,
-                               .seed = (uint64_t)o->seed,
-                               .min_length = (size_t)o->min_length,
-                               .ngram = (size_t)o->ngram,
-                               .repetition = o->repetition,
-                               .rule = rule_of(o),
-                               .free_prefix = o->free_prefix};
+    struct tf_search_opts r = o->search;
+    r.V = (size_t)c->vocab_size;
+    r.K = (size_t)(r.sample ? o->nbest : o->beam);
+    r.N = (size_t)o->nbest;
+    r.start = tf_start_id(c);
+    r.eos = (uint32_t)c->eos;
+    r.ids = (size_t)m->ids;
+    r.seed = (uint64_t)o->seed;
+    r.rule = o->early_stopping ? TF_SEARCH_CTRANSLATE2
+             : o->rule > 0     ? (enum tf_search_rule)(o->rule - 1)
+                               : TF_SEARCH_PAPER;
     if (r.rule == TF_SEARCH_TRANSFORMERS) /* its end depends on the K-th */
         r.N = r.K;
     int64_t ban[] = {c->pad, c->bos, m->header.special.bos,

@@ -9,22 +9,20 @@
 
 struct tf_decode_opts {
     struct tf_session_opts run;
-    const char *prefix;  /* a token stream of forced prefixes, or NULL */
-    const char *begin;   /* the first piece of every output, or NULL */
-    const char *insert;  /* a token stream of tokens to insert (insertions_private.h), or NULL; CPU
-                          * only */
+    const char *prefix; /* a token stream of forced prefixes, or NULL */
+    const char *begin;  /* the first piece of every output, or NULL */
+    const char *insert; /* a token stream of tokens to insert (insertions_private.h), or NULL; CPU
+                         * only */
+    /* Of these the user's alpha to free_prefix count; decoding fills in the rest. */
+    struct tf_search_opts search;
     int64_t beam, nbest; /* 1 .. TF_SEARCH_MAX_BEAM */
-    int64_t max_extra, max_insert, seed, top_k;
+    int64_t max_extra, max_insert, seed;
     double max_factor; /* of the input's tokens, before max_extra is added */
-    int64_t min_length, ngram; /* 0: none */
-    double alpha, normalize, temperature, top_p;
-    double repetition; /* 0: none */
     bool nbest_out; /* n-best records instead of token records */
-    bool token_scores, sample, allow_unk;
-    bool free_prefix;    /* the forced prefix costs nothing */
-    bool early_stopping; /* search is TF_SEARCH_CTRANSLATE2 */
-    int search;          /* 0: of the model; else 1 + enum tf_search_rule; not with sample */
-    bool truncate; /* cut a source that is too long */
+    bool token_scores, allow_unk;
+    bool early_stopping; /* the rule is TF_SEARCH_CTRANSLATE2 */
+    int rule;            /* 0: of the model; else 1 + enum tf_search_rule; not with sample */
+    bool truncate;       /* cut a source that is too long */
 };
 
 /* Run the whole job. input, output: paths or "-". table: the tool's options, for provenance.

@@ -25,9 +25,9 @@ static void history(uint32_t *ids, const struct tf_search *s, size_t t, size_t r
         for (size_t j = 0; j < t && o->repetition > 0; j++)                               \
             x[ids[j]] = (real)(o->repetition * old[j]);                                   \
         for (size_t j = 0; j < t; j++)                                                    \
-            if (tf_search_repeats(ids, t, o->ngram, j))                                   \
+            if (tf_search_repeats(ids, t, (size_t)o->ngram, j))                           \
                 x[ids[j]] = -(real)INFINITY;                                              \
-        if (t < o->min_length)                                                            \
+        if ((int64_t)t < o->min_length)                                                   \
             x[o->eos] = -(real)INFINITY;                                                  \
     }
 DEFINE_RULES(rules_of_floats, float)

@@ -111,10 +111,10 @@ struct tf_search_opts {
     size_t ids;         /* nor are ids from this one on, which are > eos; 0: V */
     bool sample;        /* draw; N must be K */
     double temperature; /* > 0 */
-    size_t top_k;       /* 0: all */
+    int64_t top_k;      /* 0: all */
     double top_p;       /* > 0, < 1; 0 or 1: all */
     uint64_t seed;
-    size_t min_length, ngram; /* 0: none */
+    int64_t min_length, ngram; /* 0: none */
     double repetition;        /* > 0; 0: none */
     enum tf_search_rule rule; /* TF_SEARCH_PAPER with sample */
     bool free_prefix;         /* the forced prefix costs nothing */

@@ -80,13 +80,13 @@ static struct tf_decode_opts options(struct bytes *b)
     bool ref = draw(b, 2);
     o.run.device = devices[ref];
     o.run.precision = draw(b, 4) == 3 && !ref ? "int8" : NULL;
-    o.sample = draw(b, 2);
+    o.search.sample = draw(b, 2);
     o.beam = 1 + draw(b, 6);
-    o.nbest = o.sample ? 1 : 1 + draw(b, (unsigned)o.beam);
-    o.alpha = draw(b, 3) * 0.6;
-    o.temperature = 0.1 + draw(b, 30) * 0.1;
-    o.top_k = draw(b, 5);
-    o.top_p = 1 - draw(b, 10) * 0.1;
+    o.nbest = o.search.sample ? 1 : 1 + draw(b, (unsigned)o.beam);
+    o.search.alpha = draw(b, 3) * 0.6;
+    o.search.temperature = 0.1 + draw(b, 30) * 0.1;
+    o.search.top_k = draw(b, 5);
+    o.search.top_p = 1 - draw(b, 10) * 0.1;
     o.allow_unk = draw(b, 2);
     return o;
 }
@@ -94,12 +94,12 @@ static struct tf_decode_opts options(struct bytes *b)
 /* From the last byte, which is an id, too. */
 static void rules(struct tf_decode_opts *o, unsigned byte)
 {
-    o->min_length = byte & 1 ? 3 : 0;
-    o->ngram = byte & 2 ? 2 : 0;
-    o->repetition = byte & 4 ? 1.5 : 0;
+    o->search.min_length = byte & 1 ? 3 : 0;
+    o->search.ngram = byte & 2 ? 2 : 0;
+    o->search.repetition = byte & 4 ? 1.5 : 0;
     o->truncate = byte & 8;
-    o->search = o->sample ? 0 : 1 + (byte >> 4 & 3) + (byte >> 7);
-    o->free_prefix = byte & 64;
+    o->rule = o->search.sample ? 0 : 1 + (byte >> 4 & 3) + (byte >> 7);
+    o->search.free_prefix = byte & 64;
 }
 
 /* Do two tokens in a row occur twice? */
@@ -232,7 +232,7 @@ static void check(const char *p, size_t n, size_t lines, const struct tf_decode_
         TF_ASSERT(rec.type == TF_REC_NBEST && rec.n_hyps <= (size_t)o->nbest);
         for (size_t i = 0; i < rec.n_hyps; i++) {
             TF_ASSERT(rec.hyps[i].n <= 13 + EXTRA && !isnan(rec.hyps[i].logp));
-            TF_ASSERT(o->ngram == 0 || !repeats(&rec.hyps[i]));
+            TF_ASSERT(o->search.ngram == 0 || !repeats(&rec.hyps[i]));
             for (size_t j = 0; j < rec.hyps[i].n; j++)
                 TF_ASSERT(rec.hyps[i].ids[j] < V && rec.hyps[i].ids[j] != 3);
         }

@@ -46,8 +46,7 @@ static struct tf_decode_opts defaults(void)
                                    .run.batch = 64,
                                    .run.window = 2048,
                                    .run.threads = 1,
-                                   .alpha = 0.6,
-                                   .temperature = 1,
+                                   .search = {.alpha = 0.6, .temperature = 1},
                                    .seed = 1};
 }
 
@@ -156,7 +155,7 @@ static void one_for_one(void)
     ok(a.type[3] == TF_REC_TOKENS && a.hyps[3][0].n == 0, "an empty source has an empty output");
     ok(special && some, "no special ids, and no output exceeds its limit");
 
-    o.allow_unk = o.sample = o.nbest_out = true;
+    o.allow_unk = o.search.sample = o.nbest_out = true;
     o.nbest = MAX_HYPS;
     is_int(decode(o, temp_path("in.tfs"), temp_path("unk.tfs"), &err), TF_PARTIAL, "unk allowed");
     read_back(&b, temp_path("unk.tfs"));
@@ -509,11 +508,11 @@ int main(void)
     static const char *const rules[] = {"paper", "fairseq", "ctranslate2", "transformers",
                                         "marian"};
     for (int rule = TF_SEARCH_FAIRSEQ; rule <= TF_SEARCH_MARIAN; rule++) {
-        o.search = 1 + rule;
+        o.rule = 1 + rule;
         layouts(rules[rule], o);
     }
     o = defaults();
-    o.sample = o.nbest_out = true, o.nbest = 3;
+    o.search.sample = o.nbest_out = true, o.nbest = 3;
     layouts("sampling", o);
     o = defaults();
     o.run.models.v = &models[1];

@@ -147,8 +147,7 @@ static void agrees(const char *what, const char **paths, size_t n_models)
                                .nbest_out = true,
                                .max_extra = 10,
                                .max_factor = 1,
-                               .alpha = 0.6,
-                               .temperature = 1};
+                               .search = {.alpha = 0.6, .temperature = 1}};
     struct tf_in in;
     struct tf_reader *rd;
     struct tf_record rec;

@@ -220,14 +220,14 @@ static void by_rules(float *lp, const struct tf_search_opts *o, const uint32_t *
         bool seen = false, repeats = false;
         for (size_t j = 0; j < t; j++) {
             seen |= ids[j] == v;
-            bool same = o->ngram > 0 && ids[j] == v && j + 1 >= o->ngram;
-            for (size_t m = 1; same && m < o->ngram; m++)
+            bool same = o->ngram > 0 && ids[j] == v && j + 1 >= (size_t)o->ngram;
+            for (size_t m = 1; same && m < (size_t)o->ngram; m++)
                 same = ids[j - m] == ids[t - m];
             repeats |= same;
         }
         if (seen && o->repetition > 0)
             lp[v] = (float)((double)lp[v] * o->repetition);
-        if (repeats || (v == o->eos && t < o->min_length))
+        if (repeats || (v == o->eos && t < (size_t)o->min_length))
             lp[v] = -INFINITY;
     }
 }
@@ -314,9 +314,9 @@ static void by_hand(struct results *out, const struct tf_search_opts *rule, cons
             }
             memcpy(live, next, k * sizeof *live);
             n = k < rule->K - lost ? k : rule->K - lost;
-            if (ended >= rule->K && (rule->rule == TF_SEARCH_FAIRSEQ ||
-                                     (rule->rule == TF_SEARCH_CTRANSLATE2 &&
-                                      (rule->alpha > 0 || rule->normalize > 0))))
+            if (ended >= rule->K &&
+                (rule->rule == TF_SEARCH_FAIRSEQ ||
+                 (rule->rule == TF_SEARCH_CTRANSLATE2 && (rule->alpha > 0 || rule->normalize > 0))))
                 n = 0;
             if (rule->rule == TF_SEARCH_TRANSFORMERS && out->n[i] == rule->K && k > 0 &&
                 live[0].logp / penalty(rule, live[0].n - 1) <= out->v[i][rule->K - 1].score)
@@ -479,8 +479,8 @@ static void random_searches(const char *what, int count, size_t max_v, int level
         rule.normalize = n % 3 == 2 ? (double)(n % 5) / 2 : 0;
         if (rule.normalize > 0)
             rule.alpha = 0;
-        rule.N = sample || rule.rule == TF_SEARCH_TRANSFORMERS ? rule.K
-                                                               : 1 + tf_rng_below(&r, rule.K);
+        rule.N =
+            sample || rule.rule == TF_SEARCH_TRANSFORMERS ? rule.K : 1 + tf_rng_below(&r, rule.K);
         rule.eos = (uint32_t)tf_rng_below(&r, f.V);
         rule.n_ban = tf_rng_below(&r, 4);
         for (size_t i = 0; i < rule.n_ban; i++) {
@@ -768,7 +768,7 @@ static void draws(const struct body *b, double temperature, size_t n_ban)
 }
 
 /* Which of six ids 1000 draws of the first token give. */
-static unsigned drawn(const struct body *b, size_t top_k, double top_p, double temperature)
+static unsigned drawn(const struct body *b, int64_t top_k, double top_p, double temperature)
 {
     static struct results a;
     bool tables = true;
@@ -813,7 +813,7 @@ static void pools(const struct body *b)
         total += exp((double)lp[top] / 2);
     }
     for (size_t n = 1; n <= 6; n++) {
-        is_int(drawn(b, n, 0, 1), best[n], "top_k %zu: the likeliest", n);
+        is_int(drawn(b, (int64_t)n, 0, 1), best[n], "top_k %zu: the likeliest", n);
         is_int(drawn(b, 0, held[n] - 1e-4, 1), best[n], "top_p %.4f: the fewest that hold it",
                held[n] - 1e-4);
         is_int(drawn(b, 0, (warm[n] - 1e-4) / total, 2), best[n],

@@ -153,7 +153,7 @@ static void fill(struct drawable *u, const struct tf_search *s, const struct tf_
     }
     for (size_t k = 0; k < u->n; k++)
         u->weight[k] = exp((u->weight[k] - (double)top) / opts->temperature);
-    if (opts->top_k > 0 && opts->top_k < u->n)
+    if (opts->top_k > 0 && (size_t)opts->top_k < u->n)
         raise_min_key(u, false, (double)opts->top_k);
     u->total = weight_from(u, u->min_key);
     if (opts->top_p > 0 && opts->top_p < 1) {

@@ -370,7 +370,7 @@ static __global__ void __launch_bounds__(THREADS)
                 high = middle, beyond = r.n;
         }
     };
-    if (s.opts.top_k > 0 && s.opts.top_k < V && !v.forced) {
+    if (s.opts.top_k > 0 && (size_t)s.opts.top_k < V && !v.forced) {
         struct reached all = reach(bar, false);
         if (all.n > (double)s.opts.top_k)
             raise(all, (double)s.opts.top_k, false);

@@ -92,7 +92,7 @@ static size_t draw(const struct tf_search *s, const struct tf_search_view *v, co
         for (size_t id = 0; id < s->opts.V; id++)
             if (candidate(s, v, lp, row, id, &g) && g.x > max)
                 max = g.x;
-        size_t most = s->opts.top_k > 0 ? s->opts.top_k : s->opts.V;
+        size_t most = s->opts.top_k > 0 ? (size_t)s->opts.top_k : s->opts.V;
         struct tf_candidate last = {.x = -INFINITY};
         if (top_p || s->opts.top_k > 0)
             last = descend(s, v, lp, row, max, most, INFINITY, &total);
