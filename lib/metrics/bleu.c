@@ -1,6 +1,7 @@
 /* bleu.c - see bleu_private.h. */
 #include "metrics/bleu_private.h"
 #include "base/memory.h"
+#include "metrics/number_private.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -40,22 +41,23 @@ double tf_bleu_mean(const double *p, int orders)
 static int precisions(double p[TF_NGRAM_MAX], const double *matches, const double *totals,
                       const struct tf_bleu_opts *o)
 {
+    const bool f = o->float32;
     double halves = 1;
     int orders = TF_NGRAM_MAX;
     for (int n = 0; n < TF_NGRAM_MAX; n++) {
-        double k = o->smooth == TF_SMOOTH_ADD_K && n > 0 ? o->value : 0;
-        double match = matches[n] + k, total = totals[n] + k;
+        const double k = o->smooth == TF_SMOOTH_ADD_K && n > 0 ? tf_number(o->value, f) : 0;
+        const double match = tf_number(matches[n] + k, f), total = tf_number(totals[n] + k, f);
         if (total == 0)
             break;
         if (o->effective_order)
             orders = n + 1;
         if (match != 0) {
-            p[n] = 100 * match / total;
+            p[n] = tf_number(tf_number(100 * match, f) / total, f);
         } else if (o->smooth == TF_SMOOTH_EXP) {
             halves *= 2;
-            p[n] = 100 / (halves * total);
+            p[n] = tf_number(100 / (halves * total), f);
         } else if (o->smooth == TF_SMOOTH_FLOOR) {
-            p[n] = 100 * o->value / total;
+            p[n] = tf_number(tf_number(100 * o->value, f) / total, f);
         }
     }
     return orders;
@@ -68,7 +70,7 @@ struct tf_bleu_score tf_bleu_score(const double sums[TF_BLEU_WIDTH], const struc
                               .ratio = ref > 0 ? hyp / ref : 0,
                               .hyp = (uint64_t)hyp,
                               .ref = (uint64_t)ref};
-    if (matches[0] == 0 && matches[1] == 0 && matches[2] == 0 && matches[3] == 0)
+    if (matches[0] == 0) /* then longer n-grams do not match, either */
         return r;
     int orders = precisions(r.precision, matches, matches + TF_NGRAM_MAX, o);
     r.score = r.bp * tf_bleu_mean(r.precision, orders);

@@ -30,6 +30,7 @@ struct tf_bleu_opts {
     double value;      /* of floor and add-k */
     bool lowercase;
     bool effective_order; /* average only the orders that the hypothesis has, for sentences */
+    bool float32;         /* precisions are those of sums of numpy's float32, for resampling */
 };
 double tf_bleu_default_value(int smooth); /* floor: 0.1, add-k: 1, others: 0 */
 

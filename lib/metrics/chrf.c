@@ -2,6 +2,7 @@
  * matched. */
 #include "metrics/chrf_private.h"
 #include "base/memory.h"
+#include "metrics/number_private.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -210,25 +211,35 @@ void tf_chrf_segment(struct tf_chrf *c, uint32_t *counts, struct tf_text hyp,
     }
 }
 
+static double f_score(double precision, double recall, double factor, double otherwise, bool f)
+{
+    const double denominator = tf_number(tf_number(factor * precision, f) + recall, f);
+    const double product =
+        tf_number(tf_number(tf_number(1 + factor, f) * precision, f) * recall, f);
+    return denominator > 0 ? tf_number(product / denominator, f) : otherwise;
+}
+
 double tf_chrf_score(const double *counts, const struct tf_chrf_opts *o)
 {
-    const double eps = 1e-16, factor = (double)o->beta * o->beta;
+    const bool f = o->float32;
+    const double eps = tf_number(1e-16, f), factor = tf_number((double)o->beta * o->beta, f);
     double f_sum = 0, p_sum = 0, r_sum = 0;
     int64_t orders = o->chars + o->words;
     int used = 0;
     for (int64_t i = 0; i < orders; i++, counts += TF_CHRF_COUNTS) {
-        double hyp = counts[0], ref = counts[1], match = counts[2];
-        double precision = hyp > 0 ? match / hyp : eps, recall = ref > 0 ? match / ref : eps;
-        double denominator = factor * precision + recall;
-        f_sum += denominator > 0 ? (1 + factor) * precision * recall / denominator : eps;
+        const double hyp = counts[0], ref = counts[1], match = counts[2];
+        const double precision = hyp > 0 ? tf_number(match / hyp, f) : eps;
+        const double recall = ref > 0 ? tf_number(match / ref, f) : eps;
+        f_sum = tf_number(f_sum + f_score(precision, recall, factor, eps, f), f);
         if (hyp > 0 && ref > 0) {
-            p_sum += precision;
-            r_sum += recall;
+            p_sum = tf_number(p_sum + precision, f);
+            r_sum = tf_number(r_sum + recall, f);
             used++;
         }
     }
     if (o->eps)
-        return orders ? 100 * f_sum / (double)orders : 0;
-    double p = used ? p_sum / used : 0, r = used ? r_sum / used : 0;
-    return p + r > 0 ? 100 * ((1 + factor) * p * r / (factor * p + r)) : 0;
+        return orders ? tf_number(tf_number(100 * f_sum, f) / (double)orders, f) : 0;
+    const double p = used ? tf_number(p_sum / used, f) : 0,
+                 r = used ? tf_number(r_sum / used, f) : 0;
+    return tf_number(100 * f_score(p, r, factor, 0, f), f);
 }

@@ -25,6 +25,7 @@ struct tf_chrf_opts {
     bool lowercase;
     bool whitespace; /* white space counts as characters */
     bool eps;        /* mean of the F-scores of the orders, including orders without n-grams */
+    bool float32;    /* each number is numpy's float32, for resampling */
 };
 
 /* Matches the n-grams of two sequences of symbols, order by order. An n-gram is identified by the

@@ -40,11 +40,3 @@ int tf_sacrebleu_resample(struct tf_resample *out, const struct tf_tally *t,
         return tf_sacrebleu_randomize(out, t, n, effective_seed(r), err);
     return tf_sacrebleu_bootstrap(out, t, n, effective_seed(r), r->test == TF_TEST_CONFIDENCE, err);
 }
-
-double tf_resample_p(const double *x, size_t n, double shift, double limit)
-{
-    size_t above = 0;
-    for (size_t i = 0; i < n; i++)
-        above += x[i] - shift > limit;
-    return (double)(above + 1) / (double)(n + 1);
-}

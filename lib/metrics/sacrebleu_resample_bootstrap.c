@@ -1,6 +1,7 @@
 /* sacrebleu_resample_bootstrap.c - bootstrap resampling. Sums are float32, added one segment
  * after the other as numpy does. */
 #include "base/memory.h"
+#include "metrics/number_private.h"
 #include "metrics/sacrebleu_resample_private.h"
 #include "metrics/sacrebleu_rng_private.h"
 #include "metrics/sacrebleu_score_private.h"
@@ -78,35 +79,28 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The sum as a number in an array of numpy. */
-static double add(double a, double b, bool float32)
-{
-    return float32 ? (double)(float)(a + b) : a + b;
-}
-
 /* numpy's sum is pairwise (numpy/core/src/umath/loops_utils.h.src). */
 static double sum_of(const double *x, size_t n, bool float32)
 {
     if (n > 128) {
         size_t half = n / 2 - n / 2 % 8;
-        return add(sum_of(x, half, float32), sum_of(x + half, n - half, float32), float32);
+        return tf_number(sum_of(x, half, float32) + sum_of(x + half, n - half, float32), float32);
     }
     double r[8] = {0};
     size_t i = 0;
     for (; i < n - n % 8; i++)
-        r[i % 8] = add(r[i % 8], x[i], float32);
+        r[i % 8] = tf_number(r[i % 8] + x[i], float32);
     for (int step = 1; step < 8; step *= 2)
         for (int k = 0; k < 8; k += 2 * step)
-            r[k] = add(r[k], r[k + step], float32);
+            r[k] = tf_number(r[k] + r[k + step], float32);
     for (; i < n; i++)
-        r[0] = add(r[0], x[i], float32);
+        r[0] = tf_number(r[0] + x[i], float32);
     return r[0];
 }
 
 static double mean(const double *x, size_t n, bool float32)
 {
-    double m = sum_of(x, n, float32) / (double)n;
-    return float32 ? (double)(float)m : m;
+    return tf_number(sum_of(x, n, float32) / (double)n, float32);
 }
 
 /* exact: the mean is that of Python's statistics.mean. */
@@ -136,7 +130,7 @@ static void p_value(struct tf_resample *out, const struct samples *sys, const st
     double *d = tf_xarray(NULL, n, sizeof *d);
     for (size_t i = 0; i < n; i++)
         d[i] = fabs(sys->score[i] - base->score[i]);
-    out->p = tf_resample_p(d, n, mean(d, n, false), difference);
+    out->p = tf_sacrebleu_p(d, n, mean(d, n, false), difference);
     out->has_p = true;
     free(d);
 }

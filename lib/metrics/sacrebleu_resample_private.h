@@ -55,7 +55,4 @@ int tf_sacrebleu_bootstrap(struct tf_resample *out, const struct tf_tally *t, si
 int tf_sacrebleu_randomize(struct tf_resample *out, const struct tf_tally *t, size_t trials,
                            const char *seed, struct tf_err *err) TF_MUST_CHECK;
 
-/* (1 + number of x - shift above limit) / (n + 1) */
-double tf_resample_p(const double *x, size_t n, double shift, double limit);
-
 #endif

@@ -146,7 +146,7 @@ int tf_sacrebleu_randomize(struct tf_resample *out, const struct tf_tally *t, si
             size_t cell = s * t->nmetrics + m;
             out[cell] = (struct tf_resample){.has_p = true};
             if (!rc)
-                out[cell].p = tf_resample_p(p[m].d, trials, 0, p[m].actual);
+                out[cell].p = tf_sacrebleu_p(p[m].d, trials, 0, p[m].actual);
             free(p[m].d);
         }
     }

@@ -12,5 +12,7 @@ double tf_sacrebleu_score_float32(const struct tf_metric *m, const double *sums)
 /* The score of sums of int64. Only add-k smoothing differs: what it stores back into the counts
  * loses its fraction. */
 double tf_sacrebleu_score_int64(const struct tf_metric *m, const double *sums);
+/* (1 + number of x - shift above limit) / (n + 1) */
+double tf_sacrebleu_p(const double *x, size_t n, double shift, double limit);
 
 #endif
