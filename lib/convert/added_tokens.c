@@ -1,13 +1,10 @@
 /* added_tokens.c - see added_tokens_private.h. */
 #include "convert/added_tokens_private.h"
-#include "base/input.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/parse.h"
 #include "cbor/json.h"
-#include "convert/conversion_private.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +23,7 @@ struct tokens {
     size_t n;
 };
 
-/* A token of the tokenizer's own, which the list has already, or transformers alone. */
+/* A special token, which the list has already, or transformers alone. */
 static bool is_own(const char *text)
 {
     static const char *const own[] = {"</s>", "<unk>", "<s>", "<pad>"};
@@ -36,12 +33,12 @@ static bool is_own(const char *text)
     return false;
 }
 
-static int by_text(const void *a, const void *b)
+static int compare_pieces(const void *a, const void *b)
 {
     return strcmp(((const struct piece *)a)->text, ((const struct piece *)b)->text);
 }
 
-static int put(struct tokens *t, const char *text, int64_t id, struct tf_err *err)
+static int put_token(struct tokens *t, const char *text, int64_t id, struct tf_err *err)
 {
     if (*text == 0)
         return tf_fail(err, "id %lld: a token without text", (long long)id);
@@ -53,7 +50,7 @@ static int put(struct tokens *t, const char *text, int64_t id, struct tf_err *er
         return 0;
     }
     const struct piece key = {.text = text},
-                       *p = bsearch(&key, t->pieces, t->n, sizeof *t->pieces, by_text);
+                       *p = bsearch(&key, t->pieces, t->n, sizeof *t->pieces, compare_pieces);
     if (p != NULL && t->text[p->id] == p->text)
         t->text[p->id] = NULL;
     t->text[id] = tf_arena_strndup(t->a, text, strlen(text));
@@ -68,14 +65,14 @@ static int read_added(struct tokens *t, const struct tf_value *map, struct tf_er
         int64_t id;
         const char *text = map->keys[i];
         if (tf_value_int_of(map, text, 0, INT32_MAX, &id, err) < 0 ||
-            put(t, text, id, err) != 0)
+            put_token(t, text, id, err) != 0)
             return -1;
     }
     return 0;
 }
 
 /* "added_tokens_decoder": {"id": {"content": "text"}} */
-static int read_decoder(struct tokens *t, const struct tf_value *config, struct tf_err *err)
+static int read_config(struct tokens *t, const struct tf_value *config, struct tf_err *err)
 {
     const struct tf_value *map = tf_value_get(config, "added_tokens_decoder");
     if (map == NULL)
@@ -88,48 +85,39 @@ static int read_decoder(struct tokens *t, const struct tf_value *config, struct 
             return tf_context(err, "added_tokens_decoder");
         if (text == NULL || text->kind != TF_TEXT)
             return tf_fail(err, "added_tokens_decoder: %lld: no content", (long long)id);
-        if (put(t, text->text, id, err) != 0)
+        if (put_token(t, text->text, id, err) != 0)
             return -1;
     }
     return 0;
 }
 
-static int read_file(struct tokens *t, const char *path,
-                     int (*read)(struct tokens *, const struct tf_value *, struct tf_err *),
-                     struct tf_err *err)
+static int read_tokens_file(struct tokens *t, const char *path,
+                            int (*read)(struct tokens *, const struct tf_value *, struct tf_err *),
+                            struct tf_err *err)
 {
-    char *json;
-    size_t n;
     struct tf_value map;
-    if (path == NULL)
-        return 0;
-    if (tf_read_file(&json, &n, path, TF_MAX_CONFIG, err) != 0)
-        return -1;
     t->path = path;
-    int rc = tf_value_from_json_text(&map, t->a, json, n, TF_JSON_PLAIN, "value", err);
-    free(json);
-    if (rc >= 0)
-        rc = map.kind == TF_MAP ? read(t, &map, err) : tf_fail(err, "not a JSON object");
-    return rc < 0 ? tf_context(err, "%s", path) : 0;
+    return path == NULL                                                        ? 0
+           : tf_value_from_json_file(&map, t->a, path, TF_MAX_CONFIG, err) != 0 ? -1
+           : read(t, &map, err) != 0 ? tf_context(err, "%s", path)
+                                     : 0;
 }
 
-/* *list = the texts, up to the last. */
-static void make_list(struct tokens *t, struct tf_piece_list *list, const bool **is_added)
+/* The texts, up to the last. */
+static void make_list(struct tokens *t, struct tf_import *m)
 {
     size_t n = (size_t)t->size, tokens = 0;
     while (n > 0 && t->text[n - 1] == NULL)
         n--;
     for (size_t i = 0; i < n; i++) {
-        char unused[32];
-        const int k = snprintf(unused, sizeof unused, "<unused-%zu>", i);
         if (t->text[i] == NULL)
-            t->text[i] = tf_arena_strndup(t->a, unused, (size_t)k);
+            t->text[i] = tf_piece_unused(t->a, i);
         tokens += t->added[i];
     }
     if (tokens == 0)
         return;
-    *list = (struct tf_piece_list){t->text, n};
-    *is_added = t->added;
+    m->pieces[0] = (struct tf_piece_list){t->text, n};
+    m->added = t->added;
 }
 
 static void use_list(struct tokens *t, const struct tf_piece_list *list)
@@ -142,23 +130,25 @@ static void use_list(struct tokens *t, const struct tf_piece_list *list)
         t->text[i] = list->v[i];
         t->pieces[i] = (struct piece){list->v[i], i};
     }
-    qsort(t->pieces, t->n, sizeof *t->pieces, by_text);
+    qsort(t->pieces, t->n, sizeof *t->pieces, compare_pieces);
 }
 
-int tf_added_tokens_read(struct tf_piece_list *list, const bool **is_added, struct tf_arena *a,
-                         const char *added, const char *config, int64_t size, struct tf_err *err)
+int tf_added_tokens_read(struct tf_import *m, struct tf_err *err)
 {
-    struct tokens t = {.a = a, .size = size};
-    if ((added == NULL && config == NULL) ||
-        list->n > (size_t)size) /* an error of its own, later */
+    if (!m->own_pieces)
         return 0;
-    use_list(&t, list);
-    const int rc =
-        read_file(&t, added, read_added, err) != 0 || read_file(&t, config, read_decoder, err) != 0
-            ? -1
-            : 0;
+    const char *added = tf_dir_has(m->dir, "added_tokens.json"),
+               *config = tf_dir_has(m->dir, "tokenizer_config.json");
+    struct tokens t = {.a = m->arena, .size = m->config.vocab_size};
+    if ((added == NULL && config == NULL) ||
+        m->pieces[0].n > (size_t)t.size) /* an error of its own, later */
+        return 0;
+    use_list(&t, &m->pieces[0]);
+    const int rc = read_tokens_file(&t, added, read_added, err) != 0
+                       ? -1
+                       : read_tokens_file(&t, config, read_config, err);
     free(t.pieces);
     if (rc == 0)
-        make_list(&t, list, is_added);
+        make_list(&t, m);
     return rc;
 }

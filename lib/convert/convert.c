@@ -5,6 +5,7 @@
 #include "convert/conversion_private.h"
 #include "convert/convert.h"
 #include "convert/export_private.h"
+#include "convert/programs_private.h"
 #include "exchange/npz.h"
 #include "exchange/safetensors.h"
 #include "model/int8.h"
@@ -23,57 +24,57 @@ const char *const tf_convert_dtypes[] = {"same", "f32", "f16", "bf16", "i8", NUL
 static void write_config(struct tf_buf *b, struct tf_conversion *m)
 {
     struct tf_json j = {.out = b};
-    const struct tf_value map = tf_config_map(&m->config, &m->arena);
+    const struct tf_value map = tf_config_map(&m->in.config, &m->arena);
     tf_json_open(&j, '{');
     for (size_t i = 0; i < map.n; i++) {
         tf_json_key(&j, map.keys[i]);
         tf_value_to_json(&j, &map.items[i], TF_JSON_PLAIN);
     }
-    tf_json_put_int(&j, "unk", m->header.special.unk);
-    if (m->header.lang[0] != 0)
-        tf_json_put_str(&j, "lang", m->header.lang);
-    if (m->header.target_lang[0] != 0)
-        tf_json_put_str(&j, "target_lang", m->header.target_lang);
-    if (m->header.search.n > 0) {
+    tf_json_put_int(&j, "unk", m->in.header.special.unk);
+    if (m->in.header.lang[0] != 0)
+        tf_json_put_str(&j, "lang", m->in.header.lang);
+    if (m->in.header.target_lang[0] != 0)
+        tf_json_put_str(&j, "target_lang", m->in.header.target_lang);
+    if (m->in.header.search.n > 0) {
         tf_json_key(&j, "search");
-        tf_value_to_json(&j, &m->header.search, TF_JSON_PLAIN);
+        tf_value_to_json(&j, &m->in.header.search, TF_JSON_PLAIN);
     }
-    if (m->vocab == NULL && m->header.has_vocab) {
+    if (m->in.segmenter[0].p == NULL && m->in.header.has_vocab) {
         tf_json_key(&j, "vocab");
-        tf_json_hex(&j, m->header.vocab, sizeof m->header.vocab);
+        tf_json_hex(&j, m->in.header.vocab, sizeof m->in.header.vocab);
     }
     tf_json_close(&j, '}');
 }
 
 /* ---- the parameters ---- */
 
-static int by_name(const void *a, const void *b)
+static int compare_tensors(const void *a, const void *b)
 {
     return strcmp((*(const struct tf_tensor *const *)a)->name,
                   (*(const struct tf_tensor *const *)b)->name);
 }
 
 /* Find the tensor of each parameter; fail if one is missing or a tensor is left over. */
-static int match(struct tf_conversion *m, const char *name, struct tf_err *err)
+static int match_tensors(struct tf_conversion *m, const char *name, struct tf_err *err)
 {
-    bool own = m->from == TF_FORMAT_TFM;
-    const struct tf_tensor *have = own ? m->own.tensors : m->bundle.tensors;
-    size_t n = own ? m->own.n_tensors : m->bundle.n, used = 0;
-    if (m->config.vocab_size < 1)
+    bool own = m->in.from == TF_FORMAT_TFM;
+    const struct tf_tensor *have = own ? m->own.tensors : m->in.bundle.tensors;
+    size_t n = own ? m->own.n_tensors : m->in.bundle.n, used = 0;
+    if (m->in.config.vocab_size < 1)
         return tf_fail(err, "%s: config: vocab_size is 0", name);
-    tf_params_init(&m->params, &m->config);
+    tf_params_init(&m->params, &m->in.config);
     m->v = tf_xcalloc(m->params.n + 1, sizeof *m->v);
     m->v_amax = tf_xcalloc(m->params.n + 1, sizeof *m->v_amax);
     const struct tf_tensor **sorted = tf_xcalloc(n + 1, sizeof *sorted);
     for (size_t i = 0; i < n; i++)
         sorted[i] = &have[i];
-    qsort(sorted, n, sizeof *sorted, by_name);
+    qsort(sorted, n, sizeof *sorted, compare_tensors);
     for (size_t i = 0; i < m->params.n && err->status == 0; i++) {
         const struct tf_param *p = &m->params.v[i];
         char full[80];
         snprintf(full, sizeof full, "%s%s", own ? "p/" : "", p->name);
         const struct tf_tensor want = {.name = full}, *key = &want,
-                               **found = bsearch(&key, sorted, n, sizeof *sorted, by_name);
+                               **found = bsearch(&key, sorted, n, sizeof *sorted, compare_tensors);
         if (found == NULL)
             tf_fail(err, "%s: tensor '%s' is missing", name, full);
         else if (tf_check_shape(*found, p, err) != 0)
@@ -203,19 +204,18 @@ static void hash_files(const struct tf_conversion *m, uint8_t hash[32])
 {
     struct tf_sha256 sha;
     tf_sha256_init(&sha);
-    tf_sha256_add(&sha, m->bytes, m->n);
-    for (size_t i = 0; i < m->n_more; i++)
-        tf_sha256_add(&sha, m->more[i].bytes, m->more[i].n);
+    for (size_t i = 0; i < m->n_parts; i++)
+        tf_sha256_add(&sha, m->parts[i].bytes, m->parts[i].n);
     tf_sha256_end(&sha, hash);
 }
 
 static int write_own(struct tf_conversion *m, struct tf_out *out, const char *prog,
                      const struct tf_opt *opts, struct tf_err *err)
 {
-    struct tf_header *h = &m->header;
+    struct tf_header *h = &m->in.header;
     struct tf_value inputs = tf_value_map();
     uint8_t hash[32];
-    if (m->from != TF_FORMAT_TFM)
+    if (m->in.from != TF_FORMAT_TFM)
         hash_files(m, hash);
     else if (h->has_model)
         memcpy(hash, h->model, sizeof hash);
@@ -224,12 +224,12 @@ static int write_own(struct tf_conversion *m, struct tf_out *out, const char *pr
                              m->own.n_tensors);
     tf_value_put(&m->arena, &inputs, "model", tf_value_bytes(&m->arena, hash, 32));
     h->kind = "model";
-    h->config = tf_config_map(&m->config, &m->arena);
-    h->size = m->config.vocab_size;
-    h->special.pad = m->config.pad;
-    h->special.eos = m->config.eos;
-    if (m->config.bos >= 0)
-        h->special.bos = m->config.bos;
+    h->config = tf_config_map(&m->in.config, &m->arena);
+    h->size = m->in.config.vocab_size;
+    h->special.pad = m->in.config.pad;
+    h->special.eos = m->in.config.eos;
+    if (m->in.config.bos >= 0)
+        h->special.bos = m->in.config.bos;
     tf_header_made(h, &m->arena, prog, opts, &inputs);
     size_t n = 0;
     struct tf_tensor *all = tf_arena_alloc(&m->arena, (2 * m->params.n + 1) * sizeof *all);
@@ -238,32 +238,33 @@ static int write_own(struct tf_conversion *m, struct tf_out *out, const char *pr
         if (m->out_amax[i].rank > 0)
             add_own(m, &all[n++], &m->out_amax[i], i, TF_INT8_AMAX);
     }
-    const struct tf_state target = {
-        "vocab_target",
-        {.kind = TF_BYTES, .text = (const char *)m->vocab_target, .n = m->vocab_target_n}};
-    return tf_model_put(out, h, m->vocab, m->vocab_n, &target, m->vocab_target != NULL, all, n,
-                        err);
+    const struct tf_buf *vocab = m->in.segmenter;
+    const struct tf_state target = {"vocab_target",
+                                    {.kind = TF_BYTES, .text = vocab[1].p, .n = vocab[1].len}};
+    return tf_model_put(out, h, (const uint8_t *)vocab[0].p, vocab[0].len, &target,
+                        vocab[1].p != NULL, all, n, err);
 }
 
 static int write_other(struct tf_conversion *m, struct tf_out *out, enum tf_format to,
                        struct tf_err *err)
 {
     struct tf_buf config = {0};
+    const struct tf_buf *vocab = m->in.segmenter;
     write_config(&config, m);
     const struct tf_bundle b = {.tensors = m->out,
                                 .n = m->params.n,
                                 .config = config.p,
                                 .config_n = config.len,
-                                .vocab = m->vocab,
-                                .vocab_n = m->vocab_n,
-                                .vocab_target = m->vocab_target,
-                                .vocab_target_n = m->vocab_target_n};
+                                .vocab = (const uint8_t *)vocab[0].p,
+                                .vocab_n = vocab[0].len,
+                                .vocab_target = (const uint8_t *)vocab[1].p,
+                                .vocab_target_n = vocab[1].len};
     int rc = to == TF_FORMAT_NPZ ? tf_npz_write(out, &b, err) : tf_safetensors_write(out, &b, err);
     tf_buf_release(&config);
     return rc;
 }
 
-static void release(struct tf_conversion *m)
+static void release_all(struct tf_conversion *m)
 {
     for (size_t i = 0; m->out != NULL && i < m->params.n; i++)
         if (m->v[i] != NULL && m->out[i].data != m->v[i]->data)
@@ -271,17 +272,13 @@ static void release(struct tf_conversion *m)
     tf_params_release(&m->params);
     free(m->v);
     free(m->v_amax);
-    tf_bundle_release(&m->bundle);
-    tf_torch_release(&m->torch);
-    for (size_t i = 0; i < m->n_more; i++) {
-        tf_bundle_release(&m->more[i].bundle);
-        tf_torch_release(&m->more[i].torch);
-        free(m->more[i].bytes);
+    tf_import_release(&m->in);
+    for (size_t i = 0; i < m->n_parts; i++) {
+        tf_bundle_release(&m->parts[i].bundle);
+        tf_torch_release(&m->parts[i].torch);
+        free(m->parts[i].bytes);
     }
     tf_model_release(&m->own);
-    tf_buf_release(&m->vocab_buf);
-    tf_buf_release(&m->vocab_target_buf);
-    free(m->bytes);
     tf_arena_release(&m->arena);
 }
 
@@ -332,18 +329,19 @@ int tf_convert(const char *input, const char *output, const struct tf_convert_op
 {
     struct tf_conversion m = {0};
     int rc = tf_conversion_read(&m, &input, o, err);
-    enum tf_format to = o->to != TF_FORMAT_AUTO   ? (enum tf_format)o->to
-                        : m.from == TF_FORMAT_TFM ? TF_FORMAT_SAFETENSORS
-                                                  : TF_FORMAT_TFM;
+    enum tf_format to = o->to != TF_FORMAT_AUTO      ? (enum tf_format)o->to
+                        : m.in.from == TF_FORMAT_TFM ? TF_FORMAT_SAFETENSORS
+                                                     : TF_FORMAT_TFM;
+    const struct tf_export_format *f = tf_export_format(to);
     if (rc == 0)
         rc = check_output(o, output, to, err);
     if (rc == 0)
-        rc = match(&m, input, err);
+        rc = match_tensors(&m, input, err);
     if (rc == 0)
         rc = make_tensors(&m, o, to, err) != 0 ? tf_context(err, "%s", input) : 0;
     if (rc == 0)
-        rc = tf_format_is_dir(to) ? tf_export(&m, output, to, tf_format_names[to], err)
-                        : write_file(&m, output, to, prog, opts, err);
-    release(&m);
+        rc = f != NULL ? tf_export(&m, output, f, tf_format_names[to], err)
+                       : write_file(&m, output, to, prog, opts, err);
+    release_all(&m);
     return rc;
 }

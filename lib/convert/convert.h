@@ -1,22 +1,19 @@
 /* convert.h - convert models between .tfm, safetensors, npz and the formats of other programs: the
- * work of tf-convert.
- *
- * It is in model/, not in exchange/, because it checks tensors against the parameters that a
- * configuration requires; exchange/ only reads and writes the files. */
-#ifndef TF_MODEL_CONVERT_H
-#define TF_MODEL_CONVERT_H
+ * work of tf-convert. */
+#ifndef TF_CONVERT_CONVERT_H
+#define TF_CONVERT_CONVERT_H
 
 #include "base/opt.h"
 #include "convert/convert_opts.h"
 
-/* of those that are written: "auto", "tfm", ..., "ctranslate2"; NULL at the end */
+/* Formats that are written: "auto", "tfm", ..., "ctranslate2"; NULL at the end. */
 extern const char *const tf_format_names[];
 extern const char *const tf_stored_position_words[]; /* "auto", "t2t", "halves"; NULL at the end */
 extern const char *const tf_convert_dtypes[]; /* "same", "f32", "f16", "bf16", "i8" */
 
 /* Is a format a directory of files? */
 bool tf_format_is_dir(int format);
-/* May other files of its directory belong to this input: is it a checkpoint of fairseq by name? */
+/* May other files of its directory belong to this input, by the end of its name? */
 bool tf_convert_reads_beside(const char *input);
 
 /* Read a model or checkpoint, whose format is detected from its first bytes (of what a gzip file

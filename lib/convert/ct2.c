@@ -1,9 +1,12 @@
 /* ct2.c - see ct2_private.h. */
-#include "base/buf.h"
+#include "convert/ct2_private.h"
 #include "base/json.h"
 #include "cbor/json.h"
-#include "convert/ct2_private.h"
+#include "convert/foreign_private.h"
 #include "convert/names_private.h"
+#include "convert/positions_private.h"
+#include "convert/search_private.h"
+#include "convert/segmenters_private.h"
 #include "exchange/ct2_bin.h"
 
 #include <inttypes.h>
@@ -12,20 +15,13 @@
 #include <string.h>
 
 #define POSITIONS "position_encodings/encodings"
+#define METADATA "metadata.json"
 enum { UNKNOWN_HEADS = 8 };
-
-struct import {
-    struct tf_bundle *b;
-    struct tf_value json;
-    struct tf_config c;
-    struct tf_buf refused;
-    bool guessed; /* which table of positions it has */
-};
 
 /* ---- single numbers: the settings in model.bin ---- */
 
-/* NAN if t has more elements than one. */
-static double number(const struct tf_tensor *t)
+/* The value of a tensor; NAN if it has more elements than one. */
+static double setting_value(const struct tf_tensor *t)
 {
     int32_t i;
     float x;
@@ -38,18 +34,18 @@ static double number(const struct tf_tensor *t)
     return tf_tensor_floats(&x, t, &(struct tf_err){0}) == 0 ? (double)x : NAN;
 }
 
-/* encoder/NAME and decoder/NAME, which have to be the same where both are there. flag: what an
- * integer of 1 stands for. */
-static double of_stacks(struct import *m, const char *name, double missing, double flag)
+/* The value of encoder/NAME and decoder/NAME, which have to be the same where both are there; flag
+ * for an integer of 1. */
+static double stacks_value(struct tf_import *m, const char *name, double missing, double flag)
 {
     char full[2][64];
     double x[2] = {missing, missing};
     for (int i = 0; i < 2; i++) {
         snprintf(full[i], sizeof full[i], "%s/%s", i == 0 ? "encoder" : "decoder", name);
-        const struct tf_tensor *t = tf_bundle_find(m->b, full[i]);
+        const struct tf_tensor *t = tf_bundle_find(&m->bundle, full[i]);
         if (t == NULL || t->rank != 0)
             continue;
-        x[i] = number(t);
+        x[i] = setting_value(t);
         if (t->dtype == TF_I32 && x[i] == 1)
             x[i] = flag;
     }
@@ -58,7 +54,8 @@ static double of_stacks(struct import *m, const char *name, double missing, doub
     return x[0];
 }
 
-/* What a number has to be; the others of them say what read_settings() reads, or nothing. */
+/* Numbers that have to be these; the others of them say what read_ct2_settings() reads, or nothing.
+ */
 static const struct {
     const char *name;
     double allowed;
@@ -87,7 +84,7 @@ static bool is_known(const char *name, double x)
     return x == 0;
 }
 
-/* Of one layer: the root of a head's width, which it is by default. */
+/* The scale of one layer's queries: by default the root of a head's width. */
 static bool is_scale_of_queries(const char *name)
 {
     static const char end[] = "/queries_scale";
@@ -100,46 +97,46 @@ static bool is_setting(const struct tf_tensor *t)
     return t->rank == 0 || strcmp(t->name, "decoder/alignment_heads") == 0;
 }
 
-static void check_numbers(struct import *m, double heads)
+static void check_numbers(struct tf_import *m, double heads)
 {
-    const double scale = sqrt(heads / (double)m->c.d_model);
-    for (size_t i = 0; i < m->b->n; i++) {
-        const struct tf_tensor *t = &m->b->tensors[i];
+    const double scale = sqrt(heads / (double)m->config.d_model);
+    for (size_t i = 0; i < m->bundle.n; i++) {
+        const struct tf_tensor *t = &m->bundle.tensors[i];
         const char *slash = strchr(t->name, '/');
         if (t->rank == 0 && is_scale_of_queries(t->name)) {
-            if (!(fabs(number(t) - scale) <= 1e-3 * scale))
-                tf_buf_item(&m->refused, "%s: %g", t->name, number(t));
-        } else if (t->rank == 0 && slash != NULL && !is_known(slash + 1, number(t)))
-            tf_buf_item(&m->refused, "%s: %g", t->name, number(t));
+            if (!(fabs(setting_value(t) - scale) <= 1e-3 * scale))
+                tf_buf_item(&m->refused, "%s: %g", t->name, setting_value(t));
+        } else if (t->rank == 0 && slash != NULL && !is_known(slash + 1, setting_value(t)))
+            tf_buf_item(&m->refused, "%s: %g", t->name, setting_value(t));
     }
 }
 
 /* ---- settings ---- */
 
-static const struct tf_tensor *source_embedding(const struct import *m)
+static const struct tf_tensor *source_embedding(const struct tf_import *m)
 {
-    const struct tf_tensor *t = tf_bundle_find(m->b, "encoder/embeddings_0/weight");
-    return t != NULL ? t : tf_bundle_find(m->b, "encoder/embeddings/weight");
+    const struct tf_tensor *t = tf_bundle_find(&m->bundle, "encoder/embeddings_0/weight");
+    return t != NULL ? t : tf_bundle_find(&m->bundle, "encoder/embeddings/weight");
 }
 
-static int64_t layers(const struct import *m, const char *stack)
+static int64_t layers(const struct tf_import *m, const char *stack)
 {
     char name[64];
     int64_t n = 0;
     do
         snprintf(name, sizeof name, "%s/layer_%" PRId64 "/ffn/linear_0/weight", stack, n++);
-    while (n <= TF_MAX_LAYERS + 1 && tf_bundle_find(m->b, name) != NULL);
+    while (n <= TF_MAX_LAYERS + 1 && tf_bundle_find(&m->bundle, name) != NULL);
     return n - 1;
 }
 
 /* Sizes and sharing, which follow from the matrices. */
-static int read_shapes(struct import *m, struct tf_err *err)
+static int read_shapes(struct tf_import *m, struct tf_err *err)
 {
-    struct tf_config *c = &m->c;
+    struct tf_config *c = &m->config;
     const struct tf_tensor *source = source_embedding(m),
-                           *target = tf_bundle_find(m->b, "decoder/embeddings/weight"),
-                           *project = tf_bundle_find(m->b, "decoder/projection/weight"),
-                           *ff = tf_bundle_find(m->b, "encoder/layer_0/ffn/linear_0/weight");
+                           *target = tf_bundle_find(&m->bundle, "decoder/embeddings/weight"),
+                           *project = tf_bundle_find(&m->bundle, "decoder/projection/weight"),
+                           *ff = tf_bundle_find(&m->bundle, "encoder/layer_0/ffn/linear_0/weight");
     if (source == NULL || target == NULL || ff == NULL || source->rank != 2 ||
         target->rank != 2 || ff->rank != 2)
         return tf_fail(err, "no matrices of embeddings or of a first layer");
@@ -150,31 +147,31 @@ static int read_shapes(struct import *m, struct tf_err *err)
     c->tie = !tied ? TF_TIE_NONE : tf_tensors_equal(source, target) ? TF_TIE_ALL : TF_TIE_DECODER;
     c->encoder_layers = layers(m, "encoder");
     c->decoder_layers = layers(m, "decoder");
-    c->output_bias = tf_bundle_find(m->b, "decoder/projection/bias") != NULL;
+    c->output_bias = tf_bundle_find(&m->bundle, "decoder/projection/bias") != NULL;
     c->attention_bias =
-        tf_bundle_find(m->b, "encoder/layer_0/self_attention/linear_0/bias") != NULL;
-    c->final_norm = tf_bundle_find(m->b, "decoder/layer_norm/gamma") != NULL;
+        tf_bundle_find(&m->bundle, "encoder/layer_0/self_attention/linear_0/bias") != NULL;
+    c->final_norm = tf_bundle_find(&m->bundle, "decoder/layer_norm/gamma") != NULL;
     return 0;
 }
 
-static int read_numbers(struct import *m, struct tf_err *err)
+static int read_ct2_settings(struct tf_import *m, struct tf_err *err)
 {
-    struct tf_config *c = &m->c;
-    const struct tf_tensor *zero = tf_bundle_find(m->b, "decoder/start_from_zero_embedding");
+    struct tf_config *c = &m->config;
+    const struct tf_tensor *zero = tf_bundle_find(&m->bundle, "decoder/start_from_zero_embedding");
     const double root = sqrt((double)c->d_model),
-                 heads = of_stacks(m, "num_heads", UNKNOWN_HEADS, 1),
-                 activation = of_stacks(m, "activation", 0, 1),
-                 scale = of_stacks(m, "scale_embeddings", root, root);
+                 heads = stacks_value(m, "num_heads", UNKNOWN_HEADS, 1),
+                 activation = stacks_value(m, "activation", 0, 1),
+                 scale = stacks_value(m, "scale_embeddings", root, root);
     check_numbers(m, heads);
-    c->pre_norm = of_stacks(m, "pre_norm", 1, 1) != 0;
-    c->start = zero != NULL && number(zero) != 0 ? TF_START_ZERO : TF_START_BOS;
+    c->pre_norm = stacks_value(m, "pre_norm", 1, 1) != 0;
+    c->start = zero != NULL && setting_value(zero) != 0 ? TF_START_ZERO : TF_START_BOS;
     if (activation != 0 && activation != 2)
         tf_buf_item(&m->refused, "activation: %g, which is neither relu nor swish", activation);
     if (!(fabs(scale - root) <= 1e-3 * root))
         tf_buf_item(&m->refused, "scale_embeddings: %g, which is not the root of %" PRId64, scale,
                     c->d_model);
     c->activation = activation == 2 ? TF_ACTIVATION_SWISH : TF_ACTIVATION_RELU;
-    if (tf_refused(&m->refused, err) != 0)
+    if (tf_import_refused(m, err) != 0)
         return -1;
     if (!(heads >= 1 && heads <= 1024) || c->d_model % (int64_t)heads != 0)
         return tf_fail(err, "num_heads: %g, and a width of %" PRId64, heads, c->d_model);
@@ -183,37 +180,35 @@ static int read_numbers(struct import *m, struct tf_err *err)
     return 0;
 }
 
-static int read_positions(struct import *m, enum tf_stored_positions positions, struct tf_err *err)
+static int read_positions(struct tf_import *m, struct tf_err *err)
 {
-    const struct tf_tensor *encoder = tf_bundle_find(m->b, "encoder/" POSITIONS),
-                           *decoder = tf_bundle_find(m->b, "decoder/" POSITIONS);
-    if (encoder == NULL && decoder == NULL) {
-        m->c.position_offset = 1;
-        return 0;
-    }
-    if (tf_positions_asked(&positions, &m->json, err) != 0)
-        return tf_context(err, "config.json");
-    return tf_positions_recognise(&m->c, encoder, decoder, positions, &m->guessed, err);
+    const struct tf_tensor *encoder = tf_bundle_find(&m->bundle, "encoder/" POSITIONS),
+                           *decoder = tf_bundle_find(&m->bundle, "decoder/" POSITIONS);
+    if (encoder != NULL || decoder != NULL)
+        return tf_positions_recognise(m, encoder, decoder, err);
+    m->config.position_offset = 1;
+    return 0;
 }
 
 /* ---- tokens ---- */
 
 /* CTranslate2 adds an unknown token that a list has not. */
-static int complete(struct import *m, struct tf_piece_list *list, int64_t size, const char *side,
-                    struct tf_err *err)
+static int complete_list(struct tf_import *m, int side, int64_t size, const char *name,
+                         struct tf_err *err)
 {
+    struct tf_piece_list *list = &m->pieces[side];
     if (list->n + 1 == (uint64_t)size && tf_piece_list_id(list, "<unk>") < 0) {
-        const char **more = tf_arena_alloc(&m->b->arena, (list->n + 1) * sizeof *more);
+        const char **more = tf_arena_alloc(&m->bundle.arena, (list->n + 1) * sizeof *more);
         memcpy(more, list->v, list->n * sizeof *more);
         more[list->n] = "<unk>";
         *list = (struct tf_piece_list){more, list->n + 1};
     }
     if (list->n == (uint64_t)size)
         return 0;
-    return tf_fail(err, "%zu tokens of the %s, and %" PRId64 " embeddings", list->n, side, size);
+    return tf_fail(err, "%zu tokens of the %s, and %" PRId64 " embeddings", list->n, name, size);
 }
 
-static int read_token(struct import *m, const char *key, const char *usual, const char **token,
+static int read_token(struct tf_import *m, const char *key, const char *usual, const char **token,
                       struct tf_err *err)
 {
     *token = usual;
@@ -226,7 +221,8 @@ static int read_token(struct import *m, const char *key, const char *usual, cons
 }
 
 /* Special tokens under other names would not be special to the tools of text. */
-static int require_token(struct import *m, const char *key, const char *usual, struct tf_err *err)
+static int require_token(struct tf_import *m, const char *key, const char *usual,
+                         struct tf_err *err)
 {
     const char *token;
     if (read_token(m, key, usual, &token, err) != 0)
@@ -235,19 +231,25 @@ static int require_token(struct import *m, const char *key, const char *usual, s
                                                    usual);
 }
 
-static int read_tokens(struct import *m, struct tf_piece_list lists[2], int64_t *unk,
-                       struct tf_err *err)
+static int read_lists(struct tf_import *m, int64_t source_size, struct tf_err *err)
 {
-    struct tf_config *c = &m->c;
-    const int64_t source_size = (int64_t)source_embedding(m)->dims[0];
-    const char *start;
-    bool source_bos = false, source_eos = false;
-    const bool shared = lists[0].v == lists[1].v;
-    if (complete(m, &lists[0], source_size, "source", err) != 0)
+    const bool shared = m->pieces[0].v == m->pieces[1].v;
+    if (complete_list(m, 0, source_size, "source", err) != 0)
         return -1;
     if (shared)
-        lists[1] = lists[0];
-    if (complete(m, &lists[1], c->vocab_size, "target", err) != 0 ||
+        m->pieces[1] = m->pieces[0];
+    else
+        m->config.source_vocab_size = source_size;
+    return complete_list(m, 1, m->config.vocab_size, "target", err);
+}
+
+static int read_tokens(struct tf_import *m, struct tf_err *err)
+{
+    struct tf_config *c = &m->config;
+    const struct tf_piece_list *list = m->pieces;
+    const char *start;
+    bool source_bos = false, source_eos = false;
+    if (read_lists(m, (int64_t)source_embedding(m)->dims[0], err) != 0 ||
         require_token(m, "unk_token", "<unk>", err) != 0 ||
         require_token(m, "eos_token", "</s>", err) != 0 ||
         read_token(m, "decoder_start_token", "<s>", &start, err) != 0)
@@ -258,17 +260,15 @@ static int read_tokens(struct import *m, struct tf_piece_list lists[2], int64_t 
         return -1;
     if (source_bos)
         return tf_fail(err, "add_source_bos: true is not supported");
-    *unk = tf_piece_list_id(&lists[1], "<unk>");
-    c->eos = tf_piece_list_id(&lists[1], "</s>");
-    c->bos = tf_piece_list_id(&lists[1], c->start == TF_START_ZERO ? "<s>" : start);
-    c->pad = tf_piece_list_id(&lists[1], "<pad>");
+    m->header.special.unk = tf_piece_list_id(&list[1], "<unk>");
+    c->eos = tf_piece_list_id(&list[1], "</s>");
+    c->bos = tf_piece_list_id(&list[1], c->start == TF_START_ZERO ? "<s>" : start);
+    c->pad = tf_piece_list_id(&list[1], "<pad>");
     if (c->eos < 0)
         return tf_fail(err, "no token </s>");
     c->source_eos = source_eos || c->start == TF_START_ZERO || c->bos == c->eos;
-    if (shared)
-        return 0;
-    c->source_vocab_size = source_size;
-    return !c->source_eos || tf_piece_list_id(&lists[0], "</s>") == c->eos
+    return c->source_vocab_size == 0 || !c->source_eos ||
+                   tf_piece_list_id(&list[0], "</s>") == c->eos
                ? 0
                : tf_fail(err, "</s> has another id in the source's vocabulary");
 }
@@ -279,7 +279,7 @@ static int read_tokens(struct import *m, struct tf_piece_list lists[2], int64_t 
 #define NORM(ours, theirs) \
     {ours ".norm.g", theirs "layer_norm/gamma"}, {ours ".norm.b", theirs "layer_norm/beta"}
 
-static const struct tf_names_row of_layers[] = {
+static const struct tf_names_row layer_names[] = {
     LINEAR("self.qkv", "self_attention/linear_0"),
     LINEAR("self.o", "self_attention/linear_1"),
     NORM("self", "self_attention/"),
@@ -293,44 +293,37 @@ static const struct tf_names_row of_layers[] = {
     {NULL, NULL},
 };
 
-#define OF_MODEL \
+#define MODEL_NAMES \
     {"dec.project", "decoder/projection/weight"}, {"dec.project.b", "decoder/projection/bias"}, \
         {"enc.pos", "encoder/" POSITIONS}, {"dec.pos", "decoder/" POSITIONS}, \
         NORM("enc", "encoder/"), NORM("dec", "decoder/"), {NULL, NULL}
 #define SOURCE "encoder/embeddings_0/weight encoder/embeddings/weight"
 
-static const struct tf_names_row of_model[] = {
+static const struct tf_names_row model_names[] = {
     {"embed", "decoder/embeddings/weight decoder/projection/weight " SOURCE},
     {"enc.embed", SOURCE},
     {"dec.embed", "decoder/embeddings/weight decoder/projection/weight"},
-    OF_MODEL,
+    MODEL_NAMES,
 };
-static const struct tf_names_row of_untied[] = {
+static const struct tf_names_row untied_names[] = {
     {"enc.embed", SOURCE},
     {"dec.embed", "decoder/embeddings/weight"},
-    OF_MODEL,
+    MODEL_NAMES,
 };
 
-static void name_of_layer(const struct tf_names *f, char *to, bool decoder, int64_t layer,
-                          const char *word, size_t n)
-{
-    (void)f;
-    snprintf(to, TF_FOREIGN_NAME, "%s/layer_%" PRId64 "/%.*s", decoder ? "decoder" : "encoder",
-             layer, (int)n, word);
-}
-
-static bool is_extra(const char *name)
+static bool is_table(const char *name)
 {
     return strcmp(name, "encoder/" POSITIONS) == 0 || strcmp(name, "decoder/" POSITIONS) == 0;
 }
 
-static struct tf_names names_of(const struct tf_config *c)
+static struct tf_names ct2_names(const struct tf_config *c)
 {
-    return (struct tf_names){.of_layers = of_layers,
-                             .of_model = c->tie == TF_TIE_NONE ? of_untied : of_model,
-                             .of_layer = name_of_layer,
+    return (struct tf_names){.layers = layer_names,
+                             .model = c->tie == TF_TIE_NONE ? untied_names : model_names,
+                             .layer = {"encoder/layer_", "decoder/layer_"},
+                             .after = "/",
                              .transposed = true,
-                             .is_extra = is_extra};
+                             .is_extra = is_table};
 }
 
 static void drop_settings(struct tf_bundle *b)
@@ -344,46 +337,131 @@ static void drop_settings(struct tf_bundle *b)
 
 /* ---- all of it ---- */
 
-static int read_json(struct import *m, const char *json, size_t n, struct tf_err *err)
+static int read_epsilon(struct tf_import *m, struct tf_err *err)
 {
-    m->json = tf_value_null();
-    if (n == 0)
-        return 0;
-    int rc = tf_value_from_json_text(&m->json, &m->b->arena, json, n, TF_JSON_PLAIN, "value", err);
-    if (rc == 0 && m->json.kind != TF_MAP)
-        rc = tf_fail(err, "not a JSON object");
-    const struct tf_value *eps =
-        rc == 0 ? tf_value_get(&m->json, "layer_norm_epsilon") : NULL;
-    if (eps != NULL && eps->kind != TF_NULL &&
-        tf_value_real_of(&m->json, "layer_norm_epsilon", 0, 1, &m->c.norm_eps, err) < 0)
-        rc = -1;
-    return rc == 0 ? 0 : tf_context(err, "config.json");
+    static const char key[] = "layer_norm_epsilon";
+    const struct tf_value *eps = m->json.kind == TF_MAP ? tf_value_get(&m->json, key) : NULL;
+    return eps == NULL || eps->kind == TF_NULL ||
+                   tf_value_real_of(&m->json, key, 0, 1, &m->config.norm_eps, err) >= 0
+               ? 0
+               : tf_context(err, "config.json");
 }
 
-int tf_ct2_import(struct tf_bundle *b, struct tf_config *c, int64_t *unk, const char *json,
-                  size_t n, struct tf_piece_list lists[2], enum tf_stored_positions positions,
-                  bool *guessed, struct tf_err *err)
+int tf_ct2_import(struct tf_import *m, struct tf_err *err)
 {
-    struct import m = {.b = b, .c = tf_names_config()};
-    int rc = read_json(&m, json, n, err) != 0 || read_shapes(&m, err) != 0 ||
-                     read_numbers(&m, err) != 0
-                 ? -1
-                 : 0;
-    tf_buf_release(&m.refused);
-    if (rc != 0 || read_positions(&m, positions, err) != 0 ||
-        read_tokens(&m, lists, unk, err) != 0 || tf_config_check(&m.c, err) != 0)
+    m->config = tf_names_config();
+    if (read_epsilon(m, err) != 0 || read_shapes(m, err) != 0 || read_ct2_settings(m, err) != 0 ||
+        read_positions(m, err) != 0 || read_tokens(m, err) != 0 ||
+        tf_config_check(&m->config, err) != 0)
         return -1;
-    drop_settings(b);
-    const struct tf_names f = names_of(&m.c);
-    rc = tf_names_import(&f, b, &m.c, err);
-    *c = m.c;
-    *guessed = m.guessed;
-    return rc;
+    drop_settings(&m->bundle);
+    const struct tf_names f = ct2_names(&m->config);
+    return tf_names_import(&f, m, err);
+}
+
+/* A list of pieces, by the beginning of its name. */
+static const char *find_list(const struct tf_dir *d, const char *side)
+{
+    char json[64], txt[64];
+    snprintf(json, sizeof json, "%svocabulary.json", side);
+    snprintf(txt, sizeof txt, "%svocabulary.txt", side);
+    return tf_dir_first(d, (const char *const[]){json, txt, NULL});
+}
+
+static bool has_model(const struct tf_dir *d)
+{
+    return tf_dir_has(d, "model.bin") != NULL &&
+           (find_list(d, "shared_") != NULL || find_list(d, "source_") != NULL ||
+            find_list(d, "") != NULL /* of a model without an encoder, or of speech */);
+}
+
+/* A package of Argos: the model is in a folder of it. */
+static bool claims_package(const struct tf_import *m)
+{
+    return !has_model(m->dir) && tf_dir_has(m->dir, METADATA) != NULL &&
+           tf_dir_has(m->dir, "model") != NULL;
+}
+
+static bool claims_ct2_dir(const struct tf_import *m)
+{
+    return has_model(m->dir);
+}
+
+static int find_model(struct tf_import *m, const struct tf_dir *d, struct tf_err *err)
+{
+    struct tf_model_files *f = &m->files;
+    f->weights = tf_dir_has(d, "model.bin");
+    f->pieces[0] = find_list(d, "shared_");
+    if (f->pieces[0] == NULL)
+        f->pieces[0] = find_list(d, "");
+    if (f->vocab[0] == NULL)
+        tf_import_find_segmenters(m, d);
+    if (f->pieces[0] != NULL)
+        return 0;
+    f->pieces[0] = find_list(d, "source_");
+    f->pieces[1] = find_list(d, "target_");
+    return f->pieces[1] != NULL ? 0 : tf_fail(err, "%s: no target_vocabulary", d->path);
+}
+
+/* The token with which targets begin, if the settings of a package have one. */
+static int read_begin(struct tf_import *m, struct tf_err *err)
+{
+    const char *path = tf_dir_path(m->dir, METADATA), *prefix = "";
+    struct tf_value v;
+    if (tf_value_from_json_file(&v, m->arena, path, TF_MAX_CONFIG, err) != 0)
+        return -1;
+    if (tf_value_text_of(&v, "target_prefix", &prefix, err) < 0)
+        return tf_context(err, "%s", path);
+    m->begin = *prefix != 0 ? prefix : NULL;
+    return 0;
+}
+
+static int find_package_files(struct tf_import *m, struct tf_err *err)
+{
+    struct tf_dir inner;
+    tf_import_find_segmenters(m, m->dir);
+    if (m->files.vocab[0] == NULL)
+        m->files.codes = tf_dir_has(m->dir, "bpe.model");
+    if (read_begin(m, err) != 0 ||
+        tf_dir_list(&inner, m->arena, tf_dir_path(m->dir, "model"), err) != 0)
+        return -1;
+    if (!has_model(&inner))
+        return tf_fail(err, "%s: no model of CTranslate2", inner.path);
+    tf_import_read_config(m, &inner);
+    return find_model(m, &inner, err);
+}
+
+static int find_ct2_files(struct tf_import *m, struct tf_err *err)
+{
+    return find_model(m, m->dir, err);
+}
+
+static bool claims_ct2_file(const struct tf_import *m)
+{
+    return m->from == TF_FORMAT_CT2_BIN;
+}
+
+static int read_ct2(struct tf_import *m, struct tf_err *err)
+{
+    if (m->files.pieces[0] == NULL)
+        return tf_fail_status(err, TF_USAGE, "%s: a model of CTranslate2: name its directory",
+                              m->name);
+    m->vocab_name = m->files.pieces[0];
+    if (tf_import_pieces(m, err) != 0 || tf_import_check_config(m, err) != 0)
+        return -1;
+    if (tf_ct2_import(m, err) != 0)
+        return tf_context(err, "%s", m->name);
+    if (tf_import_codes(m, err) != 0 || tf_import_segmenters(m, err) != 0)
+        return -1;
+    return m->begin == NULL || tf_piece_list_id(&m->pieces[1], m->begin) >= 0
+               ? 0
+               : tf_fail(err, "%s: target_prefix %s of metadata.json: no token of its targets",
+                         m->name, m->begin);
 }
 
 /* ---- writing ---- */
 
-static const struct tf_export_member has[] = {
+static const struct tf_export_member ct2_has[] = {
     {"decoder_self", "attention", ", a recurrent decoder (but --to marian)"},
     {"pre_norm", NULL, NULL},
     {"final_norm", NULL, NULL},
@@ -398,7 +476,7 @@ static const struct tf_export_member has[] = {
     {NULL, NULL, NULL},
 };
 
-static void check_expressible(struct tf_export *e)
+static void refuse_ct2_cases(struct tf_export *e)
 {
     const struct tf_config *c = &e->config;
     if (!c->source_eos && (c->start == TF_START_ZERO || c->bos == c->eos))
@@ -407,7 +485,7 @@ static void check_expressible(struct tf_export *e)
         tf_export_refuse(e, "vocabularies without <unk>");
 }
 
-static void put(struct tf_export *e, const char *name, enum tf_dtype dtype, const void *data)
+static void put_scalar(struct tf_export *e, const char *name, enum tf_dtype dtype, const void *data)
 {
     struct tf_bundle *b = &e->theirs;
     const size_t n = tf_dtype_size(dtype);
@@ -422,10 +500,10 @@ static void put_flag(struct tf_export *e, const char *stack, const char *name, i
 {
     char full[64];
     snprintf(full, sizeof full, "%s/%s", stack, name);
-    put(e, full, TF_I8, &(int8_t){(int8_t)x});
+    put_scalar(e, full, TF_I8, &(int8_t){(int8_t)x});
 }
 
-static void put_stack(struct tf_export *e, const char *stack)
+static void put_stack_numbers(struct tf_export *e, const char *stack)
 {
     const struct tf_config *c = &e->config;
     const float scale = sqrtf((float)c->d_model);
@@ -433,9 +511,9 @@ static void put_stack(struct tf_export *e, const char *stack)
     put_flag(e, stack, "pre_norm", c->pre_norm);
     put_flag(e, stack, "activation", c->activation == TF_ACTIVATION_SWISH ? 2 : 0);
     snprintf(name, sizeof name, "%s/num_heads", stack);
-    put(e, name, TF_I32, &(int32_t){(int32_t)c->heads});
+    put_scalar(e, name, TF_I32, &(int32_t){(int32_t)c->heads});
     snprintf(name, sizeof name, "%s/scale_embeddings", stack);
-    put(e, name, TF_F32, &scale);
+    put_scalar(e, name, TF_F32, &scale);
 }
 
 /* A further tensor with the data of one that is there. */
@@ -463,14 +541,14 @@ static void put_tensors(struct tf_export *e)
         b->tensors[b->n++].name = "decoder/" POSITIONS;
         put_alias(e, "encoder/" POSITIONS, "decoder/" POSITIONS);
     }
-    put_stack(e, "encoder");
-    put_stack(e, "decoder");
+    put_stack_numbers(e, "encoder");
+    put_stack_numbers(e, "decoder");
     put_flag(e, "decoder", "start_from_zero_embedding", c->start == TF_START_ZERO);
-    put(e, "decoder/alignment_layer", TF_I32, &(int32_t){-1});
-    put(e, "decoder/alignment_heads", TF_I32, &(int32_t){1});
+    put_scalar(e, "decoder/alignment_layer", TF_I32, &(int32_t){-1});
+    put_scalar(e, "decoder/alignment_heads", TF_I32, &(int32_t){1});
 }
 
-static void put_pieces(struct tf_buf *text, const struct tf_piece_list *pieces)
+static void put_token_list(struct tf_buf *text, const struct tf_piece_list *pieces)
 {
     struct tf_json j = {.out = text};
     tf_json_open(&j, '[');
@@ -482,7 +560,7 @@ static void put_pieces(struct tf_buf *text, const struct tf_piece_list *pieces)
 
 enum { SHARED, SOURCE_PIECES, TARGET_PIECES, CONFIG };
 
-static void put_config(struct tf_export *e)
+static void put_ct2_config(struct tf_export *e)
 {
     const struct tf_config *c = &e->config;
     const char *const *tokens = e->pieces[1].v;
@@ -504,23 +582,24 @@ static void put_config(struct tf_export *e)
 static void convert_to_ct2(struct tf_export *e)
 {
     enum { ROOM = 16 };
-    const struct tf_names f = names_of(&e->config);
-    tf_names_export(&f, &e->theirs, &e->config, &e->params, e->ours, ROOM);
+    const struct tf_names f = ct2_names(&e->config);
+    tf_names_export(&f, e, ROOM);
     put_tensors(e);
     if (e->config.source_vocab_size > 0) {
-        put_pieces(&e->text[SOURCE_PIECES], &e->pieces[0]);
-        put_pieces(&e->text[TARGET_PIECES], &e->pieces[1]);
+        put_token_list(&e->text[SOURCE_PIECES], &e->pieces[0]);
+        put_token_list(&e->text[TARGET_PIECES], &e->pieces[1]);
     } else {
-        put_pieces(&e->text[SHARED], &e->pieces[1]);
+        put_token_list(&e->text[SHARED], &e->pieces[1]);
     }
-    put_config(e);
+    put_ct2_config(e);
 }
 
-const struct tf_export_format tf_ct2_format = {
+static const struct tf_export_format ct2_format = {
+    .format = TF_FORMAT_CT2,
     .program = "CTranslate2",
-    .has = has,
+    .has = ct2_has,
     .two_segmenters = true,
-    .check = check_expressible,
+    .check = refuse_ct2_cases,
     .convert = convert_to_ct2,
     .write_weights = tf_ct2_bin_write,
     .weights = "model.bin",
@@ -529,4 +608,32 @@ const struct tf_export_format tf_ct2_format = {
              [SOURCE_PIECES] = "source_vocabulary.json",
              [TARGET_PIECES] = "target_vocabulary.json",
              [CONFIG] = "config.json"},
+};
+
+const struct tf_program tf_ct2 = {
+    .name = "CTranslate2",
+    .claims_dir = claims_ct2_dir,
+    .find_files = find_ct2_files,
+    .claims_file = claims_ct2_file,
+    .read = read_ct2,
+    .search = tf_search_of_ct2,
+    .needs_pieces = true,
+    .has_positions = true,
+    .writes = &ct2_format,
+};
+
+static bool claims_package_file(const struct tf_import *m)
+{
+    return m->program == &tf_argos && claims_ct2_file(m);
+}
+
+const struct tf_program tf_argos = {
+    .name = "CTranslate2",
+    .claims_dir = claims_package,
+    .find_files = find_package_files,
+    .claims_file = claims_package_file,
+    .read = read_ct2,
+    .search = tf_search_of_argos,
+    .needs_pieces = true,
+    .has_positions = true,
 };

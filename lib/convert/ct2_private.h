@@ -1,32 +1,21 @@
 /* ct2_private.h - models of CTranslate2 (github.com/OpenNMT/CTranslate2,
- * python/ctranslate2/specs/transformer_spec.py): their settings and names become ours. */
-#ifndef TF_MODEL_CT2_PRIVATE_H
-#define TF_MODEL_CT2_PRIVATE_H
+ * python/ctranslate2/specs/transformer_spec.py). */
+#ifndef TF_CONVERT_CT2_PRIVATE_H
+#define TF_CONVERT_CT2_PRIVATE_H
 
-#include "convert/foreign_private.h"
-#include "convert/positions_private.h"
-#include "exchange/bundle.h"
-#include "model/config.h"
-#include "text/piece_list.h"
+#include "convert/program_private.h"
 
-/* Replace the tensors of *b by those of the configuration *c, under our names. json [n]: the
- * contents of config.json, if n > 0. lists: the tokens of sources and of targets by their ids, the
- * same where one list serves both; a list without <unk> gets it as its last. *unk: the id among
- * targets.
- *
- * Without a table, positions count from 1 in t2t's, as OpenNMT-tf counts them. A source ends with
- * eos if add_source_eos says so, and where the decoder starts with a zero vector or with eos: there
- * the tools before CTranslate2 add it.
- *
- * *guessed: see tf_positions_recognise.
- *
- * Errors: settings that the model cannot express, all of them by their names; tensors that are
- * missing, of another shape or left over. */
-int tf_ct2_import(struct tf_bundle *b, struct tf_config *c, int64_t *unk, const char *json,
-                  size_t n, struct tf_piece_list lists[2], enum tf_stored_positions positions,
-                  bool *guessed, struct tf_err *err) TF_MUST_CHECK;
+/* A directory has model.bin, config.json if there is one, shared_vocabulary or source_vocabulary
+ * and target_vocabulary (.json or .txt), and SentencePiece models beside them. */
+extern const struct tf_program tf_ct2;
+/* A package of Argos has such a directory, "model", beside SentencePiece models or codes
+ * (bpe.model), and metadata.json with a target_prefix. */
+extern const struct tf_program tf_argos;
 
-/* A model.bin, its vocabularies and a config.json. */
-extern const struct tf_export_format tf_ct2_format;
+/* The tensors and config.json of a model; m->pieces are set. A list without <unk> gets it as its
+ * last. Without a table, positions count from 1 in t2t's, as OpenNMT-tf counts them. A source ends
+ * with eos if add_source_eos says so, and where the decoder starts with a zero vector or with eos:
+ * there the tools before CTranslate2 add it. */
+int tf_ct2_import(struct tf_import *m, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

@@ -1,28 +1,14 @@
 /* export.c - see export_private.h. */
 #include "base/memory.h"
 #include "base/output_dir.h"
-#include "convert/ct2_private.h"
 #include "convert/export_members_private.h"
 #include "convert/export_private.h"
 #include "convert/foreign_private.h"
-#include "convert/hf_private.h"
-#include "convert/marian_private.h"
 #include "model/search_settings.h"
 #include "text/sp_renumber.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static const struct tf_export_format *const formats[] = {
-    [TF_FORMAT_MARIAN] = &tf_marian_format,
-    [TF_FORMAT_HF] = &tf_hf_format,
-    [TF_FORMAT_CT2] = &tf_ct2_format,
-};
-
-const struct tf_export_format *tf_export_format(enum tf_format to)
-{
-    return (size_t)to < sizeof formats / sizeof *formats ? formats[to] : NULL;
-}
 
 struct export {
     struct tf_export e;
@@ -34,38 +20,33 @@ struct export {
 
 /* ---- what is common to the formats ---- */
 
-static int list_pieces(struct export *x, int side, const uint8_t *vocab, size_t n, int64_t size,
-                       struct tf_err *err)
+static int list_texts(struct export *x, int side, int64_t size, struct tf_err *err)
 {
     struct tf_arena *a = &x->m->arena;
+    const struct tf_buf *vocab = &x->m->in.segmenter[side];
     const char *const *own;
     size_t n_own;
-    if (tf_sp_foreign_texts(a, vocab, n, &own, &n_own, err) != 0)
+    if (tf_sp_foreign_texts(a, vocab->p, vocab->len, &own, &n_own, err) != 0)
         return tf_context(err, "vocabulary");
     const char **v = tf_arena_alloc(a, ((size_t)size + 1) * sizeof *v);
-    for (size_t i = 0; i < (size_t)size; i++) {
-        char unused[32];
-        const int k = snprintf(unused, sizeof unused, "<unused-%zu>", i);
-        v[i] = i < n_own && own[i] != NULL ? own[i] : tf_arena_strndup(a, unused, (size_t)k);
-    }
+    for (size_t i = 0; i < (size_t)size; i++)
+        v[i] = i < n_own && own[i] != NULL ? own[i] : tf_piece_unused(a, i);
     x->e.pieces[side] = (struct tf_piece_list){v, (size_t)size};
     return 0;
 }
 
-static int read_pieces(struct export *x, struct tf_err *err)
+static int read_texts(struct export *x, struct tf_err *err)
 {
-    const struct tf_conversion *m = x->m;
-    const struct tf_config *c = &m->config;
-    if (m->vocab == NULL)
+    const struct tf_import *in = &x->m->in;
+    const struct tf_config *c = &in->config;
+    if (in->segmenter[0].p == NULL)
         return tf_fail(err, "the model carries no vocabulary: --vocab gives it one");
-    if (c->source_vocab_size > 0 && m->vocab_target == NULL)
+    if (c->source_vocab_size > 0 && in->segmenter[1].p == NULL)
         return tf_fail(err, "the model carries no vocabulary of its targets");
-    if (list_pieces(x, 0, m->vocab, m->vocab_n, tf_config_source_ids(c), err) != 0)
+    if (list_texts(x, 0, tf_config_source_ids(c), err) != 0)
         return -1;
     x->e.pieces[1] = x->e.pieces[0];
-    return c->source_vocab_size == 0
-               ? 0
-               : list_pieces(x, 1, m->vocab_target, m->vocab_target_n, c->vocab_size, err);
+    return c->source_vocab_size == 0 ? 0 : list_texts(x, 1, c->vocab_size, err);
 }
 
 /* The parameters, with biases of zeros where the other program has some and the model none. */
@@ -73,9 +54,9 @@ static void complete_params(struct export *x)
 {
     struct tf_conversion *m = x->m;
     struct tf_export *e = &x->e;
-    e->config = m->config;
+    e->config = m->in.config;
     e->config.attention_bias = true;
-    e->config.position_table = tf_config_position_table(&m->config);
+    e->config.position_table = tf_config_position_table(&m->in.config);
     e->config.output_bias |= x->f->output_bias;
     tf_params_init(&e->params, &e->config);
     e->ours = tf_arena_zalloc(&m->arena, (e->params.n + 1) * sizeof *e->ours);
@@ -95,14 +76,14 @@ static void complete_params(struct export *x)
     }
 }
 
-static int refused(const struct export *x, struct tf_err *err)
+static int fail_refused(const struct export *x, struct tf_err *err)
 {
     const struct tf_buf *b = &x->e.refused;
     return b->len == 0 ? 0 : tf_fail(err, "%s has no %.*s", x->format, (int)b->len, b->p);
 }
 
 /* What the format cannot express, all of it by name. */
-static int check(struct export *x, struct tf_err *err)
+static int check_format(struct export *x, struct tf_err *err)
 {
     struct tf_export *e = &x->e;
     const struct tf_config *c = &e->config;
@@ -111,21 +92,21 @@ static int check(struct export *x, struct tf_err *err)
     tf_export_check_members(e, x->f->has);
     if (x->f->check != NULL)
         x->f->check(e);
-    return refused(x, err);
+    return fail_refused(x, err);
 }
 
-static int make(struct export *x, struct tf_err *err)
+static int make_all(struct export *x, struct tf_err *err)
 {
-    x->e.unk = x->m->header.special.unk;
-    x->e.search = &x->m->header.search;
-    x->e.own_segmenter = x->m->vocab_target != NULL;
-    if (tf_search_settings_check(x->e.search, err) != 0 || read_pieces(x, err) != 0)
+    x->e.unk = x->m->in.header.special.unk;
+    x->e.search = &x->m->in.header.search;
+    x->e.own_segmenter = x->m->in.segmenter[1].p != NULL;
+    if (tf_search_settings_check(x->e.search, err) != 0 || read_texts(x, err) != 0)
         return -1;
     complete_params(x);
-    if (check(x, err) != 0)
+    if (check_format(x, err) != 0)
         return -1;
     x->f->convert(&x->e);
-    return refused(x, err);
+    return fail_refused(x, err);
 }
 
 /* ---- files ---- */
@@ -157,15 +138,12 @@ static int write_weights(struct export *x, struct tf_err *err)
 
 static int write_segmenters(struct export *x, struct tf_err *err)
 {
-    const struct tf_conversion *m = x->m;
+    const struct tf_buf *b = x->m->in.segmenter;
     const char *const *name = x->f->segmenter;
-    const bool own = m->vocab_target != NULL;
-    if (write_bytes(x, name[0], m->vocab, m->vocab_n, err) != 0)
+    const bool own = b[1].p != NULL;
+    if (write_bytes(x, name[0], b[0].p, b[0].len, err) != 0)
         return -1;
-    if (!own && !x->f->two_segmenters)
-        return 0;
-    return write_bytes(x, name[1], own ? m->vocab_target : m->vocab,
-                       own ? m->vocab_target_n : m->vocab_n, err);
+    return own || x->f->two_segmenters ? write_bytes(x, name[1], b[own].p, b[own].len, err) : 0;
 }
 
 static int write_all(struct export *x, struct tf_err *err)
@@ -195,16 +173,15 @@ static size_t list_names(const struct tf_export_format *f)
     return n;
 }
 
-int tf_export(struct tf_conversion *m, const char *output, enum tf_format to, const char *format,
-              struct tf_err *err)
+int tf_export(struct tf_conversion *m, const char *output, const struct tf_export_format *f,
+              const char *name, struct tf_err *err)
 {
     size_t n = strlen(output);
     while (n > 1 && output[n - 1] == '/')
         n--;
     const char *path = tf_arena_strndup(&m->arena, output, n);
-    struct export x = {
-        .m = m, .f = tf_export_format(to), .format = format, .dir = {.fd = -1}};
-    int rc = make(&x, err);
+    struct export x = {.m = m, .f = f, .format = name, .dir = {.fd = -1}};
+    int rc = make_all(&x, err);
     if (rc == 0)
         rc = tf_out_dir_open(&x.dir, path, names, list_names(x.f), err);
     if (rc == 0)

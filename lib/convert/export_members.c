@@ -33,7 +33,7 @@ static const struct tf_export_member common[] = {
     {NULL, NULL, NULL},
 };
 
-static bool is_number(const struct tf_member *f)
+static bool is_numeric(const struct tf_member *f)
 {
     return f->kind == TF_MEMBER_INT || f->kind == TF_MEMBER_REAL;
 }
@@ -51,7 +51,7 @@ static bool is_allowed(const struct tf_member *f, const struct tf_config *c, con
     struct tf_err err = {0};
     if (values == NULL)
         return true;
-    if (!is_number(f))
+    if (!is_numeric(f))
         return tf_is_word_of(word_of(f, c), values);
     if (tf_parse_real(&x, values, f->lo, f->hi, &err) != 0)
         TF_BUG("%s: %s", f->name, err.msg);
@@ -60,11 +60,11 @@ static bool is_allowed(const struct tf_member *f, const struct tf_config *c, con
 
 /* By its name and value: "final_norm", "source_eos false", "start bos", "norm_eps other than 1e-6".
  * values: of its row; NULL where it has none. */
-static void refuse(struct tf_export *e, const struct tf_member *f, const char *values,
+static void refuse_member(struct tf_export *e, const struct tf_member *f, const char *values,
                    const char *more)
 {
-    const char *between = is_number(f) ? " other than " : " ",
-               *word = is_number(f) ? values : word_of(f, &e->config);
+    const char *between = is_numeric(f) ? " other than " : " ",
+               *word = is_numeric(f) ? values : word_of(f, &e->config);
     if (word == NULL || strcmp(word, "0") == 0 || strcmp(word, "true") == 0)
         between = word = "";
     tf_buf_item(&e->refused, "%s%s%s%s", f->name, between, word, more != NULL ? more : "");
@@ -85,7 +85,7 @@ static void check_named(struct tf_export *e, const struct tf_export_member *has)
         if (f == NULL)
             TF_BUG("%s: no member of a configuration", has->name);
         if (!is_allowed(f, &e->config, has->values))
-            refuse(e, f, has->values, has->more);
+            refuse_member(e, f, has->values, has->more);
     }
 }
 
@@ -98,5 +98,5 @@ void tf_export_check_members(struct tf_export *e, const struct tf_export_member 
     for (size_t i = 0; i < n; i++)
         if (!is_named(has, f[i].name) && !is_named(common, f[i].name) &&
             tf_member_number(&f[i], &e->config) != tf_config_implied(&e->config, &f[i]))
-            refuse(e, &f[i], NULL, NULL);
+            refuse_member(e, &f[i], NULL, NULL);
 }

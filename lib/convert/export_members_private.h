@@ -1,7 +1,7 @@
 /* export_members_private.h - which members of a configuration a format of another program has. One
  * that it does not name is refused, so that none is lost in silence. */
-#ifndef TF_MODEL_EXPORT_MEMBERS_PRIVATE_H
-#define TF_MODEL_EXPORT_MEMBERS_PRIVATE_H
+#ifndef TF_CONVERT_EXPORT_MEMBERS_PRIVATE_H
+#define TF_CONVERT_EXPORT_MEMBERS_PRIVATE_H
 
 #include "convert/foreign_private.h"
 

@@ -1,80 +1,79 @@
 /* fairseq.c - see fairseq_private.h. */
-#include "base/buf.h"
+#include "convert/fairseq_private.h"
 #include "base/input.h"
 #include "base/memory.h"
-#include "convert/fairseq_private.h"
-#include "convert/foreign_private.h"
-#include "convert/names_private.h"
-#include "stream/model.h"
+#include "convert/search_private.h"
+#include "convert/segmenters_private.h"
 
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { BOS, PAD, EOS, UNK, SPECIALS };
 
-struct import {
-    struct tf_bundle *b;
-    const struct tf_py *args;
-    struct tf_config c;
-    int64_t ff[2]; /* widths of the inner layers of both stacks */
-    struct tf_buf refused;
-};
-
 /* ---- arguments ---- */
 
-/* Of old checkpoints, or of newer ones, where they are those of the model. */
-static const struct tf_py *arguments(const struct tf_torch *t)
+/* The arguments of old checkpoints, or of newer ones, where they are those of the model. */
+static const struct tf_py *arguments(const struct tf_import *m)
 {
-    const struct tf_py *args = tf_torch_dict(t->root, "args");
-    return args != NULL ? args : tf_torch_dict(tf_torch_dict(t->root, "cfg"), "model");
+    const struct tf_py *args = tf_torch_dict(m->torch.root, "args");
+    return args != NULL ? args : tf_torch_dict(tf_torch_dict(m->torch.root, "cfg"), "model");
 }
 
-bool tf_fairseq_is(const struct tf_torch *t)
-{
-    return tf_torch_dict(t->root, "model") != NULL && arguments(t) != NULL;
-}
-
-static void refuse(struct import *m, const char *key, const char *value)
+static void refuse_argument(struct tf_import *m, const char *key, const char *value)
 {
     tf_buf_item(&m->refused, "%s: %s", key, value);
 }
 
 /* Flags that change the function, and that we do not compute. */
-static const char *const off[] = {
-    "encoder_learned_pos",   "decoder_learned_pos",   "no_token_positional_embeddings",
-    "no_scale_embedding",    "layernorm_embedding",   "no_cross_attention",
-    "cross_self_attention",  "char_inputs",           "adaptive_input",
-    "no_decoder_final_norm", "tie_adaptive_weights",  "base_layers",
-    "scale_attn",            "scale_fc",              "scale_heads",
-    "scale_resids",          "normformer"};
+static const char *const off[] = {"encoder_learned_pos",
+                                  "decoder_learned_pos",
+                                  "no_token_positional_embeddings",
+                                  "no_scale_embedding",
+                                  "layernorm_embedding",
+                                  "no_cross_attention",
+                                  "cross_self_attention",
+                                  "char_inputs",
+                                  "adaptive_input",
+                                  "no_decoder_final_norm",
+                                  "tie_adaptive_weights",
+                                  "base_layers",
+                                  "scale_attn",
+                                  "scale_fc",
+                                  "scale_heads",
+                                  "scale_resids",
+                                  "normformer"};
 
-static void check_flags(struct import *m)
+static void check_flags(struct tf_import *m)
 {
+    const struct tf_py *args = arguments(m);
     for (size_t i = 0; i < sizeof off / sizeof *off; i++)
-        if (tf_torch_int(m->args, off[i], 0) != 0)
-            refuse(m, off[i], "true");
-    const char *arch = tf_torch_text(m->args, "arch", "transformer");
+        if (tf_torch_int(args, off[i], 0) != 0)
+            refuse_argument(m, off[i], "true");
+    const char *arch = tf_torch_text(args, "arch", "transformer");
     if (strncmp(arch, "transformer", 11) != 0 || strncmp(arch, "transformer_lm", 14) == 0)
-        refuse(m, "arch", arch);
-    const char *activation = tf_torch_text(m->args, "activation_fn", "relu");
+        refuse_argument(m, "arch", arch);
+    const char *activation = tf_torch_text(args, "activation_fn", "relu");
     if (strcmp(activation, "relu") != 0 && strcmp(activation, "swish") != 0)
-        refuse(m, "activation_fn", activation);
-    m->c.activation =
+        refuse_argument(m, "activation_fn", activation);
+    m->config.activation =
         strcmp(activation, "relu") == 0 ? TF_ACTIVATION_RELU : TF_ACTIVATION_SWISH;
 }
 
 /* The same number for both stacks. */
-static int64_t both(struct import *m, const char *what)
+static int64_t both_stacks(struct tf_import *m, const char *what)
 {
+    const struct tf_py *args = arguments(m);
     char key[64], other[64], value[32];
     snprintf(key, sizeof key, "encoder_%s", what);
     snprintf(other, sizeof other, "decoder_%s", what);
-    const int64_t x = tf_torch_int(m->args, key, 0), y = tf_torch_int(m->args, other, x);
+    const int64_t x = tf_torch_int(args, key, 0), y = tf_torch_int(args, other, x);
     snprintf(value, sizeof value, "%" PRId64, y);
     if (x != y)
-        refuse(m, other, value);
+        refuse_argument(m, other, value);
     return x;
 }
 
@@ -101,30 +100,32 @@ static int read_tying(struct tf_bundle *b, struct tf_config *c, bool shared, str
     return 0;
 }
 
-static double dropout(const struct import *m, const char *key, double missing)
+static double dropout_of(const struct tf_py *args, const char *key, double missing)
 {
-    const double p = tf_torch_real(m->args, key, missing);
+    const double p = tf_torch_real(args, key, missing);
     return p >= 0 && p <= 0.999 ? p : missing;
 }
 
-static int read_settings(struct import *m, struct tf_err *err)
+static int read_arguments(struct tf_import *m, struct tf_err *err)
 {
-    struct tf_config *c = &m->c;
+    struct tf_config *c = &m->config;
+    const struct tf_py *args = arguments(m);
     check_flags(m);
-    c->d_model = both(m, "embed_dim");
-    m->ff[0] = tf_torch_int(m->args, "encoder_ffn_embed_dim", 0);
-    m->ff[1] = tf_torch_int(m->args, "decoder_ffn_embed_dim", m->ff[0]);
-    if (!tf_names_ff(c, m->ff))
-        refuse(m, "decoder_ffn_embed_dim", "less than an eighth of the encoder's, or the reverse");
-    c->heads = both(m, "attention_heads");
-    c->pre_norm = both(m, "normalize_before") != 0;
-    c->encoder_layers = tf_torch_int(m->args, "encoder_layers", 0);
-    c->decoder_layers = tf_torch_int(m->args, "decoder_layers", 0);
-    c->final_norm = tf_bundle_find(m->b, "decoder.layer_norm.weight") != NULL;
-    c->dropout = dropout(m, "dropout", c->dropout);
-    c->attention_dropout = dropout(m, "attention_dropout", 0);
-    c->relu_dropout = dropout(m, "activation_dropout", dropout(m, "relu_dropout", 0));
-    if (tf_refused(&m->refused, err) != 0)
+    c->d_model = both_stacks(m, "embed_dim");
+    m->ff[0] = tf_torch_int(args, "encoder_ffn_embed_dim", 0);
+    m->ff[1] = tf_torch_int(args, "decoder_ffn_embed_dim", m->ff[0]);
+    if (!tf_names_ff(m))
+        refuse_argument(m, "decoder_ffn_embed_dim",
+                        "less than an eighth of the encoder's, or the reverse");
+    c->heads = both_stacks(m, "attention_heads");
+    c->pre_norm = both_stacks(m, "normalize_before") != 0;
+    c->encoder_layers = tf_torch_int(args, "encoder_layers", 0);
+    c->decoder_layers = tf_torch_int(args, "decoder_layers", 0);
+    c->final_norm = tf_bundle_find(&m->bundle, "decoder.layer_norm.weight") != NULL;
+    c->dropout = dropout_of(args, "dropout", c->dropout);
+    c->attention_dropout = dropout_of(args, "attention_dropout", 0);
+    c->relu_dropout = dropout_of(args, "activation_dropout", dropout_of(args, "relu_dropout", 0));
+    if (tf_import_refused(m, err) != 0)
         return -1;
     if (c->heads < 1 || c->d_model % c->heads != 0)
         return tf_fail(err, "encoder_embed_dim %" PRId64 ": not a multiple of %" PRId64 " heads",
@@ -135,11 +136,18 @@ static int read_settings(struct import *m, struct tf_err *err)
 
 /* ---- tensors ---- */
 
-#define LINEAR(ours, theirs) {ours ".w", theirs ".weight"}, {ours ".b", theirs ".bias"}
-#define NORM(ours, theirs) \
-    {ours ".norm.g", theirs "layer_norm.weight"}, {ours ".norm.b", theirs "layer_norm.bias"}
+#define LINEAR(ours, theirs)       \
+    {ours ".w", theirs ".weight"}, \
+    {                              \
+        ours ".b", theirs ".bias"  \
+    }
+#define NORM(ours, theirs)                        \
+    {ours ".norm.g", theirs "layer_norm.weight"}, \
+    {                                             \
+        ours ".norm.b", theirs "layer_norm.bias"  \
+    }
 
-static const struct tf_names_row of_layers[] = {
+const struct tf_names_row tf_fairseq_layers[] = {
     {"self.qkv.w", "self_attn.q_proj.weight self_attn.k_proj.weight self_attn.v_proj.weight"},
     {"self.qkv.b", "self_attn.q_proj.bias self_attn.k_proj.bias self_attn.v_proj.bias"},
     LINEAR("self.o", "self_attn.out_proj"),
@@ -156,28 +164,24 @@ static const struct tf_names_row of_layers[] = {
 };
 
 #define PROJECTION "decoder.output_projection.weight decoder.embed_out"
-#define NORMS NORM("enc", "encoder."), NORM("dec", "decoder."), {NULL, NULL}
+#define NORMS                                         \
+    NORM("enc", "encoder."), NORM("dec", "decoder."), \
+    {                                                 \
+        NULL, NULL                                    \
+    }
 
-static const struct tf_names_row of_model[] = {
+static const struct tf_names_row model_names[] = {
     {"embed", "encoder.embed_tokens.weight decoder.embed_tokens.weight " PROJECTION},
     {"enc.embed", "encoder.embed_tokens.weight"},
     {"dec.embed", "decoder.embed_tokens.weight " PROJECTION},
     NORMS,
 };
-static const struct tf_names_row of_untied[] = {
+static const struct tf_names_row untied_names[] = {
     {"enc.embed", "encoder.embed_tokens.weight"},
     {"dec.embed", "decoder.embed_tokens.weight"},
     {"dec.project", PROJECTION},
     NORMS,
 };
-
-static void name_of_layer(const struct tf_names *f, char *to, bool decoder, int64_t layer,
-                          const char *word, size_t n)
-{
-    (void)f;
-    snprintf(to, TF_FOREIGN_NAME, "%s.layers.%" PRId64 ".%.*s", decoder ? "decoder" : "encoder",
-             layer, (int)n, word);
-}
 
 /* Copies of a layer's matrices, for a fast kernel, that fairseq 0.12.2 saves and does not use:
  * encoder.layers.N.in_proj_weight beside those of encoder.layers.N.self_attn. */
@@ -196,7 +200,7 @@ static bool is_copy(const char *name)
 }
 
 /* Numbers that say how the file was written, tables that are computed, and copies. */
-static bool is_extra(const char *name)
+static bool is_not_needed(const char *name)
 {
     const char *dot = strchr(name, '.');
     return dot != NULL && (strcmp(dot, ".version") == 0 ||
@@ -231,48 +235,37 @@ static void split_fused(struct tf_bundle *b)
     b->n = n;
 }
 
-int tf_fairseq_parameters(struct tf_bundle *b, struct tf_config *c, const int64_t ff[2],
-                          bool shared, struct tf_err *err)
+int tf_fairseq_parameters(struct tf_import *m, bool shared, struct tf_err *err)
 {
-    if (read_tying(b, c, shared, err) != 0 || tf_config_check(c, err) != 0)
+    if (read_tying(&m->bundle, &m->config, shared, err) != 0 ||
+        tf_config_check(&m->config, err) != 0)
         return -1;
-    split_fused(b);
-    const struct tf_names f = {.of_layers = of_layers,
-                               .of_model = c->tie == TF_TIE_NONE ? of_untied : of_model,
-                               .of_layer = name_of_layer,
+    split_fused(&m->bundle);
+    const struct tf_names f = {.layers = tf_fairseq_layers,
+                               .model = m->config.tie == TF_TIE_NONE ? untied_names : model_names,
+                               .layer = {"encoder.layers.", "decoder.layers."},
+                               .after = ".",
                                .transposed = true,
-                               .ff = {ff[0], ff[1]},
-                               .is_extra = is_extra};
-    return tf_names_import(&f, b, c, err);
+                               .is_extra = is_not_needed};
+    return tf_names_import(&f, m, err);
 }
 
-/* ---- all of it ---- */
-
-static const char *of_task(struct import *m, const struct tf_torch *t, const char *key)
+bool tf_fairseq_is(const struct tf_import *m)
 {
-    const struct tf_py *task = tf_torch_dict(tf_torch_dict(t->root, "cfg"), "task");
-    const char *text = tf_torch_text(m->args, key, tf_torch_text(task, key, NULL));
-    return text != NULL ? tf_arena_strndup(&m->b->arena, text, strlen(text)) : NULL;
+    return m->from == TF_FORMAT_TORCH && tf_torch_dict(m->torch.root, "model") != NULL &&
+           arguments(m) != NULL;
 }
 
-int tf_fairseq_import(struct tf_bundle *b, struct tf_config *c, struct tf_fairseq_langs *langs,
-                      const struct tf_torch *t, struct tf_err *err)
+int tf_fairseq_import(struct tf_import *m, struct tf_err *err)
 {
-    struct import m = {.b = b, .args = arguments(t), .c = tf_names_config()};
-    m.c.position_offset = 2;
-    m.c.bos = m.c.eos = EOS;
-    m.c.pad = PAD;
-    int rc = tf_torch_tensors(b, tf_torch_dict(t->root, "model"), err);
-    if (rc == 0)
-        rc = read_settings(&m, err);
-    tf_buf_release(&m.refused);
-    if (rc != 0)
-        return -1;
-    *langs = (struct tf_fairseq_langs){of_task(&m, t, "source_lang"), of_task(&m, t, "target_lang"),
-                                       of_task(&m, t, "data")};
-    rc = tf_fairseq_parameters(b, &m.c, m.ff, false, err);
-    *c = m.c;
-    return rc;
+    m->config = tf_names_config();
+    m->config.position_offset = 2;
+    m->config.bos = m->config.eos = EOS;
+    m->config.pad = PAD;
+    return tf_torch_tensors(&m->bundle, tf_torch_dict(m->torch.root, "model"), err) != 0 ||
+                   read_arguments(m, err) != 0
+               ? -1
+               : tf_fairseq_parameters(m, false, err);
 }
 
 /* ---- dictionaries ---- */
@@ -296,8 +289,8 @@ static size_t token_length(const char *line, size_t n)
 
 static int by_token(const void *a, const void *b)
 {
-    const char *const *x = *(const char *const *const *)a,
-                      *const *y = *(const char *const *const *)b;
+    const char *const *x = *(const char *const *const *)a, *const *y =
+                                                               *(const char *const *const *)b;
     const int order = strcmp(*x, *y);
     return order != 0 ? order : (x > y) - (x < y);
 }
@@ -309,18 +302,14 @@ static void leave_last(const char **v, size_t n, struct tf_arena *a)
     for (size_t i = 0; i < n; i++)
         sorted[i] = &v[i];
     qsort(sorted, n, sizeof *sorted, by_token);
-    for (size_t i = 0; i + 1 < n; i++) {
-        char unused[32];
-        if (strcmp(*sorted[i], *sorted[i + 1]) != 0)
-            continue;
-        const int k = snprintf(unused, sizeof unused, "<unused-%zu>", (size_t)(sorted[i] - v));
-        *sorted[i] = tf_arena_strndup(a, unused, (size_t)k);
-    }
+    for (size_t i = 0; i + 1 < n; i++)
+        if (strcmp(*sorted[i], *sorted[i + 1]) == 0)
+            *sorted[i] = tf_piece_unused(a, (size_t)(sorted[i] - v));
     free(sorted);
 }
 
-static int read_lines(struct tf_piece_list *list, struct tf_arena *a, char *text, size_t n,
-                      struct tf_err *err)
+static int read_tokens(struct tf_piece_list *list, struct tf_arena *a, char *text, size_t n,
+                       struct tf_err *err)
 {
     size_t lines = 0;
     for (size_t i = 0; i < n; i++)
@@ -346,14 +335,161 @@ static int read_lines(struct tf_piece_list *list, struct tf_arena *a, char *text
     return 0;
 }
 
-int tf_fairseq_dictionary(struct tf_piece_list *list, struct tf_arena *a, const char *path,
-                          struct tf_err *err)
+static int read_dictionary(struct tf_import *m, int side, const char *lang, struct tf_err *err)
 {
-    char *text;
-    size_t n;
-    if (tf_read_file(&text, &n, path, TF_MAX_VOCAB, err) != 0)
+    const char *dir = m->dir->path;
+    const size_t n = strlen(lang) + sizeof "dict..txt";
+    if (strchr(lang, '/') != NULL)
+        return tf_fail(err, "%s: source_lang or target_lang with a /", dir);
+    char *name = tf_arena_alloc(m->arena, n), *text;
+    snprintf(name, n, "dict.%s.txt", lang);
+    const char *path = tf_dir_path(m->dir, name);
+    struct stat st;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return tf_fail(err, "%s: not a regular file", path);
+    size_t n_text;
+    if (tf_read_file(&text, &n_text, path, TF_MAX_VOCAB, err) != 0)
         return -1;
-    const int rc = read_lines(list, a, text, n, err);
+    const int rc = read_tokens(&m->pieces[side], m->arena, text, n_text, err);
     free(text);
     return rc == 0 ? 0 : tf_context(err, "%s", path);
 }
+
+static int check_dictionary(const struct tf_import *m, int side, const char *lang, int64_t size,
+                            struct tf_err *err)
+{
+    const size_t n = m->pieces[side].n;
+    return n == (uint64_t)size ? 0
+                               : tf_fail(err, "%s/dict.%s.txt: %zu tokens, and %lld embeddings",
+                                         m->dir->path, lang, n, (long long)size);
+}
+
+/* ---- which side is which ---- */
+
+/* The languages of sources and targets, or NULL. */
+struct direction {
+    const char *lang[2];
+    bool known; /* which of them is the source's */
+};
+
+static const char *task_text(const struct tf_import *m, const char *key)
+{
+    const struct tf_py *task = tf_torch_dict(tf_torch_dict(m->torch.root, "cfg"), "task");
+    return tf_torch_text(arguments(m), key, tf_torch_text(task, key, NULL));
+}
+
+/* The languages of dict.LANG.txt, if there are two. */
+static bool two_langs(const struct tf_import *m, const char *langs[2])
+{
+    static const char begin[] = "dict.", pattern[] = "dict.*.txt";
+    const char *path;
+    if (tf_dir_match(m->dir, pattern, &path) != 2)
+        return false;
+    for (size_t i = 0, k = 0; i < m->dir->n; i++)
+        if (fnmatch(pattern, m->dir->name[i], 0) == 0) {
+            const char *lang = m->dir->name[i] + sizeof begin - 1;
+            langs[k++] = tf_arena_strndup(m->arena, lang, strlen(lang) - (sizeof ".txt" - 1));
+        }
+    return true;
+}
+
+/* fairseq-train without -s and -t does not say in which direction it trains. Its data, by custom,
+ * are in a directory NAME.SOURCE-TARGET; and one dictionary needs no direction. */
+static void guess_direction(const struct tf_import *m, struct direction *d)
+{
+    const char *langs[2], *data = task_text(m, "data");
+    if (!two_langs(m, langs))
+        return;
+    d->lang[0] = langs[0];
+    d->lang[1] = langs[1];
+    size_t n = data != NULL ? strlen(data) : 0;
+    while (n > 0 && data[n - 1] == '/')
+        n--;
+    for (int i = 0; i < 2; i++) {
+        char end[520];
+        const size_t len = (size_t)snprintf(end, sizeof end, "%s-%s", langs[i], langs[1 - i]);
+        if (n <= len || memcmp(data + n - len, end, len) != 0 ||
+            strchr("./_", data[n - len - 1]) == NULL)
+            continue;
+        d->lang[0] = langs[i];
+        d->lang[1] = langs[1 - i];
+        d->known = true;
+        return;
+    }
+}
+
+static int read_dictionaries(struct tf_import *m, const struct direction *d, struct tf_err *err)
+{
+    const char *dir = m->dir->path;
+    const struct tf_config *c = &m->config;
+    if (read_dictionary(m, 0, d->lang[0], err) != 0 || read_dictionary(m, 1, d->lang[1], err) != 0)
+        return -1;
+    if (!d->known && !tf_import_same_pieces(m))
+        return tf_fail(err,
+                       "%s: no source_lang and target_lang in the model: which of two "
+                       "dictionaries is that of sources?",
+                       dir);
+    if (check_dictionary(m, 0, d->lang[0], tf_config_source_ids(c), err) != 0 ||
+        check_dictionary(m, 1, d->lang[1], c->vocab_size, err) != 0)
+        return -1;
+    m->header.special.unk = tf_piece_list_id(&m->pieces[1], "<unk>");
+    return tf_import_one_list(m, dir, "dictionaries", err);
+}
+
+/* ---- all of it ---- */
+
+static bool claims_fairseq_dir(const struct tf_import *m)
+{
+    const char *path;
+    return tf_dir_match(m->dir, "dict.*.txt", &path) > 0 && tf_dir_match(m->dir, "*.pt", &path) > 0;
+}
+
+static int find_fairseq_files(struct tf_import *m, struct tf_err *err)
+{
+    static const char *const weights[] = {"model.pt", "checkpoint_best.pt", NULL},
+                             *const codes[] = {"bpecodes", "code", NULL};
+    struct tf_model_files *f = &m->files;
+    struct stat st;
+    if (f->weights == NULL)
+        f->weights = tf_dir_first(m->dir, weights);
+    f->codes = tf_dir_first(m->dir, codes);
+    if (f->codes != NULL && (stat(f->codes, &st) != 0 || !S_ISREG(st.st_mode)))
+        f->codes = NULL; /* a folder of code */
+    tf_import_find_segmenters(m, m->dir);
+    return tf_dir_only(m->dir, "*.pt", "name one of them", &f->weights, err);
+}
+
+static int read_fairseq(struct tf_import *m, struct tf_err *err)
+{
+    if (m->dir == NULL)
+        return tf_fail_status(err, TF_USAGE, "%s: a model of fairseq: no dict.*.txt beside it",
+                              m->name);
+    if (tf_fairseq_import(m, err) != 0)
+        return tf_context(err, "%s", m->name);
+    struct direction d = {.lang = {task_text(m, "source_lang"), task_text(m, "target_lang")}};
+    d.known = d.lang[0] != NULL && d.lang[1] != NULL;
+    if (!d.known)
+        guess_direction(m, &d);
+    if (d.lang[0] == NULL || d.lang[1] == NULL)
+        return tf_fail(err, "%s: no source_lang and target_lang", m->name);
+    if (read_dictionaries(m, &d, err) != 0 || tf_import_codes(m, err) != 0)
+        return -1;
+    if (tf_import_segmenters(m, err) != 0)
+        return m->files.vocab[0] != NULL ? -1 : tf_context(err, "%s", m->dir->path);
+    if (d.known)
+        (void)(tf_lang_set(m->header.lang, d.lang[0]) &&
+               tf_lang_set(m->header.target_lang, d.lang[1]));
+    m->vocab_name = m->dir->path;
+    return 0;
+}
+
+const struct tf_program tf_fairseq = {
+    .name = "fairseq",
+    .claims_dir = claims_fairseq_dir,
+    .find_files = find_fairseq_files,
+    .claims_file = tf_fairseq_is,
+    .read = read_fairseq,
+    .search = tf_search_of_fairseq,
+    .beside = ".pt",
+    .reads_torch = true,
+};

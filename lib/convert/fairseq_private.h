@@ -1,41 +1,27 @@
 /* fairseq_private.h - checkpoints of fairseq (github.com/facebookresearch/fairseq,
- * fairseq/models/transformer): their arguments and names become ours. */
-#ifndef TF_MODEL_FAIRSEQ_PRIVATE_H
-#define TF_MODEL_FAIRSEQ_PRIVATE_H
+ * fairseq/models/transformer). */
+#ifndef TF_CONVERT_FAIRSEQ_PRIVATE_H
+#define TF_CONVERT_FAIRSEQ_PRIVATE_H
 
-#include "exchange/torch.h"
-#include "model/config.h"
-#include "text/piece_list.h"
+#include "convert/names_private.h"
+#include "convert/program_private.h"
 
-/* What the directory beside a checkpoint has to supply. */
-struct tf_fairseq_langs {
-    const char *source, *target; /* of dict.LANG.txt, or NULL; in the arena of the bundle */
-    const char *data;            /* the directory of what it was trained on, or NULL */
-};
+/* A directory has model.pt, checkpoint_best.pt or one .pt, dict.LANG.txt, and a SentencePiece model
+ * or codes (bpecodes, code) if text is split by them. A dictionary is lines of a token and a count;
+ * the first four ids are <s>, <pad>, </s>, <unk>. A token that is there again, with or without
+ * #fairseq:overwrite, has the last of its ids; the others are <unused-N>. */
+extern const struct tf_program tf_fairseq;
 
-/* Find out how the matrices of embeddings are tied, and replace the tensors of *b by the parameters
- * of the configuration *c, under our names. vocab_size, source_vocab_size and tie are set from the
- * tensors; shared: one matrix is embeddings and projection, of which a file need not have every
- * copy; ff: widths of both stacks' inner layers. Errors: see tf_fairseq_import. */
-int tf_fairseq_parameters(struct tf_bundle *b, struct tf_config *c, const int64_t ff[2],
-                          bool shared, struct tf_err *err) TF_MUST_CHECK;
+/* Names of tensors in layers, which transformers has kept. */
+extern const struct tf_names_row tf_fairseq_layers[];
 
-/* Is it one? It has its parameters in "model" and its arguments in "args" or "cfg". */
-bool tf_fairseq_is(const struct tf_torch *t);
-
-/* Fill *b (zero-initialised) with the parameters of the configuration *c, under our names, but for
- * c->bos, eos and pad, which are those of every dictionary of fairseq: the decoder starts with eos,
- * and positions count from 2. c->source_vocab_size is set unless one matrix is both embeddings.
- * Errors: arguments that the model cannot express, all of them by their names; tensors that are
- * missing, of another shape or left over. */
-int tf_fairseq_import(struct tf_bundle *b, struct tf_config *c, struct tf_fairseq_langs *langs,
-                      const struct tf_torch *t, struct tf_err *err) TF_MUST_CHECK;
-
-/* Read a dictionary, lines of a token and a count; the first four ids are <s>, <pad>, </s>, <unk>.
- * A token that is there again, with or without #fairseq:overwrite, has the last of its ids; the
- * others are <unused-N>.
- * Errors name the path. */
-int tf_fairseq_dictionary(struct tf_piece_list *list, struct tf_arena *a, const char *path,
-                          struct tf_err *err) TF_MUST_CHECK;
+/* Is m->torch one? It has its parameters in "model" and its arguments in "args" or "cfg". */
+bool tf_fairseq_is(const struct tf_import *m);
+/* Arguments and tensors of m->torch. The decoder starts with eos, and positions count from 2.
+ * c->source_vocab_size is set unless one matrix is both embeddings. */
+int tf_fairseq_import(struct tf_import *m, struct tf_err *err) TF_MUST_CHECK;
+/* The tensors alone. vocab_size, source_vocab_size and tie are set from them; shared: one matrix is
+ * embeddings and projection, of which a file need not have every copy. */
+int tf_fairseq_parameters(struct tf_import *m, bool shared, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

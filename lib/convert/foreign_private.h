@@ -1,10 +1,11 @@
 /* foreign_private.h - a model that becomes one of another program: marian.c, hf.c and ct2.c make
  * its tensors and texts, export.c writes the directory. */
-#ifndef TF_MODEL_FOREIGN_PRIVATE_H
-#define TF_MODEL_FOREIGN_PRIVATE_H
+#ifndef TF_CONVERT_FOREIGN_PRIVATE_H
+#define TF_CONVERT_FOREIGN_PRIVATE_H
 
 #include "base/buf.h"
 #include "base/output.h"
+#include "convert/convert_opts.h"
 #include "cbor/value.h"
 #include "exchange/bundle.h"
 #include "model/params.h"
@@ -28,16 +29,17 @@ struct tf_export {
     struct tf_params params; /* of that */
     struct tf_tensor *ours;  /* [params.n]; missing biases are zero */
     int64_t unk;
-    const struct tf_value *search; /* of the header */
+    const struct tf_value *search;  /* of the header */
     struct tf_piece_list pieces[2]; /* the text of each id of sources, of targets */
     bool own_segmenter;             /* the target has a segmenter of its own */
     struct tf_bundle theirs;
     struct tf_buf text[TF_EXPORT_TEXTS]; /* of the files that the format names; empty: no file */
-    struct tf_buf refused;  /* what the format cannot express */
+    struct tf_buf refused;               /* what the format cannot express */
 };
 
 /* A format of another program that we write, a directory of files. */
 struct tf_export_format {
+    enum tf_format format;
     const char *program;                /* for messages */
     const struct tf_export_member *has; /* besides what all have (export_members_private.h) */
     bool output_bias;                   /* it always has one */
@@ -64,14 +66,6 @@ static inline double tf_export_search(const struct tf_export *e, const char *key
     if (tf_value_bool_of(e->search, key, &yes, &none) == 0)
         return yes;
     return tf_value_real_of(e->search, key, -1e300, 1e300, &x, &none) == 0 ? x : missing;
-}
-
-/* An error that names all settings of an imported model that were refused, if there are any. */
-static inline int tf_refused(const struct tf_buf *refused, struct tf_err *err)
-{
-    return refused->len == 0 ? 0
-                             : tf_fail(err, "settings that are not supported: %.*s",
-                                       (int)refused->len, refused->p);
 }
 
 #endif

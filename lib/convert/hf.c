@@ -1,113 +1,141 @@
 /* hf.c - see hf_private.h. */
-#include "base/json.h"
 #include "convert/hf_private.h"
+#include "base/json.h"
+#include "cbor/json.h"
+#include "convert/added_tokens_private.h"
+#include "convert/fairseq_private.h"
+#include "convert/foreign_private.h"
+#include "convert/hf_dir_private.h"
 #include "convert/hf_scale_private.h"
 #include "convert/hf_settings_private.h"
-#include "convert/names_private.h"
+#include "convert/hf_vocab_private.h"
+#include "convert/positions_private.h"
+#include "convert/search_private.h"
+#include "convert/segmenters_private.h"
 #include "exchange/safetensors.h"
+#include "text/sp_check.h"
 #include "text/sp_piece.h"
+#include "text/vocab_file.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-struct import {
-    struct tf_bundle *b;
-    struct tf_hf_settings s;
-    struct tf_config c;
-    int64_t pad;    /* pad_token_id */
-    double scale;   /* of the residual stream */
-    bool tied;      /* the output projection is the decoder's embedding */
-    bool m2m;       /* of M2M100, not of MarianMT */
-    bool guessed;   /* which table of positions it has */
+/* ---- tensors ---- */
+
+#define POSITIONS(stack) "model." stack ".embed_positions.weight"
+#define MODEL_NAMES \
+    {"dec.project.b", "final_logits_bias"}, {"enc.pos", POSITIONS("encoder")}, \
+        {"dec.pos", POSITIONS("decoder")}, {"enc.norm.g", "model.encoder.layer_norm.weight"}, \
+        {"enc.norm.b", "model.encoder.layer_norm.bias"}, \
+        {"dec.norm.g", "model.decoder.layer_norm.weight"}, \
+        {"dec.norm.b", "model.decoder.layer_norm.bias"}, {NULL, NULL}
+
+static const struct tf_names_row model_names[] = {
+    {"embed", "model.shared.weight model.encoder.embed_tokens.weight "
+              "model.decoder.embed_tokens.weight lm_head.weight"},
+    {"enc.embed", "model.encoder.embed_tokens.weight"},
+    {"dec.embed", "model.decoder.embed_tokens.weight lm_head.weight"},
+    MODEL_NAMES,
 };
 
-/* ---- config.json ---- */
+/* With tie_word_embeddings false. */
+static const struct tf_names_row untied_names[] = {
+    {"enc.embed", "model.encoder.embed_tokens.weight"},
+    {"dec.embed", "model.decoder.embed_tokens.weight"},
+    {"dec.project", "lm_head.weight"},
+    MODEL_NAMES,
+};
 
-static int read_flags(struct import *m, struct tf_err *err)
+/* A bias of zeros is none. */
+static bool is_computed(const char *name)
 {
-    bool share = false;
-    if (tf_hf_require_flag(&m->s, "scale_embedding", true, err) != 0)
+    static const char *const computed[] = {
+        "final_logits_bias", POSITIONS("encoder"), POSITIONS("decoder"),
+        POSITIONS("encoder") "s", POSITIONS("decoder") "s" /* of M2M100 */
+    };
+    for (size_t i = 0; i < sizeof computed / sizeof *computed; i++)
+        if (strcmp(name, computed[i]) == 0)
+            return true;
+    return false;
+}
+
+static struct tf_names hf_names(const struct tf_config *c)
+{
+    return (struct tf_names){.layers = tf_fairseq_layers,
+                             .model = c->tie == TF_TIE_NONE ? untied_names : model_names,
+                             .layer = {"model.encoder.layers.", "model.decoder.layers."},
+                             .after = ".",
+                             .transposed = true,
+                             .is_extra = is_computed};
+}
+
+static int import_tensors(struct tf_import *m, struct tf_err *err)
+{
+    const struct tf_names f = hf_names(&m->config);
+    return tf_config_check(&m->config, err) != 0 ? -1 : tf_names_import(&f, m, err);
+}
+
+/* ---- MarianMT: config.json ---- */
+
+static int read_flags(struct tf_hf_settings *s, struct tf_err *err)
+{
+    bool share = false, tied = false;
+    if (tf_hf_require_flag(s, "scale_embedding", true, err) != 0 ||
+        tf_hf_require_flag(s, "normalize_before", false, err) != 0 ||
+        tf_hf_require_flag(s, "normalize_embedding", false, err) != 0 ||
+        tf_hf_require_flag(s, "add_final_layer_norm", false, err) != 0 ||
+        tf_hf_require_flag(s, "static_position_embeddings", true, err) != 0 ||
+        tf_value_bool_of(&s->json, "share_encoder_decoder_embeddings", &share, err) < 0 ||
+        tf_value_bool_of(&s->json, "tie_word_embeddings", &tied, err) < 0)
         return -1;
-    m->tied = m->m2m;
-    if (m->m2m)
-        return tf_hf_require_flag(&m->s, "tie_word_embeddings", true, err);
-    if (tf_hf_require_flag(&m->s, "normalize_before", false, err) != 0 ||
-        tf_hf_require_flag(&m->s, "normalize_embedding", false, err) != 0 ||
-        tf_hf_require_flag(&m->s, "add_final_layer_norm", false, err) != 0 ||
-        tf_hf_require_flag(&m->s, "static_position_embeddings", true, err) != 0 ||
-        tf_value_bool_of(&m->s.json, "share_encoder_decoder_embeddings", &share, err) < 0 ||
-        tf_value_bool_of(&m->s.json, "tie_word_embeddings", &m->tied, err) < 0)
-        return -1;
-    m->c.tie = !m->tied ? TF_TIE_NONE : share ? TF_TIE_ALL : TF_TIE_DECODER;
-    if (!m->tied && share)
-        tf_hf_refuse(&m->s, "tie_word_embeddings", "false with shared embeddings");
+    s->m->config.tie = !tied ? TF_TIE_NONE : share ? TF_TIE_ALL : TF_TIE_DECODER;
+    if (!tied && share)
+        tf_hf_refuse(s, "tie_word_embeddings", "false with shared embeddings");
     return 0;
 }
 
-static int read_sizes(struct import *m, struct tf_err *err)
-{
-    struct tf_config *c = &m->c;
-    int64_t start, other;
-    if (tf_hf_number(&m->s, "encoder_layers", TF_MAX_LAYERS, &c->encoder_layers, err) != 0 ||
-        tf_hf_number(&m->s, "decoder_layers", TF_MAX_LAYERS, &c->decoder_layers, err) != 0 ||
-        tf_hf_number(&m->s, "d_model", TF_MAX_WIDTH, &c->d_model, err) != 0 ||
-        tf_hf_both(&m->s, "ffn_dim", TF_MAX_WIDTH, &c->d_ff, err) != 0 ||
-        tf_hf_both(&m->s, "attention_heads", 1024, &c->heads, err) != 0 ||
-        tf_hf_number(&m->s, "vocab_size", 1 << 24, &c->vocab_size, err) != 0 ||
-        tf_hf_number(&m->s, "eos_token_id", 1 << 24, &c->eos, err) != 0 ||
-        tf_hf_number(&m->s, "pad_token_id", 1 << 24, &m->pad, err) != 0 ||
-        tf_hf_number(&m->s, "decoder_start_token_id", 1 << 24, &start, err) != 0)
-        return -1;
-    other = c->vocab_size;
-    if (!tf_hf_is_null(&m->s, "decoder_vocab_size") &&
-        tf_hf_number(&m->s, "decoder_vocab_size", 1 << 24, &other, err) != 0)
-        return -1;
-    if (other != c->vocab_size)
-        tf_hf_refuse(&m->s, "decoder_vocab_size", "another than vocab_size");
-    if (start != (m->m2m ? c->eos : m->pad))
-        tf_hf_refuse(&m->s, "decoder_start_token_id",
-                     m->m2m ? "another than eos_token_id" : "another than pad_token_id");
-    return tf_hf_head_width(c, err);
-}
-
-static int read_scale(struct import *m, struct tf_err *err)
+static int read_scale(struct tf_hf_settings *s, double *scale, struct tf_err *err)
 {
     int exponent;
-    m->scale = 1;
-    if (m->m2m)
-        return 0;
-    if (tf_value_real_of(&m->s.json, "residual_scale", 1 / TF_HF_MOST_SCALE, TF_HF_MOST_SCALE,
-                         &m->scale, err) < 0)
+    if (tf_value_real_of(&s->json, "residual_scale", 1 / TF_HF_MOST_SCALE, TF_HF_MOST_SCALE, scale,
+                         err) < 0)
         return -1;
-    return frexp(m->scale, &exponent) == 0.5
+    return frexp(*scale, &exponent) == 0.5
                ? 0
-               : tf_fail(err, "residual_scale: %g: not a power of two", m->scale);
+               : tf_fail(err, "residual_scale: %g: not a power of two", *scale);
 }
 
-static int read_settings(struct import *m, struct tf_err *err)
+static int read_marian_mt_settings(struct tf_hf_settings *s, double *scale, struct tf_err *err)
 {
-    m->m2m = strcmp(m->s.type, "m2m_100") == 0;
-    if (read_flags(m, err) != 0 || tf_hf_activation(&m->s, &m->c, err) != 0 ||
-        read_sizes(m, err) != 0 || tf_hf_dropout(&m->s, &m->c, err) != 0 || read_scale(m, err) != 0)
+    struct tf_config *c = &s->m->config;
+    int64_t start;
+    if (read_flags(s, err) != 0 || tf_hf_activation(s, err) != 0 || tf_hf_shape(s, err) != 0 ||
+        tf_hf_ids(s, &start, err) != 0 || tf_hf_vocab_size(s, err) != 0)
         return -1;
-    return tf_refused(&m->s.refused, err);
+    if (start != c->pad)
+        tf_hf_refuse(s, "decoder_start_token_id", "another than pad_token_id");
+    return tf_hf_head_width(c, err) != 0 || tf_hf_dropout(s, err) != 0 ||
+                   read_scale(s, scale, err) != 0
+               ? -1
+               : tf_import_refused(s->m, err);
 }
 
 /* ---- the padding id ---- */
 
-static const char *const of_vocab[] = {"model.shared.weight", "model.encoder.embed_tokens.weight",
-                                       "model.decoder.embed_tokens.weight", "lm_head.weight",
-                                       "final_logits_bias"};
-enum { OF_VOCAB = sizeof of_vocab / sizeof *of_vocab };
+static const char *const vocab_tensors[] = {
+    "model.shared.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight",
+    "lm_head.weight", "final_logits_bias"};
+enum { VOCAB_TENSORS = sizeof vocab_tensors / sizeof *vocab_tensors };
 
 /* Is the last row of every embedding zero? */
-static bool pad_is_zero(const struct import *m)
+static bool pad_is_zero(const struct tf_import *m)
 {
-    for (int i = 0; i < OF_VOCAB - 1; i++) {
-        const struct tf_tensor *t = tf_bundle_find(m->b, of_vocab[i]);
-        if (t == NULL || t->rank != 2 || t->dims[0] != (uint64_t)m->c.vocab_size)
+    for (int i = 0; i < VOCAB_TENSORS - 1; i++) {
+        const struct tf_tensor *t = tf_bundle_find(&m->bundle, vocab_tensors[i]);
+        if (t == NULL || t->rank != 2 || t->dims[0] != (uint64_t)m->config.vocab_size)
             continue;
         const size_t row = t->bytes / t->dims[0];
         const char *last = (const char *)t->data + t->bytes - row;
@@ -119,191 +147,223 @@ static bool pad_is_zero(const struct import *m)
 }
 
 /* Without the last id: rows of embeddings, the last column of the bias. */
-static void drop_pad(struct import *m)
+static void drop_pad(struct tf_import *m)
 {
-    for (int i = 0; i < OF_VOCAB; i++) {
-        struct tf_tensor *t = tf_bundle_find(m->b, of_vocab[i]);
-        const int dim = i == OF_VOCAB - 1;
-        if (t == NULL || t->rank != 2 || t->dims[dim] != (uint64_t)m->c.vocab_size ||
+    for (int i = 0; i < VOCAB_TENSORS; i++) {
+        struct tf_tensor *t = tf_bundle_find(&m->bundle, vocab_tensors[i]);
+        const int dim = i == VOCAB_TENSORS - 1;
+        if (t == NULL || t->rank != 2 || t->dims[dim] != (uint64_t)m->config.vocab_size ||
             (dim == 1 && t->dims[0] != 1))
             continue; /* of another shape: an error later */
         t->bytes -= t->bytes / t->dims[dim];
         t->dims[dim]--;
     }
-    m->c.vocab_size--;
+    m->config.vocab_size--;
 }
 
-/* M2M100 and NLLB: as fairseq trained them. */
-static void choose_m2m(struct import *m)
+static void choose_start(struct tf_import *m)
 {
-    m->c.start = TF_START_BOS;
-    m->c.bos = m->c.eos;
-    m->c.pad = m->pad;
-    m->c.pre_norm = m->c.final_norm = true;
-    m->c.position_offset = 2;
+    struct tf_config *c = &m->config;
+    c->bos = c->pad;
+    if (c->pad != c->vocab_size - 1 || c->vocab_size <= 1 || !pad_is_zero(m))
+        return;
+    drop_pad(m);
+    c->start = TF_START_ZERO;
+    c->bos = c->pad = -1;
 }
 
-static void choose_start(struct import *m)
+/* ---- MarianMT: positions, which are usually not in the file, and all of it ---- */
+
+static int read_positions(struct tf_import *m, struct tf_err *err)
 {
-    if (m->pad == m->c.vocab_size - 1 && m->c.vocab_size > 1 && pad_is_zero(m)) {
-        drop_pad(m);
-        m->c.start = TF_START_ZERO;
-        m->c.bos = m->c.pad = -1;
-    } else {
-        m->c.start = TF_START_BOS;
-        m->c.bos = m->c.pad = m->pad;
-    }
+    const struct tf_tensor *encoder = tf_bundle_find(&m->bundle, POSITIONS("encoder")),
+                           *decoder = tf_bundle_find(&m->bundle, POSITIONS("decoder"));
+    return encoder != NULL || decoder != NULL ? tf_positions_recognise(m, encoder, decoder, err)
+                                              : tf_positions_missing(m, err);
 }
 
-/* ---- positions: usually not in the file ---- */
-
-#define POSITIONS(stack) "model." stack ".embed_positions.weight"
-
-static int read_eps_and_positions(struct import *m, enum tf_stored_positions positions,
-                                  struct tf_err *err)
+static bool has_output_bias(const struct tf_import *m)
 {
-    const struct tf_tensor *encoder = tf_bundle_find(m->b, POSITIONS("encoder")),
-                           *decoder = tf_bundle_find(m->b, POSITIONS("decoder"));
-    if (tf_positions_asked(&positions, &m->s.json, err) != 0)
-        return tf_context(err, "config.json");
-    if (encoder != NULL || decoder != NULL) {
-        if (tf_positions_recognise(&m->c, encoder, decoder, positions, &m->guessed, err) != 0)
-            return -1;
-    } else if (positions == TF_STORED_HALVES) {
-        m->c.position_table = TF_TABLE_HALVES;
-    } else {
-        m->c.norm_eps = 1e-6;
-        m->guessed = positions == TF_STORED_AUTO;
-    }
-    return tf_value_real_of(&m->s.json, "norm_eps", 0, 1, &m->c.norm_eps, err) < 0 ? -1 : 0;
-}
-
-static bool has_output_bias(const struct import *m)
-{
-    const struct tf_tensor *t = tf_bundle_find(m->b, "final_logits_bias");
+    const struct tf_tensor *t = tf_bundle_find(&m->bundle, "final_logits_bias");
     for (size_t i = 0; t != NULL && i < t->bytes; i++)
         if (((const char *)t->data)[i] != 0)
             return true;
     return t == NULL; /* an error later */
 }
 
-/* ---- tensors ---- */
-
-#define LINEAR(ours, theirs) {ours ".w", theirs ".weight"}, {ours ".b", theirs ".bias"}
-#define ATTENTION(ours, theirs) \
-    LINEAR(ours ".o", theirs ".out_proj"), \
-        {ours ".norm.g", theirs "_layer_norm.weight"}, {ours ".norm.b", theirs "_layer_norm.bias"}
-
-static const struct tf_names_row of_layers[] = {
-    {"self.qkv.w", "self_attn.q_proj.weight self_attn.k_proj.weight self_attn.v_proj.weight"},
-    {"self.qkv.b", "self_attn.q_proj.bias self_attn.k_proj.bias self_attn.v_proj.bias"},
-    ATTENTION("self", "self_attn"),
-    LINEAR("cross.q", "encoder_attn.q_proj"),
-    {"cross.kv.w", "encoder_attn.k_proj.weight encoder_attn.v_proj.weight"},
-    {"cross.kv.b", "encoder_attn.k_proj.bias encoder_attn.v_proj.bias"},
-    ATTENTION("cross", "encoder_attn"),
-    LINEAR("ff.1", "fc1"),
-    LINEAR("ff.2", "fc2"),
-    {"ff.norm.g", "final_layer_norm.weight"},
-    {"ff.norm.b", "final_layer_norm.bias"},
-    {NULL, NULL},
-};
-
-#define OF_MODEL \
-    {"dec.project.b", "final_logits_bias"}, {"enc.pos", POSITIONS("encoder")}, \
-        {"dec.pos", POSITIONS("decoder")}, {"enc.norm.g", "model.encoder.layer_norm.weight"}, \
-        {"enc.norm.b", "model.encoder.layer_norm.bias"}, \
-        {"dec.norm.g", "model.decoder.layer_norm.weight"}, \
-        {"dec.norm.b", "model.decoder.layer_norm.bias"}, {NULL, NULL}
-
-static const struct tf_names_row of_model[] = {
-    {"embed", "model.shared.weight model.encoder.embed_tokens.weight "
-              "model.decoder.embed_tokens.weight lm_head.weight"},
-    {"enc.embed", "model.encoder.embed_tokens.weight"},
-    {"dec.embed", "model.decoder.embed_tokens.weight lm_head.weight"},
-    OF_MODEL,
-};
-
-/* With tie_word_embeddings false. */
-static const struct tf_names_row of_untied[] = {
-    {"enc.embed", "model.encoder.embed_tokens.weight"},
-    {"dec.embed", "model.decoder.embed_tokens.weight"},
-    {"dec.project", "lm_head.weight"},
-    OF_MODEL,
-};
-
-static void name_of_layer(const struct tf_names *f, char *to, bool decoder, int64_t layer,
-                          const char *word, size_t n)
+static int import_marian_mt(struct tf_import *m, struct tf_err *err)
 {
-    (void)f;
-    snprintf(to, TF_FOREIGN_NAME, "model.%s.layers.%" PRId64 ".%.*s",
-             decoder ? "decoder" : "encoder", layer, (int)n, word);
-}
-
-/* A bias of zeros is none. */
-static bool is_extra(const char *name)
-{
-    static const char *const extra[] = {
-        "final_logits_bias", POSITIONS("encoder"), POSITIONS("decoder"),
-        POSITIONS("encoder") "s", POSITIONS("decoder") "s" /* of M2M100, computed */
-    };
-    for (size_t i = 0; i < sizeof extra / sizeof *extra; i++)
-        if (strcmp(name, extra[i]) == 0)
-            return true;
-    return false;
-}
-
-static struct tf_names names_of(bool tied)
-{
-    return (struct tf_names){.of_layers = of_layers,
-                             .of_model = tied ? of_model : of_untied,
-                             .of_layer = name_of_layer,
-                             .transposed = true,
-                             .is_extra = is_extra};
-}
-
-static int import_tensors(struct import *m, struct tf_err *err)
-{
-    const struct tf_names f = names_of(m->tied);
+    struct tf_hf_settings s;
     struct tf_params p;
-    if (tf_names_import(&f, m->b, &m->c, err) != 0)
+    double scale = 1;
+    if (tf_hf_settings_read(&s, m, err) != 0 || read_marian_mt_settings(&s, &scale, err) != 0)
+        return tf_context(err, "config.json");
+    choose_start(m);
+    m->config.output_bias = has_output_bias(m);
+    if (read_positions(m, err) != 0 ||
+        tf_value_real_of(&s.json, "norm_eps", 0, 1, &m->config.norm_eps, err) < 0 ||
+        import_tensors(m, err) != 0)
         return -1;
-    tf_params_init(&p, &m->c);
-    const int rc = tf_hf_scale(m->b->tensors, &p, &m->c, 1 / m->scale, &m->b->arena, err);
+    tf_params_init(&p, &m->config);
+    const int rc =
+        tf_hf_scale(m->bundle.tensors, &p, &m->config, 1 / scale, &m->bundle.arena, err);
     tf_params_release(&p);
     return rc;
 }
 
-int tf_hf_import(struct tf_bundle *b, struct tf_config *c, const char *json, size_t n,
-                 enum tf_stored_positions positions, bool *m2m, bool *guessed, struct tf_err *err)
+/* The list may have one piece more, for the padding id which the model has not. */
+static int read_marian_mt_vocab(struct tf_import *m, struct tf_err *err)
 {
-    struct import m = {.b = b, .c = tf_names_config()};
-    int rc = tf_hf_settings_read(&m.s, &b->arena, json, n, err);
-    if (rc == 0)
-        rc = read_settings(&m, err);
-    tf_hf_settings_release(&m.s);
-    if (rc != 0)
-        return tf_context(err, "config.json");
-    if (m.m2m) {
-        choose_m2m(&m);
-    } else {
-        choose_start(&m);
-        m.c.output_bias = has_output_bias(&m);
-        if (read_eps_and_positions(&m, positions, err) != 0)
-            return -1;
-    }
-    if (tf_config_check(&m.c, err) != 0)
+    const size_t size = (size_t)m->config.vocab_size;
+    struct tf_piece_list *list = m->pieces;
+    if (tf_import_pieces(m, err) != 0)
         return -1;
-    rc = import_tensors(&m, err);
-    *c = m.c;
-    *m2m = m.m2m;
-    *guessed = m.guessed;
-    return rc;
+    if (list[0].n == size + 1)
+        list[0].n--;
+    if (list[0].n > 0 && tf_added_tokens_read(m, err) != 0)
+        return -1;
+    list[1] = list[0];
+    return tf_import_segmenters(m, err);
 }
 
-/* ---- writing ---- */
+static int read_marian_mt(struct tf_import *m, struct tf_err *err)
+{
+    struct tf_config *c = &m->config;
+    if (import_marian_mt(m, err) != 0 || read_marian_mt_vocab(m, err) != 0)
+        return tf_context(err, "%s", m->name);
+    const struct tf_buf *vocab = &m->segmenter[0];
+    m->vocab_name = m->files.vocab[0];
+    m->header.special.unk = tf_sp_id(vocab->p, vocab->len, "<unk>");
+    if (c->start == TF_START_ZERO) /* pieces of these names may be there, as in Marian */
+        c->bos = tf_sp_id(vocab->p, vocab->len, "<s>");
+    c->pad = tf_sp_id(vocab->p, vocab->len, "<pad>");
+    return 0;
+}
 
-static const struct tf_export_member has[] = {
+static bool claims_marian_mt_dir(const struct tf_import *m)
+{
+    return tf_dir_has(m->dir, "config.json") != NULL; /* other types are errors later */
+}
+
+static int find_marian_mt_files(struct tf_import *m, struct tf_err *err)
+{
+    static const char class[] = "MarianTokenizer";
+    struct tf_model_files *f = &m->files;
+    if (tf_hf_find_weights(m, err) != 0 ||
+        tf_dir_require(m->dir, &f->vocab[0], "source.spm", class, err) != 0 ||
+        tf_dir_require(m->dir, &f->pieces[0], "vocab.json", class, err) != 0)
+        return -1;
+    f->vocab[1] = tf_dir_has(m->dir, "target.spm");
+    return tf_dir_has(m->dir, "target_vocab.json") == NULL
+               ? 0
+               : tf_fail(err, "%s: target_vocab.json: separate vocabularies are not supported",
+                         m->dir->path);
+}
+
+/* ---- M2M100 and NLLB, as fairseq trained them ---- */
+
+static int read_m2m100_settings(struct tf_hf_settings *s, struct tf_err *err)
+{
+    struct tf_config *c = &s->m->config;
+    int64_t start;
+    if (tf_hf_require_flag(s, "scale_embedding", true, err) != 0 ||
+        tf_hf_require_flag(s, "tie_word_embeddings", true, err) != 0 ||
+        tf_hf_activation(s, err) != 0 || tf_hf_shape(s, err) != 0 ||
+        tf_hf_ids(s, &start, err) != 0 || tf_hf_vocab_size(s, err) != 0)
+        return -1;
+    if (start != c->eos)
+        tf_hf_refuse(s, "decoder_start_token_id", "another than eos_token_id");
+    c->bos = c->eos;
+    c->pre_norm = c->final_norm = true;
+    c->position_offset = 2;
+    return tf_hf_head_width(c, err) != 0 || tf_hf_dropout(s, err) != 0
+               ? -1
+               : tf_import_refused(s->m, err);
+}
+
+static int import_m2m100(struct tf_import *m, struct tf_err *err)
+{
+    struct tf_hf_settings s;
+    return tf_hf_settings_read(&s, m, err) != 0 || read_m2m100_settings(&s, err) != 0
+               ? tf_context(err, "config.json")
+               : import_tensors(m, err);
+}
+
+/* The file that has the tags of languages, or NULL. */
+static const char *find_tags(const struct tf_import *m)
+{
+    static const char *const names[] = {"special_tokens_map.json", "tokenizer_config.json", NULL};
+    return tf_dir_first(m->dir, names);
+}
+
+static int read_m2m100_vocab(struct tf_import *m, struct tf_err *err)
+{
+    const char *tags = m->own_pieces ? find_tags(m) : NULL;
+    char *spm;
+    size_t n;
+    if (m->opts->vocab_target != NULL)
+        return tf_fail_status(err, TF_USAGE, "--vocab-target: M2M100 has one list of pieces");
+    if (m->opts->positions != TF_STORED_AUTO)
+        return tf_fail_status(err, TF_USAGE, "--positions: M2M100 has one table of them");
+    if (m->files.tokenizer != NULL)
+        return tf_import_tokenizer(m, err);
+    if (tags == NULL)
+        return tf_fail(err, "no special_tokens_map.json or tokenizer_config.json, which has the "
+                            "tags of languages: copy it from the model that this one comes from");
+    if (tf_vocab_file_read(&spm, &n, NULL, m->files.vocab[0], err) != 0)
+        return -1;
+    const int rc = tf_hf_m2m_pieces(m, spm, n, tags, err);
+    free(spm);
+    if (rc != 0 || tf_added_tokens_read(m, err) != 0)
+        return -1;
+    m->pieces[1] = m->pieces[0];
+    return tf_import_segmenters(m, err);
+}
+
+static int read_m2m100(struct tf_import *m, struct tf_err *err)
+{
+    if (import_m2m100(m, err) != 0 || read_m2m100_vocab(m, err) != 0)
+        return tf_context(err, "%s", m->name);
+    m->vocab_name = m->files.tokenizer != NULL ? m->files.tokenizer : m->files.vocab[0];
+    m->header.special.unk = tf_sp_id(m->segmenter[0].p, m->segmenter[0].len, "<unk>");
+    return 0;
+}
+
+static bool claims_m2m100_dir(const struct tf_import *m)
+{
+    return strcmp(tf_hf_type(m), "m2m_100") == 0;
+}
+
+/* transformers 5 writes no SentencePiece model of NLLB's, and no special_tokens_map.json. */
+static int find_m2m100_files(struct tf_import *m, struct tf_err *err)
+{
+    const struct tf_dir *d = m->dir;
+    struct tf_model_files *f = &m->files;
+    if (tf_hf_find_weights(m, err) != 0)
+        return -1;
+    f->pieces[0] = tf_dir_has(d, "vocab.json");
+    f->vocab[0] = tf_dir_has(d, "sentencepiece.bpe.model");
+    if ((tf_dir_has(d, "special_tokens_map.json") == NULL && f->pieces[0] == NULL) ||
+        f->vocab[0] == NULL)
+        f->tokenizer = tf_dir_has(d, "tokenizer.json");
+    return f->tokenizer != NULL ? 0
+                                : tf_dir_require(d, &f->vocab[0], "sentencepiece.bpe.model",
+                                                 "NllbTokenizer or M2M100Tokenizer", err);
+}
+
+const struct tf_program tf_m2m100 = {
+    .name = "M2M100",
+    .claims_dir = claims_m2m100_dir,
+    .find_files = find_m2m100_files,
+    .read = read_m2m100,
+    .search = tf_search_of_m2m100,
+    .needs_pieces = true,
+    .has_positions = true,
+};
+
+/* ---- MarianMT: writing ---- */
+
+static const struct tf_export_member marian_mt_has[] = {
     {"decoder_self", "attention", ", a recurrent decoder (but --to marian)"},
     {"final_norm", "false", NULL},
     {"source_vocab_size", "0", NULL},
@@ -317,7 +377,7 @@ static const struct tf_export_member has[] = {
     {NULL, NULL, NULL},
 };
 
-static void check_expressible(struct tf_export *e)
+static void refuse_vocabularies(struct tf_export *e)
 {
     if (strcmp(e->pieces[1].v[e->config.eos], "</s>") != 0 || e->unk < 0 ||
         strcmp(e->pieces[1].v[e->unk], "<unk>") != 0)
@@ -338,7 +398,7 @@ static const char *pad_of(const struct tf_export *e)
 }
 
 /* One more row of an embedding, of zeros, or one more number of the bias. */
-static void add_row(struct tf_tensor *t, struct tf_arena *a)
+static void add_zeros(struct tf_tensor *t, struct tf_arena *a)
 {
     enum { OUT = -10000 }; /* of the softmax; finite in half precision, too */
     const float out = OUT;
@@ -356,13 +416,13 @@ static void add_row(struct tf_tensor *t, struct tf_arena *a)
 static void add_pad(struct tf_export *e)
 {
     const struct tf_params *p = &e->params;
-    const int of[] = {p->project_b, p->src_embed, p->tgt_embed, p->project};
+    const int rows[] = {p->project_b, p->src_embed, p->tgt_embed, p->project};
     for (int i = 0; i < 4; i++) {
         bool done = false;
         for (int k = 0; k < i; k++)
-            done |= of[k] == of[i];
+            done |= rows[k] == rows[i];
         if (!done)
-            add_row(&e->ours[of[i]], &e->theirs.arena);
+            add_zeros(&e->ours[rows[i]], &e->theirs.arena);
     }
 }
 
@@ -377,7 +437,7 @@ static void put_table(struct tf_export *e)
     }
 }
 
-static void put_stack(struct tf_json *j, const struct tf_config *c, const char *stack,
+static void put_hf_stack(struct tf_json *j, const struct tf_config *c, const char *stack,
                       int64_t layers)
 {
     char key[64];
@@ -391,7 +451,7 @@ static void put_stack(struct tf_json *j, const struct tf_config *c, const char *
 
 enum { PIECES, TOKENIZER, CONFIG };
 
-static void put_pieces(struct tf_export *e)
+static void put_piece_ids(struct tf_export *e)
 {
     const struct tf_piece_list *pieces = &e->pieces[1];
     struct tf_json j = {.out = &e->text[PIECES]};
@@ -417,7 +477,7 @@ static void put_tokenizer(struct tf_export *e)
 }
 
 /* The id of the piece with which outputs begin, perhaps after a space; -1: there is none. */
-static int64_t first_of(const struct tf_export *e)
+static int64_t find_first(const struct tf_export *e)
 {
     const struct tf_value *text = tf_value_get(e->search, "begin");
     struct tf_buf spaced = {0};
@@ -432,10 +492,10 @@ static int64_t first_of(const struct tf_export *e)
 }
 
 /* The search of the model, as generate() has it. */
-static void put_search(struct tf_json *j, const struct tf_export *e, int64_t pad)
+static void put_generation(struct tf_json *j, const struct tf_export *e, int64_t pad)
 {
     const struct tf_value *rule = tf_value_get(e->search, "search");
-    const int64_t first = first_of(e);
+    const int64_t first = find_first(e);
     const bool allow_unk = tf_export_search(e, "allow-unk", 0) != 0,
                early = rule != NULL && (strcmp(rule->text, "fairseq") == 0 ||
                                         strcmp(rule->text, "ctranslate2") == 0);
@@ -464,7 +524,7 @@ static void put_search(struct tf_json *j, const struct tf_export *e, int64_t pad
     tf_json_close(j, ']');
 }
 
-static void put_config(struct tf_export *e, double scale)
+static void put_hf_config(struct tf_export *e, double scale)
 {
     const struct tf_config *c = &e->config;
     const int64_t V = c->vocab_size, pad = adds_pad(e) ? V : c->bos;
@@ -475,8 +535,8 @@ static void put_config(struct tf_export *e, double scale)
     tf_json_key(&j, "architectures");
     tf_json_raw(&j, "[\"MarianMTModel\"]");
     tf_json_put_int(&j, "d_model", c->d_model);
-    put_stack(&j, c, "encoder", c->encoder_layers);
-    put_stack(&j, c, "decoder", c->decoder_layers);
+    put_hf_stack(&j, c, "encoder", c->encoder_layers);
+    put_hf_stack(&j, c, "decoder", c->decoder_layers);
     tf_json_put_str(&j, "activation_function", tf_activations[c->activation]);
     tf_json_put_int(&j, "vocab_size", V + adds_pad(e));
     tf_json_put_int(&j, "max_position_embeddings", learned ? c->max_positions
@@ -496,14 +556,14 @@ static void put_config(struct tf_export *e, double scale)
     tf_json_put_int(&j, "forced_eos_token_id", c->eos);
     tf_json_put_int(&j, "pad_token_id", pad);
     tf_json_put_int(&j, "decoder_start_token_id", pad);
-    put_search(&j, e, pad);
+    put_generation(&j, e, pad);
     tf_json_close(&j, '}');
 }
 
 static void convert_to_hf(struct tf_export *e)
 {
     struct tf_bundle *b = &e->theirs;
-    const struct tf_names f = names_of(e->config.tie != TF_TIE_NONE);
+    const struct tf_names f = hf_names(&e->config);
     bool halves = false;
     for (size_t i = 0; i < e->params.n; i++)
         halves = halves || e->ours[i].dtype == TF_F16;
@@ -513,7 +573,7 @@ static void convert_to_hf(struct tf_export *e)
         add_pad(e);
     if (tf_hf_scale(e->ours, &e->params, &e->config, scale, &b->arena, &err) != 0)
         tf_export_refuse(e, err.msg);
-    tf_names_export(&f, b, &e->config, &e->params, e->ours, 2);
+    tf_names_export(&f, e, 2);
     for (size_t i = 0; i < b->n; i++)
         if (strcmp(b->tensors[i].name, "final_logits_bias") == 0) {
             b->tensors[i].rank = 2;
@@ -522,17 +582,18 @@ static void convert_to_hf(struct tf_export *e)
         }
     put_table(e);
     b->format = "pt";
-    put_pieces(e);
+    put_piece_ids(e);
     put_tokenizer(e);
-    put_config(e, scale);
+    put_hf_config(e, scale);
 }
 
-const struct tf_export_format tf_hf_format = {
+static const struct tf_export_format marian_mt_format = {
+    .format = TF_FORMAT_HF,
     .program = "transformers",
-    .has = has,
+    .has = marian_mt_has,
     .output_bias = true,
     .two_segmenters = true,
-    .check = check_expressible,
+    .check = refuse_vocabularies,
     .convert = convert_to_hf,
     .write_weights = tf_safetensors_write,
     .weights = "model.safetensors",
@@ -540,4 +601,14 @@ const struct tf_export_format tf_hf_format = {
     .text = {[PIECES] = "vocab.json",
              [TOKENIZER] = "tokenizer_config.json",
              [CONFIG] = "config.json"},
+};
+
+const struct tf_program tf_marian_mt = {
+    .name = "MarianMT",
+    .claims_dir = claims_marian_mt_dir,
+    .find_files = find_marian_mt_files,
+    .read = read_marian_mt,
+    .search = tf_search_of_transformers,
+    .has_positions = true,
+    .writes = &marian_mt_format,
 };

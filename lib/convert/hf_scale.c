@@ -21,7 +21,7 @@ double tf_hf_scale_for(const struct tf_config *c)
 }
 
 /* i: of a parameter, or -1 */
-static int multiply(const struct scaling *x, int i, double by)
+static int multiply_tensor(const struct scaling *x, int i, double by)
 {
     if (i < 0 || by == 1)
         return 0;
@@ -43,14 +43,14 @@ static int multiply(const struct scaling *x, int i, double by)
 /* The matrix that reads the stream, and what writes it. */
 static int scale_sublayer(const struct scaling *x, int in_w, int out_w, int out_b)
 {
-    return multiply(x, in_w, 1 / x->s) != 0 || multiply(x, out_w, x->s) != 0
+    return multiply_tensor(x, in_w, 1 / x->s) != 0 || multiply_tensor(x, out_w, x->s) != 0
                ? -1
-               : multiply(x, out_b, x->s);
+               : multiply_tensor(x, out_b, x->s);
 }
 
 static int scale_norm(const struct scaling *x, int gain, int bias, double by)
 {
-    return multiply(x, gain, by) != 0 ? -1 : multiply(x, bias, by);
+    return multiply_tensor(x, gain, by) != 0 ? -1 : multiply_tensor(x, bias, by);
 }
 
 /* Of a post-norm model: each step is a sublayer and its norm. */
@@ -68,10 +68,10 @@ static int scale_stack(const struct scaling *x, const struct tf_stack *stack, do
 static int scale_embeddings(const struct scaling *x, const struct tf_params *p)
 {
     const int target = p->tgt_embed != p->src_embed ? p->tgt_embed : -1;
-    return multiply(x, p->src_embed, x->s) != 0 || multiply(x, target, x->s) != 0 ||
-                   multiply(x, p->src_pos, x->s) != 0
+    return multiply_tensor(x, p->src_embed, x->s) != 0 || multiply_tensor(x, target, x->s) != 0 ||
+                   multiply_tensor(x, p->src_pos, x->s) != 0
                ? -1
-               : multiply(x, p->tgt_pos, x->s);
+               : multiply_tensor(x, p->tgt_pos, x->s);
 }
 
 int tf_hf_scale(struct tf_tensor *v, const struct tf_params *p, const struct tf_config *c, double s,

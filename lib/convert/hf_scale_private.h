@@ -5,8 +5,8 @@
  * positions out of what it saves, and computes them again when it loads that. Learned ones are lost
  * then anyway, and their sums may be small; so with them s begins with the embeddings, and where
  * these are also the output projection, the last norm of the decoder is divided by s. */
-#ifndef TF_MODEL_HF_SCALE_PRIVATE_H
-#define TF_MODEL_HF_SCALE_PRIVATE_H
+#ifndef TF_CONVERT_HF_SCALE_PRIVATE_H
+#define TF_CONVERT_HF_SCALE_PRIVATE_H
 
 #include "base/arena.h"
 #include "model/params.h"

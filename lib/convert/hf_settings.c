@@ -1,21 +1,82 @@
 /* hf_settings.c - see hf_settings_private.h. */
-#include "cbor/json.h"
 #include "convert/hf_settings_private.h"
-#include "convert/hf_type_private.h"
+#include "cbor/json.h"
+#include "convert/names_private.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+/* ---- which model it is ---- */
+
+#define DECODER "a language model, which has no encoder; "
+#define ENCODER "an encoder, which writes no text; "
+#define SPEECH "a model of speech; "
+
+/* The types that people have most, and what they are. */
+static const struct {
+    const char *type, *what;
+} others[] = {
+    {"t5", "T5, whose positions, norms and inner layers are others; "},
+    {"mt5", "T5, whose positions, norms and inner layers are others; "},
+    {"umt5", "T5, whose positions, norms and inner layers are others; "},
+    {"longt5", "T5, whose positions, norms and inner layers are others; "},
+    {"bart", "BART, which has learned positions and a norm of embeddings; "},
+    {"mbart", "BART, which has learned positions and a norm of embeddings; "},
+    {"pegasus", "Pegasus, which has other inner layers; "},
+    {"nllb-moe", "a mixture of experts; "},
+    {"encoder-decoder", "two models, an encoder and a decoder of other kinds; "},
+    {"whisper", SPEECH},
+    {"speech_to_text", SPEECH},
+    {"seamless_m4t", SPEECH},
+    {"seamless_m4t_v2", SPEECH},
+    {"gpt2", DECODER},
+};
+
+/* The same by the end of the name of a class. */
+static const struct {
+    const char *end, *what;
+} classes[] = {{"ForCausalLM", DECODER},
+               {"LMHeadModel", DECODER},
+               {"ForMaskedLM", ENCODER},
+               {"ForSequenceClassification", ENCODER},
+               {"ForSpeechSeq2Seq", SPEECH}};
+
+static const char *describe_type(const char *type, const struct tf_value *config)
+{
+    const struct tf_value *list = tf_value_get(config, "architectures");
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(type, others[i].type) == 0)
+            return others[i].what;
+    if (list == NULL || list->kind != TF_ARRAY || list->n == 0 || list->items[0].kind != TF_TEXT)
+        return "";
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
+        const size_t n = strlen(classes[i].end);
+        if (list->items[0].n > n &&
+            strcmp(list->items[0].text + list->items[0].n - n, classes[i].end) == 0)
+            return classes[i].what;
+    }
+    return "";
+}
+
+const char *tf_hf_type(const struct tf_import *m)
+{
+    const struct tf_value *type =
+        m->json.kind == TF_MAP ? tf_value_get(&m->json, "model_type") : NULL;
+    return type != NULL && type->kind == TF_TEXT ? type->text : "";
+}
+
+/* ---- what files lack ---- */
+
 /* What the configuration classes of transformers 5.24 have for keys that a file lacks
  * (models/marian/configuration_marian.py and the like): a file saved there contains them all, one
  * that was trimmed or written by hand may not. */
-#define OF_ALL \
+#define COMMON \
     "\"d_model\": 1024, \"encoder_layers\": 12, \"decoder_layers\": 12, " \
     "\"encoder_ffn_dim\": 4096, \"decoder_ffn_dim\": 4096, " \
     "\"encoder_attention_heads\": 16, \"decoder_attention_heads\": 16, " \
     "\"dropout\": 0.1, \"activation_dropout\": 0.0, "
-#define OF_FAIRSEQ \
+#define FAIRSEQ_COMMON \
     "\"activation_function\": \"relu\", \"scale_embedding\": true, " \
     "\"decoder_start_token_id\": 2, \"pad_token_id\": 1, \"eos_token_id\": 2, "
 
@@ -23,88 +84,74 @@ static const struct {
     const char *type, *json;
 } defaults[] = {
     {"marian",
-     "{" OF_ALL "\"activation_function\": \"gelu\", \"scale_embedding\": false, "
+     "{" COMMON "\"activation_function\": \"gelu\", \"scale_embedding\": false, "
      "\"vocab_size\": 58101, \"decoder_start_token_id\": 58100, \"pad_token_id\": 58100, "
      "\"eos_token_id\": 0, \"attention_dropout\": 0.0, "
      "\"share_encoder_decoder_embeddings\": true, \"tie_word_embeddings\": true}"},
-    {"m2m_100", "{" OF_ALL OF_FAIRSEQ "\"vocab_size\": 128112, \"attention_dropout\": 0.1, "
+    {"m2m_100", "{" COMMON FAIRSEQ_COMMON "\"vocab_size\": 128112, \"attention_dropout\": 0.1, "
                 "\"tie_word_embeddings\": true}"},
-    {"fsmt", "{" OF_ALL OF_FAIRSEQ "\"src_vocab_size\": 42024, \"tgt_vocab_size\": 42024, "
+    {"fsmt", "{" COMMON FAIRSEQ_COMMON "\"src_vocab_size\": 42024, \"tgt_vocab_size\": 42024, "
              "\"attention_dropout\": 0.0, \"tie_word_embeddings\": false, "
              "\"langs\": [\"en\", \"de\"]}"},
 };
 
-/* Other names that these classes have for a key (attribute_map). */
+/* Other names that these classes have for a key (attribute_map); the last is FSMT's. */
 static const struct {
     const char *key, *other;
 } aliases[] = {{"encoder_attention_heads", "num_attention_heads"},
                {"encoder_layers", "num_hidden_layers"},
                {"d_model", "hidden_size"},
-               {"tgt_vocab_size", "vocab_size"}}; /* of FSMT */
+               {"tgt_vocab_size", "vocab_size"}};
 
-static const char *defaults_of(const char *type)
+static const char *find_defaults(const char *type)
 {
-    size_t i = 0;
-    while (strcmp(type, defaults[i].type) != 0) /* tf_hf_type_of knows the same types */
-        i++;
-    return defaults[i].json;
+    for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)
+        if (strcmp(type, defaults[i].type) == 0)
+            return defaults[i].json;
+    return NULL;
 }
 
-static int add_defaults(struct tf_hf_settings *s, struct tf_arena *a, struct tf_err *err)
+int tf_hf_check_type(const struct tf_import *m, struct tf_err *err)
+{
+    const char *type = "missing";
+    if (tf_value_text_of(&m->json, "model_type", &type, err) < 0)
+        return -1;
+    return find_defaults(type) != NULL
+               ? 0
+               : tf_fail(err, "model_type: %.80s: %sonly marian, m2m_100 and fsmt are supported",
+                         type, describe_type(type, &m->json));
+}
+
+int tf_hf_settings_read(struct tf_hf_settings *s, struct tf_import *m, struct tf_err *err)
 {
     struct tf_value add;
-    const char *json = defaults_of(s->type);
-    if (tf_value_from_json_text(&add, a, json, strlen(json), TF_JSON_PLAIN, "value", err) < 0)
+    const char *json = find_defaults(tf_hf_type(m));
+    *s = (struct tf_hf_settings){.m = m, .json = tf_value_clone(m->arena, &m->json)};
+    m->config = tf_names_config();
+    if (json == NULL)
+        TF_BUG("a model_type that tf_hf_check_type has not seen");
+    if (tf_value_from_json_text(&add, m->arena, json, strlen(json), TF_JSON_PLAIN, "value", err) <
+        0)
         return -1;
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
-        const struct tf_value *other = tf_value_get(&s->own, aliases[i].other);
+        const struct tf_value *other = tf_value_get(&m->json, aliases[i].other);
         if (other != NULL)
-            tf_value_put(a, &add, aliases[i].key, *other);
+            tf_value_put(m->arena, &add, aliases[i].key, *other);
     }
     for (size_t i = 0; i < add.n; i++)
-        if (tf_value_get(&s->own, add.keys[i]) == NULL)
-            tf_value_put(a, &s->json, add.keys[i], add.items[i]);
+        if (tf_value_get(&m->json, add.keys[i]) == NULL)
+            tf_value_put(m->arena, &s->json, add.keys[i], add.items[i]);
     return 0;
 }
 
-static int read_object(struct tf_value *v, struct tf_arena *a, const char *json, size_t n,
-                       struct tf_err *err)
-{
-    if (tf_value_from_json_text(v, a, json, n, TF_JSON_PLAIN, "value", err) < 0)
-        return -1;
-    return v->kind == TF_MAP ? 0 : tf_fail(err, "not a JSON object");
-}
-
-int tf_hf_tokenizer_read(struct tf_hf_settings *s, struct tf_arena *a, const char *json, size_t n,
-                         struct tf_err *err)
-{
-    *s = (struct tf_hf_settings){.type = ""};
-    const int rc = read_object(&s->json, a, json, n, err);
-    s->own = s->json;
-    return rc;
-}
-
-int tf_hf_settings_read(struct tf_hf_settings *s, struct tf_arena *a, const char *json, size_t n,
-                        struct tf_err *err)
-{
-    *s = (struct tf_hf_settings){.type = ""};
-    if (read_object(&s->own, a, json, n, err) != 0 || tf_hf_type_of(&s->type, &s->own, err) != 0)
-        return -1;
-    s->json = tf_value_clone(a, &s->own);
-    return add_defaults(s, a, err);
-}
+/* ---- single settings ---- */
 
 void tf_hf_refuse(struct tf_hf_settings *s, const char *key, const char *value)
 {
     const bool absent =
-        tf_value_get(&s->own, key) == NULL && tf_value_get(&s->json, key) != NULL;
-    tf_buf_item(&s->refused, "%s: %s%s", key, value,
+        tf_value_get(&s->m->json, key) == NULL && tf_value_get(&s->json, key) != NULL;
+    tf_buf_item(&s->m->refused, "%s: %s%s", key, value,
                 absent ? " (which transformers takes, as the key is absent)" : "");
-}
-
-void tf_hf_settings_release(struct tf_hf_settings *s)
-{
-    tf_buf_release(&s->refused);
 }
 
 int tf_hf_require_flag(struct tf_hf_settings *s, const char *key, bool want, struct tf_err *err)
@@ -117,12 +164,6 @@ int tf_hf_require_flag(struct tf_hf_settings *s, const char *key, bool want, str
     return 0;
 }
 
-bool tf_hf_is_null(const struct tf_hf_settings *s, const char *key)
-{
-    const struct tf_value *v = tf_value_get(&s->json, key);
-    return v == NULL || v->kind == TF_NULL;
-}
-
 int tf_hf_number(struct tf_hf_settings *s, const char *key, int64_t most, int64_t *to,
                  struct tf_err *err)
 {
@@ -130,8 +171,8 @@ int tf_hf_number(struct tf_hf_settings *s, const char *key, int64_t most, int64_
     return rc == 1 ? tf_fail(err, "%s is missing", key) : rc;
 }
 
-int tf_hf_both(struct tf_hf_settings *s, const char *what, int64_t most, int64_t *to,
-               struct tf_err *err)
+static int both_stacks(struct tf_hf_settings *s, const char *what, int64_t most, int64_t *to,
+                       struct tf_err *err)
 {
     char key[64], other[64], value[32];
     int64_t more;
@@ -145,26 +186,72 @@ int tf_hf_both(struct tf_hf_settings *s, const char *what, int64_t most, int64_t
     return 0;
 }
 
-int tf_hf_activation(struct tf_hf_settings *s, struct tf_config *c, struct tf_err *err)
+int tf_hf_shape(struct tf_hf_settings *s, struct tf_err *err)
+{
+    struct tf_config *c = &s->m->config;
+    int64_t *ff = s->m->ff;
+    char value[32];
+    if (tf_hf_number(s, "encoder_layers", TF_MAX_LAYERS, &c->encoder_layers, err) != 0 ||
+        tf_hf_number(s, "decoder_layers", TF_MAX_LAYERS, &c->decoder_layers, err) != 0 ||
+        tf_hf_number(s, "d_model", TF_MAX_WIDTH, &c->d_model, err) != 0 ||
+        tf_hf_number(s, "encoder_ffn_dim", TF_MAX_WIDTH, &ff[0], err) != 0 ||
+        tf_hf_number(s, "decoder_ffn_dim", TF_MAX_WIDTH, &ff[1], err) != 0 ||
+        both_stacks(s, "attention_heads", 1024, &c->heads, err) != 0)
+        return -1;
+    snprintf(value, sizeof value, "%" PRId64, ff[1]);
+    if (!tf_names_ff(s->m))
+        tf_hf_refuse(s, "decoder_ffn_dim", value);
+    return 0;
+}
+
+int tf_hf_ids(struct tf_hf_settings *s, int64_t *start, struct tf_err *err)
+{
+    struct tf_config *c = &s->m->config;
+    return tf_hf_number(s, "eos_token_id", TF_HF_MOST_IDS, &c->eos, err) != 0 ||
+                   tf_hf_number(s, "pad_token_id", TF_HF_MOST_IDS, &c->pad, err) != 0
+               ? -1
+               : tf_hf_number(s, "decoder_start_token_id", TF_HF_MOST_IDS, start, err);
+}
+
+int tf_hf_vocab_size(struct tf_hf_settings *s, struct tf_err *err)
+{
+    static const char key[] = "decoder_vocab_size";
+    struct tf_config *c = &s->m->config;
+    const struct tf_value *v = tf_value_get(&s->json, key);
+    int64_t other;
+    if (tf_hf_number(s, "vocab_size", TF_HF_MOST_IDS, &c->vocab_size, err) != 0)
+        return -1;
+    if (v == NULL || v->kind == TF_NULL)
+        return 0;
+    if (tf_hf_number(s, key, TF_HF_MOST_IDS, &other, err) != 0)
+        return -1;
+    if (other != c->vocab_size)
+        tf_hf_refuse(s, key, "another than vocab_size");
+    return 0;
+}
+
+int tf_hf_dropout(struct tf_hf_settings *s, struct tf_err *err)
+{
+    struct tf_config *c = &s->m->config;
+    return tf_value_real_of(&s->json, "dropout", 0, 0.999, &c->dropout, err) < 0 ||
+                   tf_value_real_of(&s->json, "attention_dropout", 0, 0.999, &c->attention_dropout,
+                                    err) < 0 ||
+                   tf_value_real_of(&s->json, "activation_dropout", 0, 0.999, &c->relu_dropout,
+                                    err) < 0
+               ? -1
+               : 0;
+}
+
+int tf_hf_activation(struct tf_hf_settings *s, struct tf_err *err)
 {
     const char *word = "missing";
     if (tf_value_text_of(&s->json, "activation_function", &word, err) < 0)
         return -1;
-    c->activation = strcmp(word, "relu") == 0 ? TF_ACTIVATION_RELU : TF_ACTIVATION_SWISH;
+    s->m->config.activation =
+        strcmp(word, "relu") == 0 ? TF_ACTIVATION_RELU : TF_ACTIVATION_SWISH;
     if (strcmp(word, "relu") != 0 && strcmp(word, "swish") != 0 && strcmp(word, "silu") != 0)
         tf_hf_refuse(s, "activation_function", word);
     return 0;
-}
-
-int tf_hf_dropout(const struct tf_hf_settings *s, struct tf_config *c, struct tf_err *err)
-{
-    const struct tf_value *json = &s->json;
-    return tf_value_real_of(json, "dropout", 0, 0.999, &c->dropout, err) < 0 ||
-                   tf_value_real_of(json, "attention_dropout", 0, 0.999, &c->attention_dropout,
-                                    err) < 0 ||
-                   tf_value_real_of(json, "activation_dropout", 0, 0.999, &c->relu_dropout, err) < 0
-               ? -1
-               : 0;
 }
 
 int tf_hf_head_width(struct tf_config *c, struct tf_err *err)

@@ -1,43 +1,41 @@
 /* hf_settings_private.h - config.json of a model of transformers, and what of it the model cannot
  * express. */
-#ifndef TF_MODEL_HF_SETTINGS_PRIVATE_H
-#define TF_MODEL_HF_SETTINGS_PRIVATE_H
+#ifndef TF_CONVERT_HF_SETTINGS_PRIVATE_H
+#define TF_CONVERT_HF_SETTINGS_PRIVATE_H
 
-#include "base/buf.h"
-#include "cbor/value.h"
-#include "model/config.h"
+#include "convert/import_private.h"
+
+enum { TF_HF_MOST_IDS = 1 << 24 };
 
 struct tf_hf_settings {
-    struct tf_value json, own; /* with what transformers adds; as it is in the file */
-    const char *type;          /* model_type */
-    struct tf_buf refused;     /* settings that are not supported, by name */
+    struct tf_import *m;  /* config and ff are set; json is as it is in the file */
+    struct tf_value json; /* with what transformers adds */
 };
 
-/* Read config.json [n], and give it what its model_type's class of transformers 5.24 has for keys
- * that it lacks. Errors: not an object in JSON; another model_type than marian, m2m_100 and fsmt.
- * The values are in the arena. */
-int tf_hf_settings_read(struct tf_hf_settings *s, struct tf_arena *a, const char *json, size_t n,
+/* The model_type of m->json, or "". */
+const char *tf_hf_type(const struct tf_import *m);
+/* Fail if it is not a type that has a row, and say what it is. */
+int tf_hf_check_type(const struct tf_import *m, struct tf_err *err) TF_MUST_CHECK;
+/* Take m->json, and give it what its model_type's class of transformers 5.24 has for keys that it
+ * lacks. m->config begins as tf_names_config(). */
+int tf_hf_settings_read(struct tf_hf_settings *s, struct tf_import *m,
                         struct tf_err *err) TF_MUST_CHECK;
-/* The settings of a tokenizer, which have no defaults. */
-int tf_hf_tokenizer_read(struct tf_hf_settings *s, struct tf_arena *a, const char *json, size_t n,
-                         struct tf_err *err) TF_MUST_CHECK;
-void tf_hf_refuse(struct tf_hf_settings *s, const char *key, const char *value);
-void tf_hf_settings_release(struct tf_hf_settings *s);
 
+/* A setting that the model cannot express, for the error that names all of them. */
+void tf_hf_refuse(struct tf_hf_settings *s, const char *key, const char *value);
 /* A flag that has to be `want`, or absent where it has no default. */
 int tf_hf_require_flag(struct tf_hf_settings *s, const char *key, bool want,
                        struct tf_err *err) TF_MUST_CHECK;
-bool tf_hf_is_null(const struct tf_hf_settings *s, const char *key); /* or absent */
 int tf_hf_number(struct tf_hf_settings *s, const char *key, int64_t most, int64_t *to,
                  struct tf_err *err) TF_MUST_CHECK;
-/* The same of both stacks: encoder_WHAT and decoder_WHAT. */
-int tf_hf_both(struct tf_hf_settings *s, const char *what, int64_t most, int64_t *to,
-               struct tf_err *err) TF_MUST_CHECK;
-int tf_hf_activation(struct tf_hf_settings *s, struct tf_config *c,
-                     struct tf_err *err) TF_MUST_CHECK;
-int tf_hf_dropout(const struct tf_hf_settings *s, struct tf_config *c,
-                  struct tf_err *err) TF_MUST_CHECK;
-/* d_k and d_v; d_model and heads are set. */
+
+/* Set members of m->config: layers, d_model, d_ff and heads; eos, pad and *start, with which the
+ * decoder starts; vocab_size; the three kinds of dropout; the activation; d_k and d_v. */
+int tf_hf_shape(struct tf_hf_settings *s, struct tf_err *err) TF_MUST_CHECK;
+int tf_hf_ids(struct tf_hf_settings *s, int64_t *start, struct tf_err *err) TF_MUST_CHECK;
+int tf_hf_vocab_size(struct tf_hf_settings *s, struct tf_err *err) TF_MUST_CHECK;
+int tf_hf_dropout(struct tf_hf_settings *s, struct tf_err *err) TF_MUST_CHECK;
+int tf_hf_activation(struct tf_hf_settings *s, struct tf_err *err) TF_MUST_CHECK;
 int tf_hf_head_width(struct tf_config *c, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

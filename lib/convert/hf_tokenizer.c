@@ -45,7 +45,7 @@ struct tokenizer {
 
 /* ---- the file: it may have millions of values ---- */
 
-static int add(struct tokenizer *t, const char *text, uint64_t id, double score, int type,
+static int add_token(struct tokenizer *t, const char *text, uint64_t id, double score, int type,
                struct tf_err *err)
 {
     if (*text == 0)
@@ -68,7 +68,7 @@ static int add(struct tokenizer *t, const char *text, uint64_t id, double score,
 }
 
 /* The text of the last token, a key or string. */
-static int text_of(struct tokenizer *t, char **to, struct tf_err *err)
+static int token_text(struct tokenizer *t, char **to, struct tf_err *err)
 {
     return tf_json_text(&(struct tf_json_values){.r = &t->r, .a = t->a}, to, err);
 }
@@ -92,11 +92,11 @@ static int read_ids(struct tokenizer *t, struct tf_err *err)
             return -1;
         if (kind == TF_JSON_OBJECT_END)
             return 0;
-        if (text_of(t, &text, err) != 0 || expect(t, TF_JSON_NUMBER, what, err) != 0)
+        if (token_text(t, &text, err) != 0 || expect(t, TF_JSON_NUMBER, what, err) != 0)
             return -1;
         if (!t->r.is_int || t->r.negative)
             return tf_fail(err, "model: %s", what);
-        if (add(t, text, t->r.uint, 0, TF_PIECE_NORMAL, err) != 0)
+        if (add_token(t, text, t->r.uint, 0, TF_PIECE_NORMAL, err) != 0)
             return -1;
     }
 }
@@ -114,9 +114,9 @@ static int read_scores(struct tokenizer *t, struct tf_err *err)
             return 0;
         if (kind != TF_JSON_ARRAY)
             return tf_fail(err, "model: %s", what);
-        if (expect(t, TF_JSON_STRING, what, err) != 0 || text_of(t, &text, err) != 0 ||
+        if (expect(t, TF_JSON_STRING, what, err) != 0 || token_text(t, &text, err) != 0 ||
             expect(t, TF_JSON_NUMBER, what, err) != 0 ||
-            add(t, text, id, t->r.real, TF_PIECE_NORMAL, err) != 0 ||
+            add_token(t, text, id, t->r.real, TF_PIECE_NORMAL, err) != 0 ||
             expect(t, TF_JSON_ARRAY_END, what, err) != 0)
             return -1;
     }
@@ -135,11 +135,11 @@ static int read_merges(struct tokenizer *t, struct tf_err *err)
         if (kind == TF_JSON_ARRAY_END)
             return 0;
         if (kind == TF_JSON_ARRAY) {
-            if (expect(t, TF_JSON_STRING, what, err) != 0 || text_of(t, &left, err) != 0 ||
-                expect(t, TF_JSON_STRING, what, err) != 0 || text_of(t, &right, err) != 0 ||
+            if (expect(t, TF_JSON_STRING, what, err) != 0 || token_text(t, &left, err) != 0 ||
+                expect(t, TF_JSON_STRING, what, err) != 0 || token_text(t, &right, err) != 0 ||
                 expect(t, TF_JSON_ARRAY_END, what, err) != 0)
                 return -1;
-        } else if (kind != TF_JSON_STRING || text_of(t, &left, err) != 0 ||
+        } else if (kind != TF_JSON_STRING || token_text(t, &left, err) != 0 ||
                    (right = strchr(left, ' ')) == NULL) {
             return err->status != 0 ? -1 : tf_fail(err, "model: %s", what);
         } else {
@@ -155,7 +155,7 @@ static int read_merges(struct tokenizer *t, struct tf_err *err)
 }
 
 /* One value, into a map. */
-static int read_value(struct tokenizer *t, struct tf_value *to, enum tf_json_kind first,
+static int read_setting(struct tokenizer *t, struct tf_value *to, enum tf_json_kind first,
                       const char *key, struct tf_err *err)
 {
     struct tf_json_values values = {.r = &t->r,
@@ -181,7 +181,7 @@ static int read_model(struct tokenizer *t, enum tf_json_kind kind, struct tf_err
             return -1;
         if (kind == TF_JSON_OBJECT_END)
             return 0;
-        if (text_of(t, &key, err) != 0 || tf_json_next(&t->r, &kind, err) != 0)
+        if (token_text(t, &key, err) != 0 || tf_json_next(&t->r, &kind, err) != 0)
             return -1;
         const bool vocab = strcmp(key, "vocab") == 0, merges = strcmp(key, "merges") == 0;
         if ((vocab && t->n > 0) || (merges && t->has_merges))
@@ -191,12 +191,12 @@ static int read_model(struct tokenizer *t, enum tf_json_kind kind, struct tf_err
                                                 : tf_fail(err, "model: vocab: no pieces")
                 : merges ? kind == TF_JSON_ARRAY ? read_merges(t, err)
                                                  : tf_fail(err, "model: merges: not an array")
-                         : read_value(t, &t->model, kind, key, err)) != 0)
+                         : read_setting(t, &t->model, kind, key, err)) != 0)
             return -1;
     }
 }
 
-static int read_json(struct tokenizer *t, struct tf_err *err)
+static int read_tokenizer(struct tokenizer *t, struct tf_err *err)
 {
     enum tf_json_kind kind;
     if (tf_json_next(&t->r, &kind, err) != 0)
@@ -209,7 +209,7 @@ static int read_json(struct tokenizer *t, struct tf_err *err)
             return -1;
         if (kind == TF_JSON_OBJECT_END)
             return tf_json_next(&t->r, &kind, err); /* nothing may follow */
-        if (text_of(t, &key, err) != 0)
+        if (token_text(t, &key, err) != 0)
             return -1;
         const bool kept = strcmp(key, "added_tokens") == 0 || strcmp(key, "normalizer") == 0 ||
                           strcmp(key, "pre_tokenizer") == 0;
@@ -219,7 +219,7 @@ static int read_json(struct tokenizer *t, struct tf_err *err)
             continue;
         }
         if (tf_json_next(&t->r, &kind, err) != 0 ||
-            (kept ? read_value(t, &t->rest, kind, key, err) : read_model(t, kind, err)) != 0)
+            (kept ? read_setting(t, &t->rest, kind, key, err) : read_model(t, kind, err)) != 0)
             return -1;
     }
 }
@@ -239,7 +239,7 @@ static bool is_text(const struct tf_value *v, const char *key, const char *text)
 }
 
 /* A setting that has to be absent, null, false, 0 or empty. */
-static int refuse(const struct tf_value *model, const char *key, struct tf_err *err)
+static int refuse_setting(const struct tf_value *model, const char *key, struct tf_err *err)
 {
     const struct tf_value *v = tf_value_get(model, key);
     if (v == NULL || v->kind == TF_NULL || (v->kind == TF_BOOL && !v->boolean) ||
@@ -258,7 +258,7 @@ static int check_model(const struct tokenizer *t, struct tf_err *err)
     if (strcmp(type, t->has_merges ? "BPE" : "Unigram") != 0)
         return tf_fail(err, "model: %s: neither Unigram nor BPE with merges", type);
     for (size_t i = 0; i < sizeof other / sizeof *other; i++)
-        if (refuse(&t->model, other[i], err) != 0)
+        if (refuse_setting(&t->model, other[i], err) != 0)
             return -1;
     if (tf_value_bool_of(&t->model, "fuse_unk", &fuse, err) < 0)
         return tf_context(err, "model");
@@ -357,7 +357,7 @@ static int read_added(struct tokenizer *t, const struct tf_value *list, struct t
             return err->status != 0 ? tf_context(err, "added_tokens")
                                     : tf_fail(err, "added_tokens: one without content or id");
         const bool control = tf_sp_is_tag(text) || (special && is_own(text));
-        if (add(t, text, (uint64_t)id, 0, control ? TF_PIECE_CONTROL : TF_PIECE_USER_DEFINED,
+        if (add_token(t, text, (uint64_t)id, 0, control ? TF_PIECE_CONTROL : TF_PIECE_USER_DEFINED,
                 err) != 0)
             return -1;
     }
@@ -384,14 +384,14 @@ static int by_text(const void *a, const void *b)
     return strcmp((*(const struct piece *const *)a)->text, (*(const struct piece *const *)b)->text);
 }
 
-static struct piece *find(const struct tokenizer *t, const char *text)
+static struct piece *find_piece(const struct tokenizer *t, const char *text)
 {
     const struct piece want = {.text = text}, *key = &want;
     const struct piece **found = bsearch(&key, t->sorted, t->n_sorted, sizeof *t->sorted, by_text);
     return found != NULL ? &t->v[*found - t->v] : NULL;
 }
 
-static void sort(struct tokenizer *t)
+static void sort_pieces(struct tokenizer *t)
 {
     t->sorted = tf_xarray(NULL, t->n + 1, sizeof *t->sorted);
     for (size_t i = 0; i < t->n; i++)
@@ -410,7 +410,7 @@ static size_t count_splits(const struct tokenizer *t, const char *text)
     for (size_t i = 1; text[i] != 0; left[i] = text[i], i++) {
         left[i] = 0;
         if (((unsigned char)text[i] & 0xc0) != 0x80)
-            n += find(t, text + i) != NULL && find(t, left) != NULL;
+            n += find_piece(t, text + i) != NULL && find_piece(t, left) != NULL;
     }
     return n;
 }
@@ -427,8 +427,8 @@ static int price_merges(struct tokenizer *t, struct tf_err *err)
         tf_buf_str(&both, left);
         tf_buf_str(&both, right);
         tf_buf_byte(&both, 0);
-        struct piece *p = find(t, both.p);
-        if (p == NULL || find(t, left) == NULL || find(t, right) == NULL)
+        struct piece *p = find_piece(t, both.p);
+        if (p == NULL || find_piece(t, left) == NULL || find_piece(t, right) == NULL)
             rc =
                 tf_fail(err, "model: the merge of '%.80s' and '%.80s': not of pieces", left, right);
         else if (p != last && p->merges > 0)
@@ -444,7 +444,7 @@ static int price_merges(struct tokenizer *t, struct tf_err *err)
 
 static int price_pieces(struct tokenizer *t, struct tf_err *err)
 {
-    sort(t);
+    sort_pieces(t);
     if (price_merges(t, err) != 0)
         return -1;
     for (size_t i = 0; i < t->n_sorted; i++) {
@@ -476,16 +476,13 @@ static int check_unknown(struct tokenizer *t, struct tf_err *err)
     return tf_fail(err, "model: its unknown token is not <unk>");
 }
 
-static void put(struct tokenizer *t, struct tf_buf *spm, struct tf_piece_list *list)
+static void put_model(struct tokenizer *t, struct tf_buf *spm, struct tf_piece_list *list)
 {
     const char **texts = tf_arena_alloc(t->a, (t->n + 1) * sizeof *texts);
     for (size_t i = 0; i < t->n; i++) {
         struct piece *p = &t->v[i];
-        char unused[32];
-        const int k = snprintf(unused, sizeof unused, "<unused-%zu>", i);
         if (p->text == NULL)
-            *p = (struct piece){.text = tf_arena_strndup(t->a, unused, (size_t)k),
-                                .type = TF_PIECE_UNUSED};
+            *p = (struct piece){.text = tf_piece_unused(t->a, i), .type = TF_PIECE_UNUSED};
         else if (strcmp(p->text, "<unk>") == 0)
             p->type = TF_PIECE_UNKNOWN;
         texts[i] = p->text;
@@ -505,13 +502,13 @@ int tf_hf_tokenizer(struct tf_buf *spm, struct tf_piece_list *list, struct tf_ar
                           .model = tf_value_map(),
                           .rest = tf_value_map()};
     tf_json_read(&t.r, json, n);
-    const int rc = read_json(&t, err) != 0 || read_settings(&t, err) != 0 ||
+    const int rc = read_tokenizer(&t, err) != 0 || read_settings(&t, err) != 0 ||
                            check_unknown(&t, err) != 0 ||
                            (t.has_merges && price_pieces(&t, err) != 0)
                        ? -1
                        : 0;
     if (rc == 0)
-        put(&t, spm, list);
+        put_model(&t, spm, list);
     tf_json_read_release(&t.r);
     tf_buf_release(&t.charsmap);
     free(t.v);

@@ -1,8 +1,8 @@
 /* hf_tokenizer_private.h - tokenizer.json of Hugging Face's tokenizers
  * (github.com/huggingface/tokenizers), where it stands for a SentencePiece model, as in what
  * transformers 5 saves. */
-#ifndef TF_MODEL_HF_TOKENIZER_PRIVATE_H
-#define TF_MODEL_HF_TOKENIZER_PRIVATE_H
+#ifndef TF_CONVERT_HF_TOKENIZER_PRIVATE_H
+#define TF_CONVERT_HF_TOKENIZER_PRIVATE_H
 
 #include "base/buf.h"
 #include "text/piece_list.h"

@@ -1,37 +1,33 @@
 /* marian.c - see marian_private.h. */
-#include "base/buf.h"
-#include "base/parse.h"
 #include "convert/marian_private.h"
+#include "base/input.h"
+#include "base/parse.h"
+#include "base/path.h"
+#include "convert/foreign_private.h"
 #include "convert/names_private.h"
+#include "convert/search_private.h"
+#include "convert/segmenters_private.h"
 #include "exchange/npz.h"
 #include "exchange/yaml.h"
 #include "text/sp_check.h"
 
 #include <inttypes.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SETTINGS "special:model.yml"
-enum { MAX_SETTINGS = 1 << 20 };
 
-struct import {
-    struct tf_bundle *b;
+struct marian {
+    struct tf_import *m;
     struct tf_yaml yaml;
-    struct tf_config c;
-    int64_t ff[2]; /* widths of the inner layers of encoder and decoder */
     int64_t *tied; /* [decoder_layers], from 1: whose parameters a layer has; NULL: its own */
 };
-
-bool tf_marian_is(const struct tf_bundle *b)
-{
-    const struct import m = {.b = (struct tf_bundle *)b};
-    return tf_bundle_find(m.b, SETTINGS) != NULL;
-}
 
 /* ---- settings ---- */
 
 /* Values that are computed, separated by "|"; a setting that is not there has a good one. Numbers
- * and the other settings that shape the model are read in read_settings(). */
+ * and the other settings that shape the model are read in read_marian_settings(). */
 static const struct {
     const char *key, *allowed;
 } fixed[] = {
@@ -62,152 +58,151 @@ static const struct {
     {"factors-dim-emb", "0"},
 };
 
-static const char *text_of(const struct import *m, const char *key, const char *missing)
+static const char *setting_text(const struct marian *x, const char *key, const char *missing)
 {
-    const struct tf_yaml_entry *e = tf_yaml_find(&m->yaml, key);
+    const struct tf_yaml_entry *e = tf_yaml_find(&x->yaml, key);
     return e != NULL && e->n == 1 ? e->v[0] : e == NULL ? missing : "";
 }
 
-static bool is_recurrent(const struct import *m)
+static bool is_recurrent(const struct marian *x)
 {
-    return strcmp(text_of(m, "transformer-decoder-autoreg", "self-attention"), "rnn") == 0;
+    return strcmp(setting_text(x, "transformer-decoder-autoreg", "self-attention"), "rnn") == 0;
 }
 
 /* Refuse all that is not computed, at once. */
-static int check_settings(const struct import *m, struct tf_err *err)
+static int check_fixed(const struct marian *x, struct tf_err *err)
 {
-    struct tf_buf refused = {0};
+    struct tf_buf *refused = &x->m->refused;
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
-        const struct tf_yaml_entry *e = tf_yaml_find(&m->yaml, fixed[i].key);
-        const char *v = text_of(m, fixed[i].key, "");
+        const struct tf_yaml_entry *e = tf_yaml_find(&x->yaml, fixed[i].key);
+        const char *v = setting_text(x, fixed[i].key, "");
         if (e != NULL && (e->n > 1 || !tf_is_word_of(v, fixed[i].allowed)))
-            tf_buf_item(&refused, "%s: %s", e->key, e->n > 1 ? "a list" : v);
+            tf_buf_item(refused, "%s: %s", e->key, e->n > 1 ? "a list" : v);
     }
-    const char *cell = text_of(m, "dec-cell", "gru");
-    if (is_recurrent(m) && strcmp(cell, "ssru") != 0)
-        tf_buf_item(&refused, "dec-cell: %s", cell);
-    const struct tf_yaml_entry *inputs = tf_yaml_find(&m->yaml, "input-types");
+    const char *cell = setting_text(x, "dec-cell", "gru");
+    if (is_recurrent(x) && strcmp(cell, "ssru") != 0)
+        tf_buf_item(refused, "dec-cell: %s", cell);
+    const struct tf_yaml_entry *inputs = tf_yaml_find(&x->yaml, "input-types");
     if (inputs != NULL && inputs->n > 0)
-        tf_buf_item(&refused, "input-types");
-    const int rc = tf_refused(&refused, err);
-    tf_buf_release(&refused);
-    return rc;
+        tf_buf_item(refused, "input-types");
+    return tf_import_refused(x->m, err);
 }
 
-static int number(const struct import *m, const char *key, int64_t *to, int64_t most,
+static int setting_number(const struct marian *x, const char *key, int64_t *to, int64_t most,
                   struct tf_err *err)
 {
-    const char *v = text_of(m, key, NULL);
+    const char *v = setting_text(x, key, NULL);
     if (v == NULL)
         return tf_fail(err, "%s: the setting is missing", key);
     return tf_parse_int(to, v, 1, most, err) != 0 ? tf_context(err, "%s", key) : 0;
 }
 
-static bool is_true(const struct import *m, const char *key)
+static bool is_set(const struct marian *x, const char *key)
 {
-    return strcmp(text_of(m, key, "false"), "true") == 0;
+    return strcmp(setting_text(x, key, "false"), "true") == 0;
 }
 
-/* The tensors say which matrices are one. */
-static enum tf_tie tie_of(const struct import *m)
+/* Which matrices are one, as the tensors say. */
+static enum tf_tie find_tie(const struct marian *x)
 {
-    const bool project = tf_bundle_find(m->b, "decoder_ff_logit_out_Wt") != NULL ||
-                         tf_bundle_find(m->b, "decoder_ff_logit_out_W") != NULL;
+    const bool project = tf_bundle_find(&x->m->bundle, "decoder_ff_logit_out_Wt") != NULL ||
+                         tf_bundle_find(&x->m->bundle, "decoder_ff_logit_out_W") != NULL;
     if (project)
         return TF_TIE_NONE;
-    return tf_bundle_find(m->b, "Wemb") != NULL ? TF_TIE_ALL : TF_TIE_DECODER;
+    return tf_bundle_find(&x->m->bundle, "Wemb") != NULL ? TF_TIE_ALL : TF_TIE_DECODER;
 }
 
 /* With embeddings of their own, sources and targets may have two vocabularies of one size: a model
  * does not say so, the user does. */
-static int vocab_sizes(struct import *m, enum tf_marian_vocabs vocabs, struct tf_err *err)
+static int read_vocab_sizes(struct marian *x, struct tf_err *err)
 {
-    const struct tf_yaml_entry *e = tf_yaml_find(&m->yaml, "dim-vocabs");
+    const struct tf_yaml_entry *e = tf_yaml_find(&x->yaml, "dim-vocabs");
     int64_t source;
     if (e == NULL || e->n == 0 || e->n > 2 ||
         tf_parse_int(&source, e->v[0], 1, 1 << 24, err) != 0 ||
-        tf_parse_int(&m->c.vocab_size, e->v[e->n - 1], 1, 1 << 24, err) != 0)
+        tf_parse_int(&x->m->config.vocab_size, e->v[e->n - 1], 1, 1 << 24, err) != 0)
         return tf_fail(err, "dim-vocabs: the setting is missing or no list of sizes");
-    const bool one_matrix = tf_bundle_find(m->b, "Wemb") != NULL;
-    if (one_matrix && vocabs == TF_MARIAN_TWO)
+    const bool one_matrix = tf_bundle_find(&x->m->bundle, "Wemb") != NULL,
+               two_vocabs = x->m->segmenter[1].len > 0 && x->m->files.pieces[0] == NULL;
+    if (one_matrix && two_vocabs)
         return tf_fail(err, "one matrix of embeddings, and two vocabularies: --pieces with the ids "
                             "of both is needed, too");
-    if (!one_matrix && vocabs == TF_MARIAN_ONE_GIVEN)
+    if (!one_matrix && x->m->files.vocab[1] == NULL)
         return tf_fail(err, "sources and targets have embeddings of their own: --vocab-target is "
                             "needed, too (the same file, if they have one vocabulary)");
-    if (vocabs == TF_MARIAN_TWO)
-        m->c.source_vocab_size = source;
-    else if (source != m->c.vocab_size)
+    if (two_vocabs)
+        x->m->config.source_vocab_size = source;
+    else if (source != x->m->config.vocab_size)
         return tf_fail(err, "dim-vocabs: %s and %s: not of one vocabulary", e->v[0], e->v[1]);
     return 0;
 }
 
 /* transformer-tied-layers, which is about the decoder only. */
-static int read_tied_layers(struct import *m, struct tf_err *err)
+static int read_tied_layers(struct marian *x, struct tf_err *err)
 {
     static const char key[] = "transformer-tied-layers";
-    const struct tf_yaml_entry *e = tf_yaml_find(&m->yaml, key);
+    const struct tf_yaml_entry *e = tf_yaml_find(&x->yaml, key);
     if (e == NULL || e->n == 0)
         return 0;
-    if ((int64_t)e->n != m->c.decoder_layers)
+    if ((int64_t)e->n != x->m->config.decoder_layers)
         return tf_fail(err, "%s: %zu numbers for %" PRId64 " layers of the decoder", key, e->n,
-                       m->c.decoder_layers);
-    m->tied = tf_arena_alloc(&m->b->arena, e->n * sizeof *m->tied);
+                       x->m->config.decoder_layers);
+    x->tied = tf_arena_alloc(x->m->arena, e->n * sizeof *x->tied);
     for (size_t i = 0; i < e->n; i++)
-        if (tf_parse_int(&m->tied[i], e->v[i], 1, m->c.decoder_layers, err) != 0)
+        if (tf_parse_int(&x->tied[i], e->v[i], 1, x->m->config.decoder_layers, err) != 0)
             return tf_context(err, "%s", key);
     return 0;
 }
 
-static int read_settings(struct import *m, enum tf_marian_vocabs vocabs, struct tf_err *err)
+static int read_marian_settings(struct marian *x, struct tf_err *err)
 {
-    struct tf_config *c = &m->c;
-    if (check_settings(m, err) != 0 ||
-        number(m, "enc-depth", &c->encoder_layers, TF_MAX_LAYERS, err) != 0 ||
-        number(m, "dec-depth", &c->decoder_layers, TF_MAX_LAYERS, err) != 0 ||
-        number(m, "dim-emb", &c->d_model, TF_MAX_WIDTH, err) != 0 ||
-        number(m, "transformer-dim-ffn", &m->ff[0], TF_MAX_WIDTH, err) != 0 ||
-        number(m, "transformer-heads", &c->heads, 1024, err) != 0 ||
-        read_tied_layers(m, err) != 0 || vocab_sizes(m, vocabs, err) != 0)
+    struct tf_config *c = &x->m->config;
+    int64_t *ff = x->m->ff;
+    if (check_fixed(x, err) != 0 ||
+        setting_number(x, "enc-depth", &c->encoder_layers, TF_MAX_LAYERS, err) != 0 ||
+        setting_number(x, "dec-depth", &c->decoder_layers, TF_MAX_LAYERS, err) != 0 ||
+        setting_number(x, "dim-emb", &c->d_model, TF_MAX_WIDTH, err) != 0 ||
+        setting_number(x, "transformer-dim-ffn", &ff[0], TF_MAX_WIDTH, err) != 0 ||
+        setting_number(x, "transformer-heads", &c->heads, 1024, err) != 0 ||
+        read_tied_layers(x, err) != 0 || read_vocab_sizes(x, err) != 0)
         return -1;
-    if (tf_parse_int(&m->ff[1], text_of(m, "transformer-decoder-dim-ffn", "0"), 0, TF_MAX_WIDTH,
+    if (tf_parse_int(&ff[1], setting_text(x, "transformer-decoder-dim-ffn", "0"), 0, TF_MAX_WIDTH,
                      err) != 0)
         return tf_context(err, "transformer-decoder-dim-ffn");
-    if (m->ff[1] == 0)
-        m->ff[1] = m->ff[0];
-    if (!tf_names_ff(c, m->ff))
+    if (ff[1] == 0)
+        ff[1] = ff[0];
+    if (!tf_names_ff(x->m))
         return tf_fail(err, "transformer-decoder-dim-ffn: %" PRId64 ", and transformer-dim-ffn %"
                             PRId64 ": one is more than 8 times the other",
-                       m->ff[1], m->ff[0]);
+                       ff[1], ff[0]);
     if (c->d_model % c->heads != 0)
         return tf_fail(err, "dim-emb %" PRId64 ": not a multiple of transformer-heads %" PRId64,
                        c->d_model, c->heads);
     c->d_k = c->d_v = c->d_model / c->heads;
-    const char *post = text_of(m, "transformer-postprocess", "dan");
-    c->pre_norm = strcmp(text_of(m, "transformer-preprocess", ""), "n") == 0;
-    c->final_norm = strcmp(text_of(m, "transformer-postprocess-top", ""), "n") == 0;
+    const char *post = setting_text(x, "transformer-postprocess", "dan");
+    c->pre_norm = strcmp(setting_text(x, "transformer-preprocess", ""), "n") == 0;
+    c->final_norm = strcmp(setting_text(x, "transformer-postprocess-top", ""), "n") == 0;
     if (c->pre_norm == (strchr(post, 'n') != NULL))
         return tf_fail(err, "transformer-preprocess and -postprocess: one norm is supported, "
                             "before a layer or after it");
-    c->activation = strcmp(text_of(m, "transformer-ffn-activation", "swish"), "relu") == 0
+    c->activation = strcmp(setting_text(x, "transformer-ffn-activation", "swish"), "relu") == 0
                         ? TF_ACTIVATION_RELU
                         : TF_ACTIVATION_SWISH;
-    c->decoder_self = is_recurrent(m) ? TF_DECODER_SSRU : TF_DECODER_ATTENTION;
-    if (is_recurrent(m)) /* students, which were trained without, and unlearn everything with it */
+    c->decoder_self = is_recurrent(x) ? TF_DECODER_SSRU : TF_DECODER_ATTENTION;
+    if (is_recurrent(x)) /* students, which were trained without, and unlearn everything with it */
         c->dropout = 0;
-    c->output_bias = !is_true(m, "output-omit-bias");
-    c->tie = tie_of(m);
+    c->output_bias = !is_set(x, "output-omit-bias");
+    c->tie = find_tie(x);
     return 0;
 }
 
 /* ---- tensors ---- */
 
-/* Marian's names where the norm comes after the layer, and before it. */
 #define NORM(ours, after, before)                                \
     {ours ".norm.g", after "_ln_scale|" before "_ln_scale_pre"}, \
         {ours ".norm.b", after "_ln_bias|" before "_ln_bias_pre"}
 
-static const struct tf_names_row of_layers[] = {
+static const struct tf_names_row layer_names[] = {
     {"self.qkv.w", "self_Wq self_Wk self_Wv"},
     {"self.qkv.b", "self_bq self_bk self_bv"},
     {"self.o.w", "self_Wo"},
@@ -231,7 +226,7 @@ static const struct tf_names_row of_layers[] = {
     {NULL, NULL},
 };
 
-static const struct tf_names_row of_model[] = {
+static const struct tf_names_row model_names[] = {
     {"embed", "Wemb"},
     {"enc.embed", "encoder_Wemb Wemb"},
     {"dec.embed", "decoder_Wemb Wemb"},
@@ -244,83 +239,199 @@ static const struct tf_names_row of_model[] = {
     {NULL, NULL},
 };
 
-static void name_of_layer(const struct tf_names *f, char *to, bool decoder, int64_t layer,
-                          const char *word, size_t n)
-{
-    const struct import *m = f->arg;
-    const char *bar = memchr(word, '|', n);
-    if (bar != NULL && m->c.pre_norm) {
-        n -= (size_t)(bar + 1 - word);
-        word = bar + 1;
-    } else if (bar != NULL) {
-        n = (size_t)(bar - word);
-    }
-    snprintf(to, TF_FOREIGN_NAME, "%s_l%" PRId64 "_%.*s", decoder ? "decoder" : "encoder",
-             decoder && m->tied != NULL ? m->tied[layer] : layer + 1, (int)n, word);
-}
-
-static bool is_extra(const char *name)
+static bool is_special(const char *name)
 {
     return strncmp(name, "special:", 8) == 0;
 }
 
-static struct tf_names names_of(const struct import *m)
+static struct tf_names marian_names(const struct tf_config *c)
 {
-    return (struct tf_names){.of_layers = of_layers,
-                             .of_model = of_model,
-                             .of_layer = name_of_layer,
-                             .arg = m,
-                             .ff = {m->ff[0], m->ff[1]},
-                             .is_extra = is_extra};
+    return (struct tf_names){.layers = layer_names,
+                             .model = model_names,
+                             .layer = {"encoder_l", "decoder_l"},
+                             .after = "_",
+                             .first_layer = 1,
+                             .pre_norm = c->pre_norm,
+                             .is_extra = is_special};
 }
 
 /* ---- all of it ---- */
 
 /* Ids, which Marian looks up by the text of a piece. */
-static int read_vocab(struct import *m, int64_t *unk, const struct tf_marian_vocab *vocab,
-                      struct tf_err *err)
+static int read_ids(struct tf_import *m, struct tf_err *err)
 {
-    const struct tf_marian_vocab *target = vocab[1].n > 0 ? &vocab[1] : &vocab[0];
-    if (tf_sp_check(vocab->p, vocab->n, err) != 0 || tf_sp_check(target->p, target->n, err) != 0)
+    const struct tf_buf *source = &m->segmenter[0],
+                        *target = &m->segmenter[m->segmenter[1].len > 0];
+    struct tf_config *c = &m->config;
+    if (tf_sp_check(source->p, source->len, err) != 0 ||
+        tf_sp_check(target->p, target->len, err) != 0)
         return tf_context(err, "vocabulary");
-    m->c.eos = tf_sp_id(target->p, target->n, "</s>");
+    c->eos = tf_sp_id(target->p, target->len, "</s>");
     /* That Marian has neither of these is no matter: start is zero. */
-    m->c.bos = tf_sp_id(target->p, target->n, "<s>");
-    m->c.pad = tf_sp_id(target->p, target->n, "<pad>");
-    *unk = tf_sp_id(target->p, target->n, "<unk>");
-    if (m->c.eos < 0)
+    c->bos = tf_sp_id(target->p, target->len, "<s>");
+    c->pad = tf_sp_id(target->p, target->len, "<pad>");
+    m->header.special.unk = tf_sp_id(target->p, target->len, "<unk>");
+    if (c->eos < 0)
         return tf_fail(err, "vocabulary: no piece </s>");
-    return m->c.source_vocab_size == 0 || tf_sp_id(vocab->p, vocab->n, "</s>") == m->c.eos
+    return c->source_vocab_size == 0 || tf_sp_id(source->p, source->len, "</s>") == c->eos
                ? 0
                : tf_fail(err, "vocabularies: </s> has another id in the source's");
 }
 
-int tf_marian_import(struct tf_bundle *b, struct tf_config *c, int64_t *unk,
-                     const struct tf_marian_vocab vocab[2], enum tf_marian_vocabs vocabs,
-                     struct tf_err *err)
+int tf_marian_import(struct tf_import *m, struct tf_err *err)
 {
-    struct import m = {.b = b};
-    const struct tf_tensor *settings = tf_bundle_find(m.b, SETTINGS);
-    if (settings->bytes > MAX_SETTINGS)
-        return tf_fail(err, SETTINGS ": %zu bytes: at most %d", settings->bytes, MAX_SETTINGS);
-    m.c = tf_names_config();
-    m.c.start = TF_START_ZERO;
-    m.c.norm_eps = 1e-6;
-    if (tf_yaml_read(&m.yaml, &b->arena, settings->data, settings->bytes, err) != 0)
+    struct marian x = {.m = m};
+    const struct tf_tensor *settings = tf_bundle_find(&m->bundle, SETTINGS);
+    if (settings->bytes > TF_MAX_CONFIG)
+        return tf_fail(err, SETTINGS ": %zu bytes: at most %d", settings->bytes, TF_MAX_CONFIG);
+    m->config = tf_names_config();
+    m->config.start = TF_START_ZERO;
+    m->config.norm_eps = 1e-6;
+    if (tf_yaml_read(&x.yaml, m->arena, settings->data, settings->bytes, err) != 0)
         return tf_context(err, SETTINGS);
-    if (read_settings(&m, vocabs, err) != 0 || read_vocab(&m, unk, vocab, err) != 0 ||
-        tf_config_check(&m.c, err) != 0)
+    if (read_marian_settings(&x, err) != 0 || read_ids(m, err) != 0 ||
+        tf_config_check(&m->config, err) != 0)
         return -1;
-    const struct tf_names f = names_of(&m);
-    const int rc = tf_names_import(&f, b, &m.c, err);
-    if (rc == 0)
-        *c = m.c;
-    return rc;
+    struct tf_names f = marian_names(&m->config);
+    f.tied_layers = x.tied;
+    return tf_names_import(&f, m, err);
+}
+
+/* The settings that Marian writes beside a model, or NULL. */
+static const char *decoder_beside(const struct tf_import *m)
+{
+    static const char end[] = ".decoder.yml";
+    const size_t n = strlen(m->name);
+    char *path = tf_arena_alloc(m->arena, n + sizeof end);
+    memcpy(path, m->name, n);
+    memcpy(path + n, end, sizeof end);
+    return (tf_ends_with(m->name, ".npz") || tf_ends_with(m->name, ".bin")) &&
+                   access(path, F_OK) == 0
+               ? path
+               : NULL;
+}
+
+bool tf_marian_is(const struct tf_import *m)
+{
+    return tf_bundle_find(&m->bundle, SETTINGS) != NULL;
+}
+
+/* A model of Marian has no vocabulary in its file. */
+static int read_marian(struct tf_import *m, struct tf_err *err)
+{
+    if (m->opts->config != NULL)
+        return tf_fail_status(err, TF_USAGE, "--config: %s has the settings of Marian", m->name);
+    if (m->files.vocab[0] == NULL)
+        return tf_fail_status(err, TF_USAGE,
+                              "%s: a model of Marian: --vocab with its SentencePiece model is "
+                              "needed",
+                              m->name);
+    if (m->dir == NULL)
+        m->files.settings = decoder_beside(m);
+    m->vocab_name = m->files.vocab[0];
+    if (tf_import_pieces(m, err) != 0 || tf_import_segmenters(m, err) != 0)
+        return -1;
+    return tf_marian_import(m, err) != 0 ? tf_context(err, "%s", m->name) : 0;
+}
+
+/* ---- files of a directory ---- */
+
+#define NAME_ONE "name one of them, with --vocab (and --vocab-target, if targets have their own)"
+
+/* A file that the settings name: without the directory where it was when they were written. */
+static const char *find_named(const struct tf_dir *d, const char *path)
+{
+    const char *windows = strrchr(tf_path_name(path), '\\');
+    return tf_dir_has(d, windows != NULL ? windows + 1 : tf_path_name(path));
+}
+
+static int use_decoder(struct tf_import *m, const struct tf_yaml *y, struct tf_err *err)
+{
+    struct tf_model_files *f = &m->files;
+    const struct tf_yaml_entry *models = tf_yaml_find(y, "models"),
+                               *vocabs = tf_yaml_find(y, "vocabs");
+    if (models != NULL && models->n > 1)
+        return tf_fail(err, "%zu models: " NAME_ONE, models->n);
+    f->weights = models != NULL && models->n == 1 ? find_named(m->dir, models->v[0]) : NULL;
+    if (vocabs == NULL || vocabs->n == 0 || f->vocab[0] != NULL)
+        return 0;
+    const char *source = find_named(m->dir, vocabs->v[0]),
+               *target = find_named(m->dir, vocabs->v[vocabs->n - 1]);
+    if (source == NULL || target == NULL)
+        return tf_fail(err, "a vocabulary that is not in the directory");
+    if (tf_ends_with(source, ".spm")) {
+        f->vocab[0] = source;
+        f->vocab[1] = target;
+    } else if (strcmp(source, target) == 0) {
+        f->pieces[0] = source;
+    } else {
+        return tf_fail(err, "separate vocabularies are not supported");
+    }
+    return 0;
+}
+
+static int read_decoder_file(struct tf_import *m, const char *path, struct tf_err *err)
+{
+    char *text;
+    size_t n;
+    struct tf_yaml y;
+    if (tf_read_file(&text, &n, path, TF_MAX_CONFIG, err) != 0)
+        return -1;
+    const int rc = tf_yaml_read(&y, m->arena, text, n, err);
+    free(text);
+    return rc != 0 || use_decoder(m, &y, err) != 0 ? tf_context(err, "%s", path) : 0;
+}
+
+/* The vocabularies of both sides, as OPUS-MT and Firefox name them, or the only one. */
+static int find_vocabularies(struct tf_import *m, struct tf_err *err)
+{
+    const struct tf_dir *d = m->dir;
+    struct tf_model_files *f = &m->files;
+    f->vocab[0] = tf_dir_has(d, "source.spm");
+    f->vocab[1] = tf_dir_has(d, "target.spm");
+    if (f->vocab[0] == NULL && tf_dir_match(d, "srcvocab.*.spm", &f->vocab[0]) > 0) {
+        (void)tf_dir_match(d, "trgvocab.*.spm", &f->vocab[1]);
+    } else if (f->vocab[0] == NULL) {
+        if (tf_dir_only(d, "*.spm", "name those of sources and targets, --vocab and --vocab-target",
+                        &f->vocab[0], err) != 0)
+            return -1;
+        f->vocab[1] = f->vocab[0];
+    }
+    return f->pieces[0] == NULL && f->vocab[1] != f->vocab[0]
+               ? tf_dir_only(d, "*vocab.yml", "name one of them, with --vocab and --vocab-target",
+                             &f->pieces[0], err)
+               : 0;
+}
+
+static int find_marian_files(struct tf_import *m, struct tf_err *err)
+{
+    const struct tf_dir *d = m->dir;
+    struct tf_model_files *f = &m->files;
+    f->settings = tf_dir_has(d, "decoder.yml");
+    if (f->settings == NULL)
+        (void)tf_dir_match(d, "*decoder.yml", &f->settings);
+    if (f->settings == NULL)
+        (void)tf_dir_match(d, "config*.yml", &f->settings);
+    if (f->settings != NULL && read_decoder_file(m, f->settings, err) != 0)
+        return -1;
+    if (tf_dir_only(d, "*.npz", NAME_ONE, &f->weights, err) != 0 ||
+        tf_dir_only(d, "model*.bin*", NAME_ONE, &f->weights, err) != 0)
+        return -1;
+    if (f->weights == NULL)
+        return tf_fail(err, "%s: no model of a format that is known", d->path);
+    if (f->vocab[0] == NULL && find_vocabularies(m, err) != 0)
+        return -1;
+    return f->vocab[0] != NULL ? 0 : tf_fail(err, "%s: no SentencePiece model (.spm)", d->path);
+}
+
+static bool claims_rest(const struct tf_import *m)
+{
+    return m->dir != NULL;
 }
 
 /* ---- writing ---- */
 
-static const struct tf_export_member has[] = {
+static const struct tf_export_member marian_has[] = {
     {"start", "zero", " (but tf-train --start zero)"},
     {"positions", "sin", NULL},
     {"position_table", "t2t", " (but tf-train --as t2t)"},
@@ -333,7 +444,7 @@ static const struct tf_export_member has[] = {
     {NULL, NULL, NULL},
 };
 
-static const char *word(bool x)
+static const char *bool_word(bool x)
 {
     return x ? "true" : "false";
 }
@@ -346,7 +457,7 @@ static void put_settings(struct tf_buf *b, const struct tf_config *c)
     tf_buf_printf(b, "dim-emb: %" PRId64 "\ndim-vocabs:\n  - %" PRId64 "\n  - %" PRId64 "\n",
                   c->d_model, tf_config_source_ids(c), c->vocab_size);
     tf_buf_printf(b, "tied-embeddings: %s\ntied-embeddings-all: %s\ntied-embeddings-src: false\n",
-                  word(c->tie == TF_TIE_DECODER), word(c->tie == TF_TIE_ALL));
+                  bool_word(c->tie == TF_TIE_DECODER), bool_word(c->tie == TF_TIE_ALL));
     tf_buf_printf(b, "transformer-heads: %" PRId64 "\ntransformer-dim-ffn: %" PRId64 "\n",
                   c->heads, c->d_ff);
     tf_buf_printf(b, "transformer-ffn-activation: %s\n", tf_activations[c->activation]);
@@ -355,7 +466,7 @@ static void put_settings(struct tf_buf *b, const struct tf_config *c)
     tf_buf_printf(b, "transformer-postprocess-top: %s\n", c->final_norm ? "n" : "\"\"");
     tf_buf_printf(b, "transformer-decoder-autoreg: %s\ndec-cell: %s\n",
                   ssru ? "rnn" : "self-attention", ssru ? "ssru" : "gru");
-    tf_buf_printf(b, "output-omit-bias: %s\n", word(!c->output_bias));
+    tf_buf_printf(b, "output-omit-bias: %s\n", bool_word(!c->output_bias));
     /* What Marian would take from its defaults, and refuses to do without. */
     tf_buf_str(b, "transformer-postprocess-emb: d\ntransformer-ffn-depth: 2\n"
                   "transformer-decoder-ffn-depth: 0\ntransformer-decoder-dim-ffn: 0\n"
@@ -388,11 +499,10 @@ static void put_decoder(struct tf_buf *b, const struct tf_export *e)
 static void convert_to_marian(struct tf_export *e)
 {
     struct tf_bundle *b = &e->theirs;
-    const struct import m = {.c = e->config};
-    struct tf_names f = names_of(&m);
+    struct tf_names f = marian_names(&e->config);
     struct tf_buf text = {0};
     f.vectors_are_rows = true;
-    tf_names_export(&f, b, &e->config, &e->params, e->ours, 1);
+    tf_names_export(&f, e, 1);
     put_settings(&text, &e->config);
     tf_buf_byte(&text, 0);
     b->tensors[b->n++] =
@@ -406,13 +516,25 @@ static void convert_to_marian(struct tf_export *e)
     put_decoder(&e->text[0], e);
 }
 
-const struct tf_export_format tf_marian_format = {
+static const struct tf_export_format marian_format = {
+    .format = TF_FORMAT_MARIAN,
     .program = "Marian",
-    .has = has,
+    .has = marian_has,
     .f32_only = true,
     .convert = convert_to_marian,
     .write_weights = tf_npz_write,
     .weights = "model.npz",
     .segmenter = {"vocab.spm", "vocab.target.spm"},
     .text = {"decoder.yml"},
+};
+
+const struct tf_program tf_marian = {
+    .name = "Marian",
+    .claims_dir = claims_rest,
+    .find_files = find_marian_files,
+    .claims_file = tf_marian_is,
+    .read = read_marian,
+    .search = tf_search_of_marian,
+    .takes_config = true,
+    .writes = &marian_format,
 };

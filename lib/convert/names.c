@@ -1,7 +1,7 @@
 /* names.c - see names_private.h. */
-#include "base/buf.h"
-#include "base/err.h"
 #include "convert/names_private.h"
+#include "convert/foreign_private.h"
+#include "convert/import_private.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,12 +18,14 @@ struct parts {
     bool transposed;
 };
 
-struct import {
+/* Tensors that become ours. */
+struct renaming {
     const struct tf_names *f;
     const struct tf_config *c;
     struct tf_bundle *b;
-    bool *used;     /* [b->n] */
-    uint64_t bytes; /* of parameters so far */
+    const int64_t *ff; /* widths of inner layers of both stacks; 0: d_ff */
+    bool *used;        /* [b->n] */
+    uint64_t bytes;    /* of parameters so far */
 };
 
 /* The first word of *list, which then begins after it; 0 at the end. */
@@ -43,15 +45,33 @@ static const char *find_row(const struct tf_names_row *rows, const char *ours)
     return NULL;
 }
 
-static void add_of_layer(const struct tf_names *f, struct parts *p, bool decoder, int64_t layer,
-                         const char *theirs)
+/* The name of a word [n] in a layer, counted from 0. Of "after|before" it is the part that says
+ * where the norm is. */
+static void name_in_layer(const struct tf_names *f, char *to, bool decoder, int64_t layer,
+                          const char *word, size_t n)
+{
+    const char *bar = memchr(word, '|', n);
+    if (bar != NULL && f->pre_norm) {
+        n -= (size_t)(bar + 1 - word);
+        word = bar + 1;
+    } else if (bar != NULL) {
+        n = (size_t)(bar - word);
+    }
+    if (decoder && f->tied_layers != NULL)
+        layer = f->tied_layers[layer] - f->first_layer;
+    snprintf(to, TF_FOREIGN_NAME, "%s%" PRId64 "%s%.*s", f->layer[decoder], layer + f->first_layer,
+             f->after, (int)n, word);
+}
+
+static void add_layer_names(const struct tf_names *f, struct parts *p, bool decoder, int64_t layer,
+                            const char *theirs)
 {
     const char *word;
     for (size_t n; (n = next_word(&word, &theirs)) > 0;)
-        f->of_layer(f, p->name[p->n++], decoder, layer, word, n);
+        name_in_layer(f, p->name[p->n++], decoder, layer, word, n);
 }
 
-static void add_of_model(struct parts *p, const char *theirs)
+static void add_model_names(struct parts *p, const char *theirs)
 {
     const char *word;
     p->copies = true;
@@ -69,21 +89,21 @@ static int name_parts(const struct tf_names *f, const struct tf_config *c, struc
     p->n = 0;
     p->copies = p->transposed = false;
     if (strncmp(ours, "dec.cross.kv.", 13) == 0) {
-        theirs = find_row(f->of_layers, ours + 4);
+        theirs = find_row(f->layers, ours + 4);
         for (int64_t l = 0; theirs != NULL && l < c->decoder_layers; l++)
-            add_of_layer(f, p, true, l, theirs);
+            add_layer_names(f, p, true, l, theirs);
     } else if (sscanf(ours, "%3[a-z].%d.%n", side, &layer, &rest) == 2 && rest > 0) {
         const bool decoder = strcmp(side, "dec") == 0;
         const char *own = ours + rest;
         if (decoder && c->decoder_self == TF_DECODER_SSRU && strncmp(own, "self.norm.", 10) == 0)
             own = own[10] == 'g' ? "ssru.norm.g" : "ssru.norm.b";
-        theirs = find_row(f->of_layers, own);
+        theirs = find_row(f->layers, own);
         if (theirs != NULL)
-            add_of_layer(f, p, decoder, layer, theirs);
+            add_layer_names(f, p, decoder, layer, theirs);
     } else {
-        theirs = find_row(f->of_model, ours);
+        theirs = find_row(f->model, ours);
         if (theirs != NULL)
-            add_of_model(p, theirs);
+            add_model_names(p, theirs);
     }
     return theirs != NULL ? 0 : tf_fail(err, "%s: the format has no such parameter", ours);
 }
@@ -102,7 +122,7 @@ struct tf_config tf_names_config(void)
                               .initializer = TF_INITIALIZER_SCALED};
 }
 
-static const struct tf_tensor *take(struct import *m, const char *name)
+static const struct tf_tensor *take_tensor(struct renaming *m, const char *name)
 {
     for (size_t i = 0; i < m->b->n; i++)
         if (strcmp(m->b->tensors[i].name, name) == 0) {
@@ -152,14 +172,14 @@ static int check_copy(const struct tf_tensor *a, const struct tf_tensor *b, stru
 }
 
 /* The copies that are in the file, all of them equal; the first one is the part. */
-static int find_copies(struct import *m, struct parts *p, struct tf_err *err)
+static int find_copies(struct renaming *m, struct parts *p, struct tf_err *err)
 {
     const struct tf_tensor *first = NULL;
     for (size_t i = 0; i < p->n; i++) {
         const size_t n = strlen(p->name[i]);
         const bool transposed = p->name[i][n - 1] == '\'';
         p->name[i][n - transposed] = 0;
-        const struct tf_tensor *t = take(m, p->name[i]);
+        const struct tf_tensor *t = take_tensor(m, p->name[i]);
         if (t == NULL)
             continue;
         if (first != NULL && check_copy(first, t, err) != 0)
@@ -173,7 +193,7 @@ static int find_copies(struct import *m, struct parts *p, struct tf_err *err)
     return first != NULL ? 0 : tf_fail(err, "tensor '%s' is missing", p->name[0]);
 }
 
-static int find_parts(struct import *m, struct parts *p, const struct tf_param *q,
+static int find_parts(struct renaming *m, struct parts *p, const struct tf_param *q,
                       struct tf_err *err)
 {
     if (name_parts(m->f, m->c, p, q->name, err) != 0)
@@ -182,7 +202,7 @@ static int find_parts(struct import *m, struct parts *p, const struct tf_param *
         return -1;
     for (size_t i = 0; i < p->n; i++) {
         if (!p->copies)
-            p->v[i] = take(m, p->name[i]);
+            p->v[i] = take_tensor(m, p->name[i]);
         if (p->v[i] == NULL)
             return tf_fail(err, "tensor '%s' is missing", p->name[i]);
         if (check_dtype(p->v[i], p->v[0]->dtype, err) != 0)
@@ -223,7 +243,8 @@ static void transpose(char *to, size_t ld, const char *from, uint64_t rows, uint
 }
 
 /* The parts side by side, and zeros beyond them. */
-static void join(struct import *m, struct tf_tensor *out, const struct parts *p, struct shape want)
+static void join_parts(struct renaming *m, struct tf_tensor *out, const struct parts *p,
+                       struct shape want)
 {
     const size_t size = tf_dtype_size(out->dtype);
     char *data = tf_arena_zalloc(&m->b->arena, out->bytes);
@@ -240,17 +261,17 @@ static void join(struct import *m, struct tf_tensor *out, const struct parts *p,
     out->data = data;
 }
 
-bool tf_names_ff(struct tf_config *c, const int64_t ff[2])
+bool tf_names_ff(struct tf_import *m)
 {
-    const bool wider = ff[0] > ff[1]; /* the encoder's */
-    c->d_ff = ff[!wider];
-    return ff[wider] >= c->d_ff / 8 + (c->d_ff % 8 != 0);
+    const bool wider = m->ff[0] > m->ff[1]; /* the encoder's */
+    m->config.d_ff = m->ff[!wider];
+    return m->ff[wider] >= m->config.d_ff / 8 + (m->config.d_ff % 8 != 0);
 }
 
 /* The shape in the file of a parameter of that shape. */
-static struct shape in_file(const struct import *m, const char *ours, struct shape s)
+static struct shape in_file(const struct renaming *m, const char *ours, struct shape s)
 {
-    const uint64_t ff = (uint64_t)m->f->ff[*ours == 'd'];
+    const uint64_t ff = (uint64_t)m->ff[*ours == 'd'];
     if (ff > 0 && strstr(ours, ".ff.1.") != NULL)
         s.cols = ff;
     else if (ff > 0 && tf_ends_with(ours, ".ff.2.w"))
@@ -259,7 +280,7 @@ static struct shape in_file(const struct import *m, const char *ours, struct sha
 }
 
 /* Many parameters may have the same data, and each becomes a copy. */
-static int count_bytes(struct import *m, uint64_t bytes, struct tf_err *err)
+static int count_bytes(struct renaming *m, uint64_t bytes, struct tf_err *err)
 {
     m->bytes += bytes;
     return m->bytes <= TF_MAX_SHARED * ((uint64_t)m->b->file_n + (1 << 20))
@@ -268,7 +289,7 @@ static int count_bytes(struct import *m, uint64_t bytes, struct tf_err *err)
                          TF_MAX_SHARED, m->b->file_n);
 }
 
-static int import_tensor(struct import *m, struct tf_tensor *out, const struct tf_param *q,
+static int import_tensor(struct renaming *m, struct tf_tensor *out, const struct tf_param *q,
                          struct tf_err *err)
 {
     struct parts p;
@@ -286,11 +307,11 @@ static int import_tensor(struct import *m, struct tf_tensor *out, const struct t
     if (check_shapes(&p, have, err) != 0 || count_bytes(m, out->bytes, err) != 0)
         return -1;
     if (p.n > 1 || p.transposed || have.rows < want.rows || have.cols < want.cols)
-        join(m, out, &p, want);
+        join_parts(m, out, &p, want);
     return 0;
 }
 
-static int check_left_over(const struct import *m, struct tf_err *err)
+static int check_left_over(const struct renaming *m, struct tf_err *err)
 {
     for (size_t i = 0; i < m->b->n; i++)
         if (!m->used[i] && !m->f->is_extra(m->b->tensors[i].name))
@@ -299,7 +320,7 @@ static int check_left_over(const struct import *m, struct tf_err *err)
     return 0;
 }
 
-static int import_all(struct import *m, const struct tf_params *p, struct tf_err *err)
+static int import_all(struct renaming *m, const struct tf_params *p, struct tf_err *err)
 {
     struct tf_bundle *b = m->b;
     struct tf_tensor *out = tf_arena_zalloc(&b->arena, (p->n + 1) * sizeof *out);
@@ -313,12 +334,16 @@ static int import_all(struct import *m, const struct tf_params *p, struct tf_err
     return 0;
 }
 
-int tf_names_import(const struct tf_names *f, struct tf_bundle *b, const struct tf_config *c,
-                    struct tf_err *err)
+int tf_names_import(const struct tf_names *f, struct tf_import *in, struct tf_err *err)
 {
-    struct import m = {f, c, b, tf_arena_zalloc(&b->arena, b->n + 1), 0};
+    struct tf_bundle *b = &in->bundle;
+    struct renaming m = {.f = f,
+                         .c = &in->config,
+                         .b = b,
+                         .ff = in->ff,
+                         .used = tf_arena_zalloc(&b->arena, b->n + 1)};
     struct tf_params p;
-    tf_params_init(&p, c);
+    tf_params_init(&p, &in->config);
     const int rc = import_all(&m, &p, err);
     tf_params_release(&p);
     return rc;
@@ -388,12 +413,13 @@ static void export_tensor(const struct tf_names *f, struct tf_bundle *b, const s
     }
 }
 
-void tf_names_export(const struct tf_names *f, struct tf_bundle *b, const struct tf_config *c,
-                     const struct tf_params *p, const struct tf_tensor *ours, size_t room)
+void tf_names_export(const struct tf_names *f, struct tf_export *e, size_t room)
 {
+    struct tf_bundle *b = &e->theirs;
+    const struct tf_params *p = &e->params;
     b->tensors =
         tf_arena_zalloc(&b->arena, (3 * p->n + MAX_PARTS + room) * sizeof *b->tensors);
     b->n = 0;
     for (size_t i = 0; i < p->n; i++)
-        export_tensor(f, b, c, &p->v[i], &ours[i]);
+        export_tensor(f, b, &e->config, &p->v[i], &e->ours[i]);
 }

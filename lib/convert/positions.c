@@ -1,6 +1,6 @@
 /* positions.c - see positions_private.h. */
-#include "base/memory.h"
 #include "convert/positions_private.h"
+#include "base/memory.h"
 #include "model/weights.h"
 
 #include <math.h>
@@ -21,8 +21,8 @@ static bool has_table(const struct tf_config *c, const float *x, size_t rows)
     return near == n;
 }
 
-/* Which table is it? False: none of ours. */
-static bool recognise(struct tf_config *c, const float *x, size_t rows)
+/* Set the configuration to the table that it is; false if it is none of ours. */
+static bool is_ours(struct tf_config *c, const float *x, size_t rows)
 {
     struct tf_config try = *c;
     for (try.position_table = TF_TABLE_DIALECT; try.position_table <= TF_TABLE_HALVES;
@@ -37,14 +37,16 @@ static bool recognise(struct tf_config *c, const float *x, size_t rows)
 
 #define KEY "position_table"
 
-int tf_positions_asked(enum tf_stored_positions *positions, const struct tf_value *config,
-                       struct tf_err *err)
+/* The table that the user names, or that config.json does. */
+static int find_asked(const struct tf_import *m, enum tf_stored_positions *positions,
+                      struct tf_err *err)
 {
     const char *word = "";
-    if (*positions != TF_STORED_AUTO || config->kind != TF_MAP)
+    *positions = (enum tf_stored_positions)m->opts->positions;
+    if (*positions != TF_STORED_AUTO || m->json.kind != TF_MAP)
         return 0;
-    if (tf_value_text_of(config, KEY, &word, err) < 0)
-        return -1;
+    if (tf_value_text_of(&m->json, KEY, &word, err) < 0)
+        return tf_context(err, "config.json");
     if (strcmp(word, tf_position_tables[TF_TABLE_HALVES]) == 0)
         *positions = TF_STORED_HALVES;
     return 0;
@@ -56,10 +58,13 @@ void tf_positions_put(struct tf_json *config, const struct tf_config *c)
         tf_json_put_str(config, KEY, tf_position_tables[TF_TABLE_HALVES]);
 }
 
-int tf_positions_recognise(struct tf_config *c, const struct tf_tensor *encoder,
-                           const struct tf_tensor *decoder, enum tf_stored_positions positions,
-                           bool *guessed, struct tf_err *err)
+int tf_positions_recognise(struct tf_import *m, const struct tf_tensor *encoder,
+                           const struct tf_tensor *decoder, struct tf_err *err)
 {
+    struct tf_config *c = &m->config;
+    enum tf_stored_positions positions;
+    if (find_asked(m, &positions, err) != 0)
+        return -1;
     if (encoder == NULL || decoder == NULL)
         return tf_fail(err, "a table of positions for one stack only");
     if (decoder->rank != 2 || decoder->dims[1] != (uint64_t)c->d_model)
@@ -69,7 +74,7 @@ int tf_positions_recognise(struct tf_config *c, const struct tf_tensor *encoder,
         return -1;
     const int rc = tf_tensor_floats(x, decoder, err);
     const size_t rows = decoder->dims[0] < CHECKED_ROWS ? decoder->dims[0] : CHECKED_ROWS;
-    if (rc == 0 && (!tf_tensors_equal(encoder, decoder) || !recognise(c, x, rows))) {
+    if (rc == 0 && (!tf_tensors_equal(encoder, decoder) || !is_ours(c, x, rows))) {
         c->positions = TF_POS_LEARNED;
         c->max_positions = (int64_t)decoder->dims[0];
     }
@@ -77,9 +82,23 @@ int tf_positions_recognise(struct tf_config *c, const struct tf_tensor *encoder,
     if (rc == 0 && c->position_table == TF_TABLE_HALVES && positions != TF_STORED_HALVES) {
         c->position_table = TF_TABLE_DIALECT; /* t2t */
         c->norm_eps = 1e-6;
-        *guessed = positions == TF_STORED_AUTO;
+        m->guessed = positions == TF_STORED_AUTO;
     }
     return rc;
+}
+
+int tf_positions_missing(struct tf_import *m, struct tf_err *err)
+{
+    enum tf_stored_positions positions;
+    if (find_asked(m, &positions, err) != 0)
+        return -1;
+    if (positions == TF_STORED_HALVES) {
+        m->config.position_table = TF_TABLE_HALVES;
+    } else {
+        m->config.norm_eps = 1e-6;
+        m->guessed = positions == TF_STORED_AUTO;
+    }
+    return 0;
 }
 
 int tf_positions_check(const struct tf_config *c, const struct tf_tensor *t, struct tf_err *err)

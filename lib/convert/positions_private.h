@@ -1,34 +1,25 @@
-/* positions_private.h - which table of positions is stored in another program's model. */
-#ifndef TF_MODEL_POSITIONS_PRIVATE_H
-#define TF_MODEL_POSITIONS_PRIVATE_H
+/* positions_private.h - the table of positions of another program's model.
+ *
+ * A model that came from Marian by way of transformers or CTranslate2 can be one of two functions.
+ * These programs add another table of positions than Marian, with which such models were trained,
+ * and another epsilon: a model is exactly Marian's (TF_STORED_T2T, the default), or exactly what
+ * they compute (TF_STORED_HALVES), for one that was trained or tuned there. */
+#ifndef TF_CONVERT_POSITIONS_PRIVATE_H
+#define TF_CONVERT_POSITIONS_PRIVATE_H
 
 #include "base/json.h"
-#include "cbor/value.h"
-#include "exchange/bundle.h"
-#include "model/config.h"
+#include "convert/import_private.h"
 
-/* Which function a model computes that came from Marian by way of transformers or CTranslate2. They
- * add another table of positions than Marian, with which these models were trained, and another
- * epsilon: a model is exactly Marian's (T2T, the default), or exactly what those programs compute
- * (HALVES), for one that was trained or tuned there. */
-enum tf_stored_positions {
-    TF_STORED_AUTO,
-    TF_STORED_T2T,
-    TF_STORED_HALVES
-}; /* tf_stored_position_words */
-
-/* Read `position_table` of a config.json into *positions if that is AUTO. tf_positions_put writes
- * it for `halves` only, so that such a model comes back as it was. */
-int tf_positions_asked(enum tf_stored_positions *positions, const struct tf_value *config,
-                       struct tf_err *err) TF_MUST_CHECK;
+/* Set position_table and position_offset of m->config, whose dialect is t2t, and norm_eps for a
+ * table `halves` that becomes t2t, from the tables [rows, D] of the stacks. One that is none of
+ * ours becomes a learned one. The user's choice comes first, then `position_table` of config.json;
+ * m->guessed: neither is there. Errors: one table is missing, or is not [rows, d_model]. */
+int tf_positions_recognise(struct tf_import *m, const struct tf_tensor *encoder,
+                           const struct tf_tensor *decoder, struct tf_err *err) TF_MUST_CHECK;
+/* The same of a file that has no table. */
+int tf_positions_missing(struct tf_import *m, struct tf_err *err) TF_MUST_CHECK;
+/* Write `position_table`, for `halves` only, so that such a model comes back as it was. */
 void tf_positions_put(struct tf_json *config, const struct tf_config *c);
-/* Set position_table and position_offset of *c, whose dialect is t2t, and norm_eps for a table
- * `halves` that becomes t2t, from the tables [rows, D] of the stacks. One that is none of ours
- * becomes a learned one. *guessed: it was `halves`, and became t2t by AUTO. Errors: not a table for
- * each stack; one that is not [rows, d_model]. */
-int tf_positions_recognise(struct tf_config *c, const struct tf_tensor *encoder,
-                           const struct tf_tensor *decoder, enum tf_stored_positions positions,
-                           bool *guessed, struct tf_err *err) TF_MUST_CHECK;
 /* Check that t [rows, D], NULL or not, has the configuration's table from its row position_offset
  * on: a model whose table was trained is refused. */
 int tf_positions_check(const struct tf_config *c, const struct tf_tensor *t,

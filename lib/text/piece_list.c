@@ -8,6 +8,7 @@
 #include "exchange/yaml.h"
 #include "stream/model.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -159,6 +160,13 @@ static int read_any(struct list *l, const char *path, const char *bytes, size_t 
         return tf_fail(err, "not a list of pieces");
     read_lines(l, bytes, size);
     return 0;
+}
+
+const char *tf_piece_unused(struct tf_arena *a, size_t id)
+{
+    char text[32];
+    const int n = snprintf(text, sizeof text, "<unused-%zu>", id);
+    return tf_arena_strndup(a, text, (size_t)n);
 }
 
 int64_t tf_piece_list_id(const struct tf_piece_list *list, const char *piece)

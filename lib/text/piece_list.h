@@ -20,6 +20,8 @@ struct tf_piece_list {
  * that none is missing). */
 int tf_piece_list_read(struct tf_piece_list *list, struct tf_arena *a, const char *path,
                        struct tf_err *err) TF_MUST_CHECK;
+/* The text of an id that no piece has: <unused-ID>. */
+const char *tf_piece_unused(struct tf_arena *a, size_t id);
 /* The id of a piece, or -1. */
 int64_t tf_piece_list_id(const struct tf_piece_list *list, const char *piece);
 

@@ -222,10 +222,12 @@ d_is_refused() {
     d_is_refused 'd/model-00002-of-00002.safetensors: not a safetensors file, or cut short'
     cp d/model-00001-of-00002.safetensors d/model-00002-of-00002.safetensors
     d_is_refused "d/model-00001-of-00002.safetensors and the files beside it: tensor "
-    for index in '{}' '[]' '{"weight_map": {}}' '{"weight_map": 1}'; do
+    for index in '{}' '{"weight_map": []}' '{"weight_map": {}}' '{"weight_map": 1}'; do
         echo "$index" >d/model.safetensors.index.json
         d_is_refused 'd/model.safetensors.index.json: no weight_map'
     done
+    echo '[]' >d/model.safetensors.index.json
+    d_is_refused 'd/model.safetensors.index.json: not a JSON object'
     echo '{"weight_map": {"a": "../x"}}' >d/model.safetensors.index.json
     d_is_refused 'd/model.safetensors.index.json: a: not the name of a file'
     echo '{"weight_map"' >d/model.safetensors.index.json

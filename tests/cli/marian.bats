@@ -339,7 +339,8 @@ fingerprint() { tf-info "$1" | grep '^model'; }
     need jq
     local size
     size=$(tf-tokenize --export-vocab -m "$VOCAB" | wc -l)
-    for variant in '' tied=decoder tied=none 'transformer-ffn-activation=relu'; do
+    for variant in '' tied=decoder tied=none transformer-decoder-dim-ffn=9 \
+        'transformer-ffn-activation=relu'; do
         # shellcheck disable=SC2086
         "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz "$size" $variant
         hf_dir dir m.npz
@@ -394,8 +395,8 @@ fingerprint() { tf-info "$1" | grep '^model'; }
         expect_error "$1"
     }
     refused 'dir/config.json: model_type: bart: BART, which has learned positions and a norm of embeddings; only marian, m2m_100 and fsmt are supported' 'model_type="bart"'
-    refused 'settings that are not supported: scale_embedding: false, activation_function: gelu, decoder_ffn_dim: 9' \
-        scale_embedding=false 'activation_function="gelu"' decoder_ffn_dim=9
+    refused 'settings that are not supported: scale_embedding: false, activation_function: gelu, decoder_ffn_dim: 2' \
+        scale_embedding=false 'activation_function="gelu"' decoder_ffn_dim=2
     refused 'd_model 16: not a multiple of 3 heads' encoder_attention_heads=3 decoder_attention_heads=3
     refused 'config.json: residual_scale: 3: not a power of two' residual_scale=3
     refused 'config.json: residual_scale: 512: too large, maximum 256' residual_scale=512

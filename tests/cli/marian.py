@@ -46,9 +46,14 @@ def layers_of(s, side):
     return tied or [i + 1 for i in range(int(s[side[:3] + "-depth"]))]
 
 
+def ffn_of(s, side):
+    own = int(s.get("transformer-decoder-dim-ffn", 0)) if side == "decoder" else 0
+    return own or int(s["transformer-dim-ffn"])
+
+
 def make(path, V, words):
     s, rng, w = settings_of(words), np.random.default_rng(5), {}
-    D, F = int(s["dim-emb"]), int(s["transformer-dim-ffn"])
+    D = int(s["dim-emb"])
     pre = "_pre" if s["transformer-preprocess"] == "n" else ""
 
     def add(name, rows, cols, mean=0.0, sd=0.4):
@@ -68,6 +73,7 @@ def make(path, V, words):
     if s["output-omit-bias"] == "false":
         add("decoder_ff_logit_out_b", 1, V)
     for side in "encoder", "decoder":
+        F = ffn_of(s, side)
         for n in sorted(set(layers_of(s, side))):
             rnn = side == "decoder" and s["transformer-decoder-autoreg"] == "rnn"
             if rnn:
@@ -197,8 +203,7 @@ def hf(path, to, words):
     V = len(w.get("Wemb", w.get("decoder_Wemb")))
     config = {"model_type": "marian", "d_model": int(s["dim-emb"]), "vocab_size": V + 1,
               "encoder_layers": int(s["enc-depth"]), "decoder_layers": int(s["dec-depth"]),
-              "encoder_ffn_dim": int(s["transformer-dim-ffn"]),
-              "decoder_ffn_dim": int(s["transformer-dim-ffn"]),
+              "encoder_ffn_dim": ffn_of(s, "encoder"), "decoder_ffn_dim": ffn_of(s, "decoder"),
               "encoder_attention_heads": int(s["transformer-heads"]),
               "decoder_attention_heads": int(s["transformer-heads"]),
               "activation_function": s["transformer-ffn-activation"], "scale_embedding": True,

@@ -66,22 +66,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         add_stack("encoder_l1_", false);
         add_stack("decoder_l1_", true);
     }
-    struct tf_bundle b = {.tensors = tensors, .n = n_tensors + 1};
     tensors[n_tensors] = (struct tf_tensor){.name = "special:model.yml",
                                             .dtype = TF_I8,
                                             .rank = 1,
                                             .dims = {n},
                                             .data = data,
                                             .bytes = n};
-    struct tf_config c;
+    static const struct tf_convert_opts opts;
+    struct tf_arena a = {0};
+    struct tf_import m = {
+        .opts = &opts, .arena = &a, .bundle = {.tensors = tensors, .n = n_tensors + 1}};
     struct tf_err err = {0};
-    int64_t unk;
-    TF_ASSERT(tf_marian_is(&b));
-    const struct tf_marian_vocab vocabs[2] = {{vocab, sizeof vocab - 1}, {NULL, 0}};
-    if (tf_marian_import(&b, &c, &unk, vocabs, false, &err) != 0)
+    tf_buf_add(&m.segmenter[0], vocab, sizeof vocab - 1);
+    TF_ASSERT(tf_marian_is(&m));
+    if (tf_marian_import(&m, &err) != 0)
         TF_ASSERT(err.msg[0] != 0);
     else
-        TF_ASSERT(b.n > 0 && c.eos == 0 && unk == 1 && c.d_model == D);
-    tf_bundle_release(&b);
+        TF_ASSERT(m.bundle.n > 0 && m.config.eos == 0 && m.header.special.unk == 1 &&
+                  m.config.d_model == D);
+    tf_import_release(&m);
+    tf_arena_release(&a);
     return 0;
 }

@@ -1,0 +1,46 @@
+/* import.c - see import_private.h. */
+#include "convert/import_private.h"
+#include "cbor/json.h"
+
+void tf_import_read_config(struct tf_import *m, const struct tf_dir *d)
+{
+    const char *path = tf_dir_has(d, "config.json");
+    m->json_err = (struct tf_err){0};
+    if (path == NULL ||
+        tf_value_from_json_file(&m->json, m->arena, path, TF_MAX_CONFIG, &m->json_err) != 0)
+        m->json = tf_value_null();
+}
+
+int tf_import_check_config(const struct tf_import *m, struct tf_err *err)
+{
+    if (m->json_err.status == 0)
+        return 0;
+    *err = m->json_err;
+    return -1;
+}
+
+void tf_import_find_segmenters(struct tf_import *m, const struct tf_dir *d)
+{
+    static const char *const shared[] = {"sentencepiece.model", "sentencepiece.bpe.model",
+                                         "spm.model", "source.spm", NULL};
+    if (m->files.vocab[0] == NULL)
+        m->files.vocab[0] = tf_dir_first(d, shared);
+    m->files.vocab[1] = tf_dir_has(d, "target.spm");
+}
+
+int tf_import_refused(struct tf_import *m, struct tf_err *err)
+{
+    return m->refused.len == 0 ? 0
+                               : tf_fail(err, "settings that are not supported: %.*s",
+                                         (int)m->refused.len, m->refused.p);
+}
+
+void tf_import_release(struct tf_import *m)
+{
+    tf_bundle_release(&m->bundle);
+    tf_torch_release(&m->torch);
+    for (int i = 0; i < 2; i++)
+        tf_buf_release(&m->segmenter[i]);
+    tf_buf_release(&m->refused);
+    tf_buf_release(&m->left);
+}

@@ -1,0 +1,32 @@
+/* program_private.h - a program whose models are read, and perhaps written. */
+#ifndef TF_CONVERT_PROGRAM_PRIVATE_H
+#define TF_CONVERT_PROGRAM_PRIVATE_H
+
+#include "convert/import_private.h"
+
+struct tf_export_format; /* foreign_private.h */
+
+struct tf_program {
+    const char *name; /* of its models, for messages */
+    /* Is m->dir a model of its? NULL: never. */
+    bool (*claims_dir)(const struct tf_import *m);
+    /* Set m->files; those that the user names are there already. Errors say what is missing, or
+     * that there are several. */
+    int (*find_files)(struct tf_import *m, struct tf_err *err);
+    /* Is the file of weights its? NULL: as its directory was. */
+    bool (*claims_file)(const struct tf_import *m);
+    /* Make of m->bundle, its tensors, and of m->files all that a reader makes but search and left.
+     */
+    int (*read)(struct tf_import *m, struct tf_err *err);
+    /* Set m->header.search, which is empty, to the search that the program does with it. NULL: a
+     * model of ours, which is complete when it is read. */
+    int (*search)(struct tf_import *m, struct tf_err *err);
+    const char *beside; /* a file of this ending is one of the directory that it is in, or NULL */
+    bool needs_pieces;  /* the directory's lists of pieces, also beside --vocab */
+    bool has_positions; /* --positions is a question of its models */
+    bool takes_config;  /* --config, too */
+    bool reads_torch;   /* files of PyTorch, whose tensors read() finds itself */
+    const struct tf_export_format *writes; /* or NULL */
+};
+
+#endif

@@ -1,0 +1,49 @@
+/* programs.c - see programs_private.h. */
+#include "convert/programs_private.h"
+#include "convert/ct2_private.h"
+#include "convert/fairseq_private.h"
+#include "convert/foreign_private.h"
+#include "convert/fsmt_private.h"
+#include "convert/hf_private.h"
+#include "convert/marian_private.h"
+#include "convert/plain_private.h"
+
+#include <string.h>
+
+/* The first that claims a model has it: the last but one every directory, the last every file. */
+static const struct tf_program *const programs[] = {
+    &tf_argos, &tf_ct2,       &tf_fairseq, &tf_fsmt,
+    &tf_m2m100, &tf_marian_mt, &tf_marian, &tf_plain,
+};
+enum { PROGRAMS = sizeof programs / sizeof *programs };
+
+static bool claims(const struct tf_program *p, const struct tf_import *m)
+{
+    if (m->from == TF_FORMAT_AUTO)
+        return p->claims_dir != NULL && p->claims_dir(m);
+    return p->claims_file != NULL ? p->claims_file(m) : p == m->program;
+}
+
+const struct tf_program *tf_program_of(const struct tf_import *m)
+{
+    int i = 0;
+    while (!claims(programs[i], m))
+        i++;
+    return programs[i];
+}
+
+const struct tf_program *tf_program_beside(const char *path)
+{
+    for (int i = 0; i < PROGRAMS; i++)
+        if (programs[i]->beside != NULL && tf_ends_with(path, programs[i]->beside))
+            return programs[i];
+    return NULL;
+}
+
+const struct tf_export_format *tf_export_format(enum tf_format to)
+{
+    for (int i = 0; i < PROGRAMS; i++)
+        if (programs[i]->writes != NULL && programs[i]->writes->format == to)
+            return programs[i]->writes;
+    return NULL;
+}
