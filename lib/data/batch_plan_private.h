@@ -3,7 +3,7 @@
 #ifndef TF_DATA_BATCH_PLAN_PRIVATE_H
 #define TF_DATA_BATCH_PLAN_PRIVATE_H
 
-#include "data/corpus_private.h"
+#include "data/corpus.h"
 
 /* What shapes the batches. */
 struct tf_batch_opts {

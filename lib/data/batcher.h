@@ -8,7 +8,7 @@
 #include "base/output.h"
 #include "base/log.h"
 #include "data/batch_plan_private.h"
-#include "data/list_private.h"
+#include "data/list.h"
 
 struct tf_batcher {
     struct tf_batch_opts opts;

@@ -1,5 +1,5 @@
-/* corpus.c - see corpus_private.h. */
-#include "data/corpus_private.h"
+/* corpus.c - see corpus.h. */
+#include "data/corpus.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "stream/tail.h"

@@ -1,5 +1,5 @@
-/* list.c - see list_private.h. */
-#include "data/list_private.h"
+/* list.c - see list.h. */
+#include "data/list.h"
 #include "base/memory.h"
 #include "base/path.h"
 #include "base/rng.h"

@@ -1,5 +1,5 @@
-/* bleu.c - see bleu_private.h. */
-#include "metrics/bleu_private.h"
+/* bleu.c - see bleu.h. */
+#include "metrics/bleu.h"
 #include "base/memory.h"
 #include "metrics/number_private.h"
 #include <math.h>

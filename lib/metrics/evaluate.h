@@ -4,7 +4,7 @@
 #define TF_METRICS_EVALUATE_H
 
 #include "metrics/sacrebleu_report_private.h"
-#include "metrics/segments_private.h"
+#include "metrics/segments.h"
 
 /* What an evaluation works on: text to a report, text to a stream of counts, such streams to a
  * report, or text to its tokens. Flags, as modes of tf-bleu. */

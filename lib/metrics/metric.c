@@ -1,6 +1,6 @@
-/* metric.c - see metric_private.h. The switches have no default, so that the compiler names every
+/* metric.c - see metric.h. The switches have no default, so that the compiler names every
  * place that a new metric concerns. */
-#include "metrics/metric_private.h"
+#include "metrics/metric.h"
 #include "base/opt.h"
 #include <stdio.h>
 

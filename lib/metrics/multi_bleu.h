@@ -1,15 +1,15 @@
 /* multi_bleu.h - BLEU as Moses' multi-bleu.perl computes it, which is how "Attention Is All You
  * Need" reports it: on tokenized text, or on plain text after the steps of tensor2tensor's
  * get_ende_bleu.sh (typographic marks to ASCII, Moses' tokenizer, compounds split at hyphens).
- * Differs from bleu_private.h in the steps before counting, in the reference length (see closest()
+ * Differs from bleu.h in the steps before counting, in the reference length (see closest()
  * in the source), and in that there is no smoothing. */
 #ifndef TF_METRICS_MULTI_BLEU_H
 #define TF_METRICS_MULTI_BLEU_H
 
 #include "base/opt.h"
 #include "base/output.h"
-#include "metrics/bleu_private.h"
-#include "metrics/segments_private.h"
+#include "metrics/bleu.h"
+#include "metrics/segments.h"
 #include "metrics/tokenizer_moses.h"
 
 struct tf_multi_bleu_opts {

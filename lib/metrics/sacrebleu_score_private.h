@@ -5,7 +5,7 @@
 #ifndef TF_METRICS_SACREBLEU_SCORE_PRIVATE_H
 #define TF_METRICS_SACREBLEU_SCORE_PRIVATE_H
 
-#include "metrics/metric_private.h"
+#include "metrics/metric.h"
 
 /* The score of sums of float32: a float32, too, except for BLEU, whose exp makes a Python float. */
 double tf_sacrebleu_score_float32(const struct tf_metric *m, const double *sums);

@@ -3,7 +3,7 @@
 #ifndef TF_METRICS_SACREBLEU_SIGNATURE_PRIVATE_H
 #define TF_METRICS_SACREBLEU_SIGNATURE_PRIVATE_H
 
-#include "metrics/metric_private.h"
+#include "metrics/metric.h"
 #include "metrics/sacrebleu_resample_private.h"
 
 struct tf_signature {

@@ -1,5 +1,5 @@
-/* segments.c - see segments_private.h. */
-#include "metrics/segments_private.h"
+/* segments.c - see segments.h. */
+#include "metrics/segments.h"
 #include "base/memory.h"
 #include "text/unicode.h"
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef TF_METRICS_TALLY_PRIVATE_H
 #define TF_METRICS_TALLY_PRIVATE_H
 
-#include "metrics/metric_private.h"
+#include "metrics/metric.h"
 
 /* Arrays over systems and metrics are indexed [system * nmetrics + metric]. */
 struct tf_tally {

@@ -1,5 +1,5 @@
 /* pairs.c - batches as the model sees them, and their cut into shards. */
-#include "model/pairs_private.h"
+#include "model/pairs.h"
 #include "base/memory.h"
 #include "ops/backend.h"
 

@@ -2,7 +2,7 @@
 #ifndef TF_MODEL_TRANSFORMER_H
 #define TF_MODEL_TRANSFORMER_H
 
-#include "model/pairs_private.h"
+#include "model/pairs.h"
 #include "model/watch.h"
 #include "model/work.h"
 

@@ -3,7 +3,7 @@
 #ifndef TF_MODEL_WATCH_H
 #define TF_MODEL_WATCH_H
 
-#include "model/pairs_private.h"
+#include "model/pairs.h"
 #include "model/params.h"
 
 /* The layers whose weights are returned. */

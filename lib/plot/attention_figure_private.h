@@ -4,8 +4,8 @@
 #define TF_PLOT_ATTENTION_FIGURE_PRIVATE_H
 
 #include "base/buf.h"
-#include "plot/figure_private.h"
-#include "plot/matrix_private.h"
+#include "plot/figure.h"
+#include "plot/matrix.h"
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/opt.h"
-#include "plot/figure_private.h"
+#include "plot/figure.h"
 
 /* Which record to draw, and how. */
 struct tf_attention_record {

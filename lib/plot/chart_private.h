@@ -3,7 +3,7 @@
 #define TF_PLOT_CHART_PRIVATE_H
 
 #include "base/buf.h"
-#include "plot/figure_private.h"
+#include "plot/figure.h"
 #include "plot/series_private.h"
 #include <stdbool.h>
 

@@ -3,8 +3,8 @@
 #define TF_PLOT_HEAT_H
 
 #include "base/buf.h"
-#include "plot/figure_private.h"
-#include "plot/matrix_private.h"
+#include "plot/figure.h"
+#include "plot/matrix.h"
 #include <stdbool.h>
 
 /* AMOUNT: from pale to dark. SIGNED: two hues on both sides of a pale zero. AUTO: SIGNED if there

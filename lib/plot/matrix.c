@@ -1,5 +1,5 @@
 /* matrix.c - read matrices from JSON or separated values. */
-#include "plot/matrix_private.h"
+#include "plot/matrix.h"
 #include "base/buf.h"
 #include "base/input.h"
 #include "base/json.h"

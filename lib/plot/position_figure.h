@@ -3,8 +3,8 @@
 #define TF_PLOT_POSITION_FIGURE_H
 
 #include "base/buf.h"
-#include "plot/figure_private.h"
-#include "plot/matrix_private.h"
+#include "plot/figure.h"
+#include "plot/matrix.h"
 #include <stdbool.h>
 
 /* PAPER: PE(t, 2i) = sin(t / base^(2i/d)), PE(t, 2i+1) = cos(t / base^(2i/d)), t = 0..L-1

@@ -5,7 +5,7 @@
 
 #include "base/output.h"
 #include "stream/reader.h"
-#include "stream/tensor_private.h"
+#include "stream/tensor.h"
 
 #define TF_MAX_TENSORS 65536            /* in one file */
 #define TF_MAX_STATES 256               /* in one file */

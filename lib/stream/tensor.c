@@ -1,5 +1,5 @@
 /* tensor.c - element types: their sizes, conversions and checks. */
-#include "stream/tensor_private.h"
+#include "stream/tensor.h"
 #include "base/bits.h"
 #include "base/hash.h"
 #include "base/memory.h"

@@ -7,7 +7,7 @@
 #define TF_STREAM_TENSOR_RECORD_PRIVATE_H
 
 #include "stream/record.h"
-#include "stream/tensor_private.h"
+#include "stream/tensor.h"
 
 enum { TF_TENSOR_HEAD_MAX = 1024 }; /* bytes of a head */
 struct tf_tensor_head {

@@ -2,7 +2,7 @@
 #ifndef TF_STREAM_WRITER_PRIVATE_H
 #define TF_STREAM_WRITER_PRIVATE_H
 
-#include "stream/tensor_private.h"
+#include "stream/tensor.h"
 #include "stream/writer.h"
 
 /* Begin a part with a header record that is already encoded; h is the same header decoded. */

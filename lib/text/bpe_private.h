@@ -9,7 +9,7 @@
 #ifndef TF_TEXT_BPE_PRIVATE_H
 #define TF_TEXT_BPE_PRIVATE_H
 
-#include "text/sp_private.h"
+#include "text/sp.h"
 
 struct tf_bpe; /* read-only once created; may be shared between threads */
 

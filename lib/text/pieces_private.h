@@ -4,7 +4,7 @@
 #define TF_TEXT_PIECES_PRIVATE_H
 
 #include "text/piece_trie_private.h"
-#include "text/sp_private.h"
+#include "text/sp.h"
 
 struct tf_pieces {
     const struct tf_sp *sp;

@@ -1,4 +1,4 @@
-/* sp.cc - loaded vocabularies, see sp_private.h. Ids are checked before they reach the library,
+/* sp.cc - loaded vocabularies, see sp.h. Ids are checked before they reach the library,
  * which aborts on an invalid one. */
 #include "text/sp_internal.hh"
 

@@ -14,7 +14,7 @@
 /* Check that the n bytes of a .model file are a well-formed protocol buffer, that the pieces, and
  * the text that unknown ones become, are of bounded size and number, the pieces with text and
  * without NUL and their scores finite, and the normalisation tables (sp_charsmap_private.h).
- * Loading (sp_private.h) checks the rest. */
+ * Loading (sp.h) checks the rest. */
 int tf_sp_check(const void *bytes, size_t n, struct tf_err *err) TF_MUST_CHECK;
 
 /* Check a vocabulary, and get the texts of its pieces by id: UTF-8 in memory of the arena, NULL for

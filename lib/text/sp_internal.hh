@@ -21,7 +21,7 @@
 
 #define _Noreturn [[noreturn]]
 extern "C" {
-#include "text/sp_private.h"
+#include "text/sp.h"
 }
 
 namespace sp = sentencepiece;

@@ -1,4 +1,4 @@
-/* sp_train.cc - training of vocabularies, see sp_private.h. */
+/* sp_train.cc - training of vocabularies, see sp.h. */
 #include "text/sp_internal.hh"
 
 #include <sentencepiece_trainer.h>

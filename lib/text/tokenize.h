@@ -6,7 +6,7 @@
 
 #include "base/input.h"
 #include "base/output.h"
-#include "text/vocab_private.h"
+#include "text/vocab.h"
 
 struct tf_tokenize {
     const struct tf_vocab *vocab;

@@ -1,5 +1,5 @@
-/* vocab.c - see vocab_private.h. */
-#include "text/vocab_private.h"
+/* vocab.c - see vocab.h. */
+#include "text/vocab.h"
 #include "base/hash.h"
 #include "base/sandbox.h"
 #include "text/sp_check.h"

@@ -4,7 +4,7 @@
 
 #include "base/input.h"
 #include "base/output.h"
-#include "text/sp_private.h"
+#include "text/sp.h"
 
 enum { TF_TRAINING_FIELDS = 1024 };
 

@@ -6,7 +6,7 @@
 
 #include "base/input.h"
 #include "base/output.h"
-#include "tree/evalb_params_private.h"
+#include "tree/evalb_params.h"
 
 struct tf_evalb_opts {
     struct tf_evalb_params params;

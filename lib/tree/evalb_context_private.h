@@ -3,7 +3,7 @@
 #ifndef TF_TREE_EVALB_CONTEXT_PRIVATE_H
 #define TF_TREE_EVALB_CONTEXT_PRIVATE_H
 
-#include "tree/evalb_params_private.h"
+#include "tree/evalb_params.h"
 
 /* The status of a sentence, in EVALB's numbers. */
 enum { TF_EVALB_FINE = 0, TF_EVALB_ERROR = 1, TF_EVALB_SKIP = 2 };

@@ -1,5 +1,5 @@
-/* evalb_params.c - see evalb_params_private.h. */
-#include "tree/evalb_params_private.h"
+/* evalb_params.c - see evalb_params.h. */
+#include "tree/evalb_params.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/parse.h"

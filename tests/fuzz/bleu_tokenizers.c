@@ -1,6 +1,6 @@
 /* Moses' and Tercom's tokenizers and the metrics: the output is valid UTF-8 without control
  * characters, and a line against itself has no edits and full chrF. */
-#include "metrics/metric_private.h"
+#include "metrics/metric.h"
 #include "metrics/tokenizer_moses.h"
 #include "base/utf8.h"
 

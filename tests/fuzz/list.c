@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "data/list_private.h"
+#include "data/list.h"
 #include "stream/tail.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "plot/attention_record.h"
 #include "plot/curves.h"
 #include "plot/heat.h"
-#include "plot/matrix_private.h"
+#include "plot/matrix.h"
 
 #include <math.h>
 

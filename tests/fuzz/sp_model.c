@@ -6,7 +6,7 @@
 #include "base/utf8.h"
 #include "text/sample_private.h"
 #include "text/segment_private.h"
-#include "text/vocab_private.h"
+#include "text/vocab.h"
 
 enum { MAX_INPUT = 1 << 15, MOST_PIECES = 1 << 16 };
 

@@ -48,7 +48,24 @@ lib/train/step/f.c:2: #include "train/ranks/e.h"
 cycle: lib/text/c lib/text/d'
 }
 
-@test "a header that only its own folder includes is NAME_private.h, and no other is" {
+@test "no files call each other in a circle" {
+    architecture calls >"$T/found"
+    expect_none "circles" <"$T/found"
+}
+
+@test "the check of calls sees a circle, also with a part of a file" {
+    plant lib/base/a.c 'int tf_a(int x)\n{\n    return tf_b(x);\n}\n'
+    plant lib/base/a_more.c 'int tf_b(int x)\n{\n    return tf_c(x);\n}\n'
+    plant lib/base/c.c 'int tf_c(int x)\n{\n    /* tf_a(x) */\n    return x;\n}\n'
+    cd "$T"
+    output=$(architecture calls)
+    expect_output ''
+    plant lib/base/c.c 'int tf_c(int x)\n{\n    return tf_a(x);\n}\n'
+    output=$(architecture calls)
+    expect_output 'circle of calls: lib/base/a lib/base/a_more lib/base/c'
+}
+
+@test "a header that only its own folder uses is NAME_private.h, and no other is" {
     architecture headers >"$T/found"
     expect_none "headers" <"$T/found"
 }
@@ -58,11 +75,17 @@ cycle: lib/text/c lib/text/d'
     plant lib/base/a.c '#include "base/a_private.h"\n#include "b.h"\n'
     plant lib/base/b.h ''
     plant lib/base/c.h ''
-    plant lib/text/c.c '#include "base/c.h"\n#include "base/a_private.h"\n'
+    plant lib/base/d_private.h \
+        'struct tf_d {\n    int x;\n};\nstruct tf_e {\n    int x;\n};\nint tf_f(struct tf_d *d);\n'
+    plant lib/base/e.h '#include "d_private.h"\nstruct tf_e;\n'
+    plant lib/text/c.c '#include "base/c.h"\n#include "base/a_private.h"\n#include "base/e.h"\n'
+    plant lib/text/d.c '#include "base/e.h"\nint g(struct tf_e *e, struct tf_d d)\n{\n    return tf_f(&d);\n}\n'
     cd "$T"
     output=$(architecture headers)
     expect_output 'lib/text/c.c:2: #include "base/a_private.h"
-lib/base/b.h: only its own folder includes it'
+lib/text/d.c: struct tf_d is in lib/base/d_private.h
+lib/text/d.c: tf_f is in lib/base/d_private.h
+lib/base/b.h: only its own folder uses it'
 }
 
 @test "a function is in the source of the header that declares it" {

@@ -2,7 +2,7 @@
  * tested through tf-batch. */
 #include "../harness/tap.h"
 #include "base/memory.h"
-#include "data/list_private.h"
+#include "data/list.h"
 #include "stream/tail.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* N-gram matches against their definition, and scores of given statistics. */
 #include "../harness/tap.h"
 #include "base/rng.h"
-#include "metrics/bleu_private.h"
+#include "metrics/bleu.h"
 
 enum { MAX_REFS = 4, MAX_LEN = 24 };
 

@@ -1,7 +1,7 @@
 /* Matrices from JSON and separated values. */
 #include "../harness/tap.h"
 #include "../harness/temp.h"
-#include "plot/matrix_private.h"
+#include "plot/matrix.h"
 
 /* The matrix that text holds, as "labels: row; row", or the error. */
 static void reads_as(enum tf_labelled line, enum tf_labelled column, const char *text,

@@ -4,7 +4,7 @@
 #include "text/sample_private.h"
 #include "text/segment_private.h"
 #include "text/sp_check.h"
-#include "text/sp_private.h"
+#include "text/sp.h"
 #include "text/sp_renumber.h"
 
 #include <stdlib.h>

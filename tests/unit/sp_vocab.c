@@ -2,7 +2,7 @@
  * models and ids are errors, and samples have the right distribution. */
 #include "../harness/tap.h"
 #include "text/sample_private.h"
-#include "text/sp_private.h"
+#include "text/sp.h"
 #include <math.h>
 
 static const char *const parts[] = {"ka",  "to", "mi", "ren", "sch",  "ein", "wal", "k", "ed", "s",

@@ -1,5 +1,5 @@
-/* env.c - see env_private.h. */
-#include "train/run/env_private.h"
+/* env.c - see env.h. */
+#include "train/run/env.h"
 #include "train/run/signals.h"
 
 /* Act on the signals of other ranks as on our own. */

@@ -2,7 +2,7 @@
 #ifndef TF_TRAIN_RUN_JOIN_H
 #define TF_TRAIN_RUN_JOIN_H
 
-#include "train/run/env_private.h"
+#include "train/run/env.h"
 #include "train/settings/settings.h"
 
 /* Join the other ranks, if there are any: *team is then env->team. A rank other than 0 obeys to the

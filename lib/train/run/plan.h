@@ -3,7 +3,7 @@
 #ifndef TF_TRAIN_RUN_PLAN_H
 #define TF_TRAIN_RUN_PLAN_H
 
-#include "train/run/start_model_private.h"
+#include "train/run/start_model.h"
 #include "train/settings/settings.h"
 
 /* What a plan assumes. */

@@ -2,7 +2,7 @@
 #ifndef TF_TRAIN_RUN_RUN_H
 #define TF_TRAIN_RUN_RUN_H
 
-#include "train/run/env_private.h"
+#include "train/run/env.h"
 #include "train/settings/settings.h"
 
 struct tf_sandbox;

@@ -4,7 +4,7 @@
 #define TF_TRAIN_RUN_SETUP_PRIVATE_H
 
 #include "train/run/feed_private.h"
-#include "train/run/env_private.h"
+#include "train/run/env.h"
 #include "train/settings/settings.h"
 #include "train/store/save.h"
 

@@ -1,5 +1,5 @@
-/* start_model.c - see start_model_private.h. */
-#include "train/run/start_model_private.h"
+/* start_model.c - see start_model.h. */
+#include "train/run/start_model.h"
 #include "base/buf.h"
 #include "base/log.h"
 #include "model/int8.h"

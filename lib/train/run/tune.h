@@ -2,7 +2,7 @@
 #ifndef TF_TRAIN_RUN_TUNE_H
 #define TF_TRAIN_RUN_TUNE_H
 
-#include "train/run/env_private.h"
+#include "train/run/env.h"
 #include "train/settings/settings.h"
 
 /* Measure on the first batches of the input, and write the choices to `path` as a file for

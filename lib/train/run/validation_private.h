@@ -4,7 +4,7 @@
 #define TF_TRAIN_RUN_VALIDATION_PRIVATE_H
 
 #include "train/run/collapse_private.h"
-#include "train/run/env_private.h"
+#include "train/run/env.h"
 #include "train/step/stepper.h"
 
 /* Perplexity exp(nll / tokens) and accuracy correct / tokens, over target tokens with EOS, without

@@ -1,5 +1,5 @@
-/* checkpoint_list.c - see checkpoint_list_private.h. */
-#include "train/store/checkpoint_list_private.h"
+/* checkpoint_list.c - see checkpoint_list.h. */
+#include "train/store/checkpoint_list.h"
 #include "base/log.h"
 #include "base/memory.h"
 

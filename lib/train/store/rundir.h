@@ -6,7 +6,7 @@
 #include "base/input.h"
 #include "base/output.h"
 #include "stream/model.h"
-#include "train/store/checkpoint_list_private.h"
+#include "train/store/checkpoint_list.h"
 
 /* All work on it is relative to its descriptor: when another directory takes its name, nothing is
  * written there. Messages name its files as the user does, by path. */

@@ -1,9 +1,9 @@
-/* list_private.h - a corpus of many files, of which one group at a time is in memory (tf-batch
+/* list.h - a corpus of many files, of which one group at a time is in memory (tf-batch
  * --list). */
-#ifndef TF_DATA_LIST_PRIVATE_H
-#define TF_DATA_LIST_PRIVATE_H
+#ifndef TF_DATA_LIST_H
+#define TF_DATA_LIST_H
 
-#include "data/corpus_private.h"
+#include "data/corpus.h"
 
 /* By default a group has the most files of which any have at most so many records together: about
  * 2 GB in memory with 30 tokens a sentence. */

@@ -1,6 +1,6 @@
-/* figure_private.h - what all figures have in common. */
-#ifndef TF_PLOT_FIGURE_PRIVATE_H
-#define TF_PLOT_FIGURE_PRIVATE_H
+/* figure.h - what all figures have in common. */
+#ifndef TF_PLOT_FIGURE_H
+#define TF_PLOT_FIGURE_H
 
 struct tf_figure {
     const char *title;             /* NULL: none, or one made from the data */

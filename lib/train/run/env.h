@@ -1,11 +1,11 @@
-/* env_private.h - what a run works with besides its settings. */
-#ifndef TF_TRAIN_RUN_ENV_PRIVATE_H
-#define TF_TRAIN_RUN_ENV_PRIVATE_H
+/* env.h - what a run works with besides its settings. */
+#ifndef TF_TRAIN_RUN_ENV_H
+#define TF_TRAIN_RUN_ENV_H
 
 #include "base/opt.h"
 #include "base/shell.h"
 #include "train/ranks/team.h"
-#include "train/run/start_model_private.h"
+#include "train/run/start_model.h"
 
 /* All borrowed. */
 struct tf_run_env {

@@ -1,9 +1,9 @@
-/* corpus_private.h - filtered pairs of sentences from two token streams (paired by position) or one
+/* corpus.h - filtered pairs of sentences from two token streams (paired by position) or one
  * pair stream. Regular files are indexed: 32 bytes per pair in memory, and the ids stay in the
  * mapped file. Anything else is read into memory, one window of pairs at a time; so are the files
- * of a list (list_private.h), one after the other. */
-#ifndef TF_DATA_CORPUS_PRIVATE_H
-#define TF_DATA_CORPUS_PRIVATE_H
+ * of a list (list.h), one after the other. */
+#ifndef TF_DATA_CORPUS_H
+#define TF_DATA_CORPUS_H
 
 #include "base/hash.h"
 #include "stream/reader.h"

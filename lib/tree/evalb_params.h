@@ -1,6 +1,6 @@
-/* evalb_params_private.h - EVALB's parameter files. */
-#ifndef TF_TREE_EVALB_PARAMS_PRIVATE_H
-#define TF_TREE_EVALB_PARAMS_PRIVATE_H
+/* evalb_params.h - EVALB's parameter files. */
+#ifndef TF_TREE_EVALB_PARAMS_H
+#define TF_TREE_EVALB_PARAMS_H
 
 #include "base/arena.h"
 #include "base/err.h"

@@ -1,6 +1,6 @@
-/* matrix_private.h - a matrix with labels, read from JSON or separated values. */
-#ifndef TF_PLOT_MATRIX_PRIVATE_H
-#define TF_PLOT_MATRIX_PRIVATE_H
+/* matrix.h - a matrix with labels, read from JSON or separated values. */
+#ifndef TF_PLOT_MATRIX_H
+#define TF_PLOT_MATRIX_H
 
 #include "base/err.h"
 #include <stddef.h>

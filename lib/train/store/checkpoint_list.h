@@ -1,7 +1,7 @@
-/* checkpoint_list_private.h - the files of a run by their names, and its regular checkpoints in
+/* checkpoint_list.h - the files of a run by their names, and its regular checkpoints in
  * order. */
-#ifndef TF_TRAIN_STORE_CHECKPOINT_LIST_PRIVATE_H
-#define TF_TRAIN_STORE_CHECKPOINT_LIST_PRIVATE_H
+#ifndef TF_TRAIN_STORE_CHECKPOINT_LIST_H
+#define TF_TRAIN_STORE_CHECKPOINT_LIST_H
 
 #include "base/err.h"
 #include <dirent.h>

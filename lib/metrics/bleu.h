@@ -1,4 +1,4 @@
-/* bleu_private.h - BLEU (Papineni et al., "BLEU: a method for automatic evaluation of machine
+/* bleu.h - BLEU (Papineni et al., "BLEU: a method for automatic evaluation of machine
  * translation", ACL 2002), with the tokenizers and smoothing methods of sacreBLEU 2.6.
  *
  *     BLEU = BP exp(mean over n of log p_n),    p_n = 100 match_n / total_n,    n = 1..4
@@ -8,8 +8,8 @@
  * n-gram at most as often as the reference with the most of it has it. hyp is the length of the
  * hypotheses in tokens; ref sums the length of the closest reference of each segment, the shorter
  * of two equally close. */
-#ifndef TF_METRICS_BLEU_PRIVATE_H
-#define TF_METRICS_BLEU_PRIVATE_H
+#ifndef TF_METRICS_BLEU_H
+#define TF_METRICS_BLEU_H
 
 #include "metrics/ngrams_private.h"
 #include "metrics/tokenizers_private.h"

@@ -1,6 +1,6 @@
-/* tensor_private.h - tensors in files: element types, shapes, conversion to and from float. */
-#ifndef TF_STREAM_TENSOR_PRIVATE_H
-#define TF_STREAM_TENSOR_PRIVATE_H
+/* tensor.h - tensors in files: element types, shapes, conversion to and from float. */
+#ifndef TF_STREAM_TENSOR_H
+#define TF_STREAM_TENSOR_H
 
 #include "base/err.h"
 

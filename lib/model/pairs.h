@@ -1,7 +1,7 @@
-/* pairs_private.h - a batch as the model sees it: packed ids, EOS appended, the decoder's input
+/* pairs.h - a batch as the model sees it: packed ids, EOS appended, the decoder's input
  * shifted. */
-#ifndef TF_MODEL_PAIRS_PRIVATE_H
-#define TF_MODEL_PAIRS_PRIVATE_H
+#ifndef TF_MODEL_PAIRS_H
+#define TF_MODEL_PAIRS_H
 
 #include "base/buf.h"
 #include "base/err.h"

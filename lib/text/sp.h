@@ -1,8 +1,8 @@
-/* sp_private.h - a C interface to SentencePiece: load a vocabulary, convert text to ids and back,
+/* sp.h - a C interface to SentencePiece: load a vocabulary, convert text to ids and back,
  * train. The files sp*.cc are the only C++ code for the CPU. A loaded vocabulary is read-only and
  * may be shared between threads. */
-#ifndef TF_TEXT_SP_PRIVATE_H
-#define TF_TEXT_SP_PRIVATE_H
+#ifndef TF_TEXT_SP_H
+#define TF_TEXT_SP_H
 
 #include "base/buf.h"
 #include "text/ids.h"

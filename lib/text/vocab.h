@@ -1,12 +1,12 @@
-/* vocab_private.h - loads vocabularies: from a SentencePiece .model file, or from a model or
+/* vocab.h - loads vocabularies: from a SentencePiece .model file, or from a model or
  * checkpoint of tf-train, which contain one. */
-#ifndef TF_TEXT_VOCAB_PRIVATE_H
-#define TF_TEXT_VOCAB_PRIVATE_H
+#ifndef TF_TEXT_VOCAB_H
+#define TF_TEXT_VOCAB_H
 
 #include "base/output.h"
 #include "stream/header.h"
 #include "text/bpe_private.h"
-#include "text/sp_private.h"
+#include "text/sp.h"
 
 struct tf_vocab {
     struct tf_sp *sp;

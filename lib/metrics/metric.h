@@ -1,12 +1,12 @@
-/* metric_private.h - one interface to BLEU, chrF and TER: counts of a segment, score of sums of
+/* metric.h - one interface to BLEU, chrF and TER: counts of a segment, score of sums of
  * counts.
  *
  * A metric maps each segment to `width` counts. The score of a text is a function of the sums of
  * its counts, so that counts can be kept, resampled, and added up elsewhere. */
-#ifndef TF_METRICS_METRIC_PRIVATE_H
-#define TF_METRICS_METRIC_PRIVATE_H
+#ifndef TF_METRICS_METRIC_H
+#define TF_METRICS_METRIC_H
 
-#include "metrics/bleu_private.h"
+#include "metrics/bleu.h"
 #include "metrics/chrf_private.h"
 #include "metrics/ter_private.h"
 

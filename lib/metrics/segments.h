@@ -1,7 +1,7 @@
-/* segments_private.h - the segments of several text files read side by side: references and
+/* segments.h - the segments of several text files read side by side: references and
  * systems, each in a file of its own or in columns between tabs. */
-#ifndef TF_METRICS_SEGMENTS_PRIVATE_H
-#define TF_METRICS_SEGMENTS_PRIVATE_H
+#ifndef TF_METRICS_SEGMENTS_H
+#define TF_METRICS_SEGMENTS_H
 
 #include "base/opt.h"
 #include "text/lines.h"

@@ -1,8 +1,8 @@
-/* start_model_private.h - the model that a run starts from (--init). It defines the run's
+/* start_model.h - the model that a run starts from (--init). It defines the run's
  * architecture, dialect, special ids and vocabulary; options may repeat what it says, not
  * contradict it. */
-#ifndef TF_TRAIN_RUN_START_MODEL_PRIVATE_H
-#define TF_TRAIN_RUN_START_MODEL_PRIVATE_H
+#ifndef TF_TRAIN_RUN_START_MODEL_H
+#define TF_TRAIN_RUN_START_MODEL_H
 
 #include "model/config.h"
 #include "stream/model.h"
