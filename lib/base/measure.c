@@ -9,6 +9,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
+
+enum { MOST_TRIES = 100 }; /* bounds the time that lines without a number take */
 
 struct text {
     const char *p, *end;
@@ -18,7 +21,7 @@ struct text {
 struct found {
     size_t numbers, scores; /* scores: with the name of a metric */
     double number, score;   /* the last ones */
-    bool ter;               /* a score is one of TER */
+    bool ter, names_ter;    /* a score is one of TER; something is named TER */
 };
 
 static bool TF_PRINTF(2, 3) refuse(char why[TF_MEASURE_WHY], const char *fmt, ...)
@@ -90,18 +93,19 @@ static void add_score(struct found *f, struct text word)
 
 static struct found find(struct text line)
 {
+    const char *first = line.p;
     struct found f = {0};
-    bool after_blank = true;
     while (line.p < line.end) {
         size_t n;
         double x;
-        if (after_blank)
+        if (line.p == first || is_blank(line.p[-1]))
             add_score(&f, line);
+        if (line.p == first || separates(line.p[-1]))
+            f.names_ter = f.names_ter || begins(line, "TER") || begins(line, "ter");
         if (take_number(&x, line, &n)) {
             f.numbers++;
             f.number = x;
         }
-        after_blank = n == 0 && is_blank(*line.p);
         line.p += n > 0 ? n : 1;
     }
     return f;
@@ -109,10 +113,11 @@ static struct found find(struct text line)
 
 static bool choose(double *x, char why[TF_MEASURE_WHY], const struct found *f, struct text line)
 {
+    const bool number = f->scores == 0 && f->numbers == 1;
     *x = f->scores == 1 ? f->score : f->number;
-    if (f->scores == 1 && f->ter)
+    if ((f->scores == 1 && f->ter) || (number && f->names_ter))
         return refuse(why, "printed TER, of which less is better: print 100 - TER, or another");
-    if (f->scores == 1 || (f->scores == 0 && f->numbers == 1))
+    if (f->scores == 1 || number)
         return true;
     const int n = line.end - line.p < 60 ? (int)(line.end - line.p) : 60;
     char shown[200];
@@ -148,6 +153,7 @@ static bool read_json(struct found *f, struct text t)
         f->ter = f->ter || (name && kind == TF_JSON_STRING && strcmp(r.text.p, "TER") == 0);
         score = kind == TF_JSON_KEY && strcmp(r.text.p, "score") == 0;
         name = kind == TF_JSON_KEY && strcmp(r.text.p, "name") == 0;
+        f->names_ter = f->names_ter || (kind == TF_JSON_KEY && strcasecmp(r.text.p, "ter") == 0);
         whole = kind == TF_JSON_END;
     }
     tf_json_read_release(&r);
@@ -158,8 +164,6 @@ static bool read_json(struct found *f, struct text t)
 static bool find_json(struct found *f, struct text *t)
 {
     bool line = true;
-    if (t->p == t->end || (t->end[-1] != '}' && t->end[-1] != ']'))
-        return false;
     for (const char *p = t->p; p < t->end; p++) {
         struct text from = {p, t->end};
         if (line && (*p == '{' || *p == '[') && read_json(f, from)) {
@@ -174,10 +178,12 @@ static bool find_json(struct found *f, struct text *t)
 bool tf_measure_of(double *x, char why[TF_MEASURE_WHY], const char *text, size_t n)
 {
     struct found f;
+    size_t tries = 0; /* of reading JSON */
     for (struct text left = trim((struct text){text, text + n}); left.p < left.end;
          left = trim(left)) {
         struct text line = left;
-        if (find_json(&f, &line))
+        if ((left.end[-1] == '}' || left.end[-1] == ']') && tries++ < MOST_TRIES &&
+            find_json(&f, &line))
             return f.numbers > 0 ? choose(x, why, &f, line) : refuse(why, "printed no number");
         for (line.p = line.end; line.p > left.p && line.p[-1] != '\n';)
             line.p--;

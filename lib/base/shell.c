@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 enum { TICK_MS = 50, GRACE_TICKS = 100, MOST_FDS = 1024 };
-enum { TAIL = 8192 /* bytes of the output at least, in which its number is looked for */ };
+enum { TAIL = 1 << 20 /* bytes of the output at least, in which its number is looked for */ };
 
 /* One write of a result must not be torn. */
 _Static_assert(sizeof(struct tf_shell_result) <= PIPE_BUF, "a result is written at once");
@@ -101,7 +101,8 @@ static bool abandoned(int ms)
 
 static void take_output(int fd, pid_t pid, struct tf_shell_result *r)
 {
-    char buf[4096], tail[2 * TAIL];
+    static char tail[2 * TAIL];
+    char buf[4096];
     size_t kept = 0, in_tail = 0;
     for (;;) { /* until the command and all that has its output have closed it */
         struct pollfd p[] = {{.fd = fd, .events = POLLIN}, {.fd = 3, .events = POLLIN}};

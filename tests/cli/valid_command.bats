@@ -109,6 +109,16 @@ same_tensors() {
     [[ $stderr != *overfits* ]]
 }
 
+# As tf-bleu prints with many systems or long signatures; and what is no measure.
+@test "JSON of 100 KB is read whole, and TER is refused" {
+    tr_t 0 "${every[@]}" --valid-command 'case $TF_STEP in
+        3) printf "{\n \"score\": 30.5,\n \"refs\": \"%0100000d\"\n}\n" 0;;
+        6) echo TER: 50;; *) echo 5;; esac' -o run b.tfs
+    expect_contains "$stderr" "warning: step 6: --valid-command printed TER, of which less is better"
+    [ "$(valid metric run)" = $'30.5\nnull\n5\n5' ]
+    at_step run/best.tfm 3
+}
+
 @test "a command that fails, is killed or prints no number is reported, and the run continues" {
     tr_t 0 "${every[@]}" --patience 2 --valid-command 'case $TF_STEP in
         3) echo 1; exit 7;; 6) kill -9 $$;; 9) echo none chrF2 nan;; *) echo 5;; esac' -o run b.tfs

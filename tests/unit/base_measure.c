@@ -39,6 +39,11 @@ static const struct {
     {"[\n{\n \"name\": \"chrF2\",\n \"score\": 60.5\n}\n]", 60.5},
     {"{\"bleu\": 31.25}", 31.25},
     {"7 {8}\n9 {nan}", 9},
+    /* TER beside what is chosen, and words that begin so */
+    {"BLEU = 27.3 TER: 50", 27.3},
+    {"{\"score\": 27.3, \"ter\": 50}", 27.3},
+    {"TERp 3", 3},
+    {"after 3", 3},
 };
 
 static const struct {
@@ -56,6 +61,11 @@ static const struct {
     {"{\"a\": 3, \"b\": 4}", "several numbers"},
     {"TER|nrefs:1|case:lc|tok:tercom|version:2.4.2 = 10.000", "less is better"},
     {"{\"name\": \"TER\", \"score\": 3}", "less is better"},
+    {"TER: 50", "less is better"},
+    {"ter 50", "less is better"},
+    {"2.4.2 (TER) 50 %", "less is better"},
+    {"{\"TER\": 50}", "less is better"},
+    {"{\"ter\": 50}", "less is better"},
 };
 
 int main(void)
@@ -71,5 +81,11 @@ int main(void)
     }
     /* Bytes that are no text, none of which is read beyond the end. */
     ok(tf_measure_of(&x, why, "\0\xff 4\0", 5) && x == 4, "bytes");
+    /* JSON lines without a number take no time that grows with the square of theirs. */
+    enum { LINES = 1 << 18 };
+    static char many[4 * LINES];
+    for (size_t i = 0; i < LINES; i++)
+        memcpy(many + 4 * i, "[ ]\n", 4);
+    ok(!tf_measure_of(&x, why, many, sizeof many), "many lines without a number");
     return done();
 }
