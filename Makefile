@@ -28,6 +28,8 @@ CUDA_ARCH ?= 90
 MPI ?= auto
 MPICC_openmpi ?= mpicc.openmpi
 MPICC_mpich ?= mpicc.mpich
+# The service tf-serve: where libmicrohttpd is installed. SERVE=auto|yes|no
+SERVE ?= auto
 DEPS ?= yes
 # SP_SOURCE=DIR: the unpacked source of SentencePiece 0.1, compiled with the sanitizers of the build
 # and used in place of the system's library.
@@ -65,13 +67,20 @@ release := $(firstword $(file <VERSION))
 
 # ---- sources -------------------------------------------------------------------------------------
 
-cmd_src := $(sort $(wildcard cmd/tf-*.c))
+have_microhttpd := $(if $(filter auto yes,$(SERVE)),$(shell printf '\043include <microhttpd.h>\n' | \
+	$(CC) $(if $(wildcard $(sysroot)),--sysroot=$(sysroot)) $(CPPFLAGS) -E -x c - >/dev/null 2>&1 && \
+	echo yes))
+ifeq ($(filter auto yes no,$(SERVE)),)
+$(error SERVE=$(SERVE): one of auto, yes, no)
+endif
+no_serve := $(if $(have_microhttpd),,cmd/tf-serve.c lib/serve/http.c)
+cmd_src := $(filter-out $(no_serve),$(sort $(wildcard cmd/tf-*.c)))
 ref_src := $(sort $(wildcard lib/ops/ref/*.c))
 # The CPU backend: cpu.c chooses a kernel set; the rest is compiled for each instruction set.
 set_src := lib/ops/cpu/int8.c lib/ops/cpu/bf16.c lib/ops/cpu/table.c
 once_src := lib/ops/cpu/cpu.c lib/ops/cpu/openblas.c
 isa_src := $(filter-out $(once_src) $(set_src),$(sort $(wildcard lib/ops/cpu/*.c)))
-lib_src := $(filter-out $(ref_src) $(isa_src) $(set_src), \
+lib_src := $(filter-out $(no_serve) $(ref_src) $(isa_src) $(set_src), \
 	$(sort $(wildcard lib/*/*.c lib/ops/*/*.c lib/train/*/*.c)))
 sp_src := $(sort $(wildcard lib/text/*.cc))
 cu_src := $(sort $(wildcard lib/ops/cuda/*.cu))
@@ -260,8 +269,11 @@ all: $(bins) $(plugin) $(mpi_plugins)
 	@rm -f $(filter-out $(mpi_plugins),$(wildcard $B/bin/tf-comm-*.so))
 	$(if $(filter yes,$(MPI)),$(if $(mpis),,@echo 'tf-tools: no MPI: run `make deps MPI=yes`' >&2; \
 	    exit 1))
+	$(if $(filter yes,$(SERVE)),$(if $(have_microhttpd),,@echo \
+	    'tf-tools: no libmicrohttpd: run `make deps`' >&2; exit 1))
 	@echo 'tf-tools: $(words $(bins)) tools in $B/bin; kernels $(strip $(isas));' \
-	    'CUDA $(if $(with_cuda),yes ($(CUDA_ARCH)),no$(if $(old_nvcc), ($(old_nvcc)))); MPI $(or $(strip $(mpis)),no)'
+	    'CUDA $(if $(with_cuda),yes ($(CUDA_ARCH)),no$(if $(old_nvcc), ($(old_nvcc)))); MPI $(or $(strip $(mpis)),no);' \
+	    'tf-serve $(or $(have_microhttpd),no)'
 
 # $(call cc,SOURCE,MORE FLAGS)
 define cc
@@ -401,6 +413,8 @@ $Q$(CC) $(all_cflags) $(pie) $(all_ldflags) $1 -o $@ $(filter-out $(LDLIBS),$(fi
 	$(extra_libs) $(libs) $(LDLIBS)
 endef
 
+$B/bin/tf-serve: extra_libs = -lmicrohttpd
+
 # Only these programs are linked with SentencePiece and the C++ library.
 uses_sp := $B/bin/tf-tokenize \
 	$(patsubst %.c,$B/%.t,$(wildcard tests/unit/sp_*.c tests/fuzz/sp_*.c)) \
@@ -445,11 +459,12 @@ $B/tests/emulate/check.t: $B/tests/emulate/check.o $(emu_cuda) $B/tests/harness/
 # ---- tests ---------------------------------------------------------------------------------------
 
 # Debian packages for the build and the tests.
-libraries := libcbor-dev libicu-dev libopenblas0-pthread libsentencepiece-dev zlib1g-dev
+libraries := libcbor-dev libicu-dev libmicrohttpd-dev libopenblas0-pthread libsentencepiece-dev \
+	zlib1g-dev
 compilers := $(if $(ARCH),g++-$(gnu) gcc-$(gnu) qemu-user,g++ gcc $(libraries))
 mpi_packages := $(if $(filter yes,$(MPI)),libopenmpi-dev openmpi-bin)
-packages := bats $(compilers) $(mpi_packages) file iproute2 jq make mandoc perl pkg-config procps \
-	python3 python3-cbor2 python3-numpy shellcheck strace
+packages := bats $(compilers) $(mpi_packages) curl file iproute2 jq make mandoc perl pkg-config \
+	procps python3 python3-cbor2 python3-numpy shellcheck strace
 
 deps: $(sysroot) ## install the Debian packages that are missing
 	@missing=; \
@@ -715,7 +730,7 @@ endef
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## */\1\t/p' Makefile | expand -t14
 	@echo 'Variables, also in config.mk: CFLAGS=  SAN=address,undefined  CUDA=auto|yes|no' \
-	    ' CUDA_ARCH="80 90"  MPI=auto|yes|no  ARCH=arm64  DEPS=no  V=1  PREFIX=  DESTDIR=  TESTS=...' \
+	    ' CUDA_ARCH="80 90"  MPI=auto|yes|no  SERVE=auto|yes|no  ARCH=arm64  DEPS=no  V=1  PREFIX=  DESTDIR=  TESTS=...' \
 	    ' JOBS=n'
 
 clean: ## remove the build trees

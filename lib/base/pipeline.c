@@ -152,6 +152,41 @@ int tf_pipeline(const char *const *const *argv, size_t n, struct tf_err *err)
     return rc == 0 ? status : -1;
 }
 
+int tf_pipeline_open(const char *const *argv, pid_t *pid, int *in, int *out, struct tf_err *err)
+{
+    int to[2], from[2] = {-1, -1};
+    const pid_t self = getpid();
+    if (pipe2(to, O_CLOEXEC) != 0)
+        return tf_fail_errno(err, "%s: pipe", argv[0]);
+    if (pipe2(from, O_CLOEXEC) == 0)
+        *pid = fork();
+    else
+        *pid = -1;
+    if (*pid == 0) {
+        sigset_t none;
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        setpgid(0, 0);
+        become(argv, self, to[0], from[1]);
+    }
+    if (*pid < 0)
+        tf_fail_errno(err, "%s", argv[0]);
+    else
+        setpgid(*pid, *pid); /* for a kill() before it has run */
+    close(to[0]);
+    if (from[1] >= 0)
+        close(from[1]);
+    *in = to[1];
+    *out = from[0];
+    if (*pid > 0 && fcntl(*in, F_SETFL, O_NONBLOCK) == 0 && fcntl(*out, F_SETFL, O_NONBLOCK) == 0)
+        return 0;
+    close(*in);
+    if (*out >= 0)
+        close(*out);
+    *in = *out = -1;
+    return -1;
+}
+
 int tf_run_sandboxed(int (*f)(const struct tf_strs *files, struct tf_err *err),
                      const struct tf_strs *files, struct tf_err *err)
 {

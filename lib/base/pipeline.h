@@ -5,6 +5,7 @@
 #include "base/opt.h"
 #include <limits.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 enum { TF_TOOL_PATH = PATH_MAX + 32 };
 
@@ -25,6 +26,12 @@ int tf_pipeline(const char *const *const *argv, size_t n, struct tf_err *err) TF
  * tf_pipeline started waits here for its end, since the other's message is the one that counts;
  * elsewhere it returns at once. */
 void tf_pipeline_await_end(void);
+
+/* Start a tool of this build, in a process group of its own and with all signals unblocked, and
+ * return our ends of the pipes that are its stdin and stdout, which do not block. When this process
+ * dies, it gets SIGTERM. */
+int tf_pipeline_open(const char *const *argv, pid_t *pid, int *in, int *out,
+                     struct tf_err *err) TF_MUST_CHECK;
 
 /* Run f in a process of its own, in a sandbox that may read those files: where this process must
  * not enter one, because what it starts would inherit it. Returns 0, or the exit status of a

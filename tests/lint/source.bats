@@ -13,6 +13,8 @@ foreign_headers() {
     project_sources | grep -v '^lib/ops/cuda/' |
         xargs grep -nHE '#include *[<"](cuda|cublas|curand)'
     project_sources | grep -v '^lib/comm/mpi/' | xargs grep -nHE '#include *[<"]mpi\.h'
+    project_sources | grep -v '^lib/serve/http\.c$' |
+        xargs grep -nHE '#include *[<"]microhttpd\.h'
     project_sources | grep -v -E '^lib/text/sp(_train\.cc|_internal\.hh|\.cc)$' |
         xargs grep -nHE '#include *[<"]sentencepiece'
     project_sources | grep -v '^lib/text/icu\.c$' | xargs grep -nHE '#include *[<"]unicode/'
@@ -54,7 +56,8 @@ bad_space() {
     cd "$T"
     mkdir -p lib/base lib/text cmd
     printf '%s\n' '#include <cbor.h>' '#include <cuda.h>' '#include <mpi.h>' \
-        '#include <sentencepiece_processor.h>' '#include <unicode/ubrk.h>' >lib/base/a.c
+        '#include <microhttpd.h>' '#include <sentencepiece_processor.h>' \
+        '#include <unicode/ubrk.h>' >lib/base/a.c
     printf '%s\n' 'sprintf(x);' 'snprintf(x);' 'fputs(x);' 'vdprintf(x);' 'exit(1);' >lib/text/b.c
     printf '%s\n' '"\\x%02x"' '"\x1b"' >lib/text/c.c
     printf '%s\n' 'p = malloc(1);' 'tf_cbor_uint(1);' 'x = 1; ' >cmd/tf-x.c
@@ -65,8 +68,9 @@ bad_space() {
     expect_output 'lib/base/a.c:1:#include <cbor.h>
 lib/base/a.c:2:#include <cuda.h>
 lib/base/a.c:3:#include <mpi.h>
-lib/base/a.c:4:#include <sentencepiece_processor.h>
-lib/base/a.c:5:#include <unicode/ubrk.h>'
+lib/base/a.c:4:#include <microhttpd.h>
+lib/base/a.c:5:#include <sentencepiece_processor.h>
+lib/base/a.c:6:#include <unicode/ubrk.h>'
     output=$(forbidden_calls)
     expect_output 'lib/text/b.c:1:sprintf(x);'
     output=$(talk | cut -d: -f2 | xargs)

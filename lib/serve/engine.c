@@ -1,0 +1,490 @@
+/* engine.c - see engine_private.h. */
+#include "serve/engine_private.h"
+#include "base/log.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+/* Seconds between starts of a pipeline that fails. */
+enum { LEAST_DELAY = 1, MOST_DELAY = 32 };
+
+static size_t slots(const struct tf_engine *e)
+{
+    return (size_t)e->o->pipelines + 1;
+}
+
+/* ---- the list of all jobs, and the queue of a route ---- */
+
+static void list_add(struct tf_engine *e, struct tf_job *job)
+{
+    job->older = e->newest;
+    *(e->newest != NULL ? &e->newest->newer : &e->oldest) = job;
+    e->newest = job;
+}
+
+static void list_remove(struct tf_engine *e, struct tf_job *job)
+{
+    *(job->older != NULL ? &job->older->newer : &e->oldest) = job->newer;
+    *(job->newer != NULL ? &job->newer->older : &e->newest) = job->older;
+    job->older = job->newer = NULL;
+}
+
+static size_t unsent(const struct tf_job *job)
+{
+    return job->n_lines - job->done - job->sent;
+}
+
+static bool in_queue(const struct tf_job *job)
+{
+    return job->before != NULL || job->route->head == job;
+}
+
+static void queue_add(struct tf_job *job)
+{
+    struct tf_route *r = job->route;
+    job->before = r->tail;
+    *(r->tail != NULL ? &r->tail->after : &r->head) = job;
+    r->tail = job;
+}
+
+static void queue_remove(struct tf_job *job)
+{
+    struct tf_route *r = job->route;
+    *(job->before != NULL ? &job->before->after : &r->head) = job->after;
+    *(job->after != NULL ? &job->after->before : &r->tail) = job->before;
+    job->before = job->after = NULL;
+}
+
+static void count_waiting(struct tf_route *r, ptrdiff_t lines)
+{
+    r->waiting += (size_t)lines;
+    r->engine->waiting += (size_t)lines;
+}
+
+/* Take what it has to send out of the queue. */
+static void withdraw(struct tf_job *job)
+{
+    if (!in_queue(job))
+        return;
+    count_waiting(job->route, -(ptrdiff_t)unsent(job));
+    queue_remove(job);
+}
+
+/* ---- jobs ---- */
+
+/* Answer a job, with what is done of it. */
+static void finish(struct tf_engine *e, struct tf_job *job)
+{
+    withdraw(job);
+    list_remove(e, job);
+    job->finished(job, job->arg);
+}
+
+bool tf_engine_submit(struct tf_engine *e, struct tf_job *job)
+{
+    if (job->n_lines > (size_t)e->o->queue - e->waiting)
+        return false;
+    job->start = tf_now();
+    job->deadline = job->start + e->o->timeout;
+    list_add(e, job);
+    queue_add(job);
+    count_waiting(job->route, (ptrdiff_t)job->n_lines);
+    return true;
+}
+
+void tf_engine_leave(struct tf_engine *e, struct tf_job *job)
+{
+    withdraw(job);
+    if (e->oldest == job || job->older != NULL)
+        list_remove(e, job);
+    job->left = true;
+    if (job->sent == 0)
+        tf_job_free(job);
+}
+
+/* A line that a pipeline had came back. done: as it is; else it is to be sent again. */
+static void line_back(struct tf_job *job, size_t line, bool done)
+{
+    struct tf_job_line *l = &job->lines[line];
+    struct tf_route *r = job->route;
+    l->sent = false;
+    job->sent--;
+    if (job->left) {
+        if (job->sent == 0)
+            tf_job_free(job);
+        return;
+    }
+    if (!done) {
+        if (!in_queue(job))
+            queue_add(job);
+        count_waiting(r, 1);
+        job->next = line < job->next ? line : job->next;
+        return;
+    }
+    l->done = true;
+    job->done++;
+    r->lines++;
+    r->failed += l->status != NULL;
+    if (job->done == job->n_lines)
+        finish(r->engine, job);
+}
+
+/* ---- pipelines ---- */
+
+/* A pipeline that ended before its turn: what it had is sent once more, each line alone, so that
+ * one which ends pipelines takes no other with it. */
+static void give_back(struct tf_pipe *p)
+{
+    for (size_t i = p->got; i < p->n; i++) {
+        struct tf_job *job = p->sent[i].job;
+        struct tf_job_line *l = &job->lines[p->sent[i].line];
+        const bool again = l->tries++ == 0;
+        if (!again) {
+            l->out = NULL;
+            l->status = "failed";
+            l->reason = "the pipeline ended twice";
+        }
+        line_back(job, p->sent[i].line, !again);
+    }
+    p->n = p->got = 0;
+}
+
+/* What a pipeline prints for the empty line that it was given first, or for a line of a job. */
+static int read_answer(struct tf_pipe *p, const char *line, size_t n, struct tf_err *err)
+{
+    if (p->got == p->n)
+        return tf_fail(err, "a line too many");
+    const struct tf_sent s = p->sent[p->got];
+    if (tf_job_read_line(s.job, s.line, ++p->answered, line, n, err) != 0)
+        return -1;
+    p->got++;
+    line_back(s.job, s.line, true);
+    return 0;
+}
+
+static void take_line(void *arg, struct tf_worker *w, const char *line, size_t n)
+{
+    struct tf_pipe *p = arg;
+    struct tf_err err = {0};
+    if (w->state == TF_WORKER_STARTING) {
+        w->state = TF_WORKER_IDLE;
+        p->answered = 1;
+        p->route->served = true;
+        p->route->delay = 0;
+    } else if (w->state != TF_WORKER_BROKEN && read_answer(p, line, n, &err) != 0) {
+        tf_warn("%s: unexpected output of a pipeline: %s", p->route->pair.path, err.msg);
+        w->state = TF_WORKER_BROKEN;
+        tf_worker_kill(w);
+    } else if (w->state == TF_WORKER_BUSY && p->got == p->n) {
+        p->n = p->got = 0;
+        w->state = TF_WORKER_IDLE;
+    }
+}
+
+static void start_pipe(struct tf_pipe *p)
+{
+    struct tf_route *r = p->route;
+    struct tf_err err = {0};
+    p->worker.models = r->models;
+    if (tf_worker_start(&p->worker, r->command.v, &err) == 0)
+        return;
+    tf_warn("%s", err.msg);
+    r->delay = MOST_DELAY;
+    r->again = tf_now() + r->delay;
+}
+
+static void pipe_ended(struct tf_pipe *p)
+{
+    struct tf_route *r = p->route;
+    const enum tf_worker_state state = p->worker.state;
+    const bool old = p->worker.models != r->models;
+    tf_worker_ended(&p->worker);
+    give_back(p);
+    if (state == TF_WORKER_ENDING || r->engine->ending)
+        return;
+    if (state == TF_WORKER_STARTING && r->replacing && !old) {
+        tf_warn("%s: cannot be used; the model of before stays", r->pair.path);
+        r->replacing = false;
+        return;
+    }
+    if (state == TF_WORKER_STARTING) {
+        r->delay = r->delay > 0 ? 2 * r->delay : LEAST_DELAY;
+        r->delay = r->delay < MOST_DELAY ? r->delay : MOST_DELAY;
+    }
+    r->again = tf_now() + r->delay;
+    r->restarts++;
+    tf_warn("%s: a pipeline ended; starting another", r->pair.path);
+}
+
+static struct tf_pipe *pipe_in_state(struct tf_route *r, enum tf_worker_state state)
+{
+    for (size_t i = 0; i < slots(r->engine); i++)
+        if (r->pipes[i].worker.state == state)
+            return &r->pipes[i];
+    return NULL;
+}
+
+/* Pipelines that work, or will. */
+static size_t active(const struct tf_route *r)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < slots(r->engine); i++)
+        n += r->pipes[i].worker.state != TF_WORKER_OFF &&
+             r->pipes[i].worker.state != TF_WORKER_ENDING;
+    return n;
+}
+
+/* One with the model of before, which is not busy. */
+static struct tf_pipe *old_pipe(struct tf_route *r, bool any)
+{
+    for (size_t i = 0; i < slots(r->engine); i++) {
+        struct tf_pipe *p = &r->pipes[i];
+        const enum tf_worker_state s = p->worker.state;
+        if (p->worker.models != r->models && (s == TF_WORKER_IDLE || (any && s == TF_WORKER_BUSY)))
+            return p;
+    }
+    return NULL;
+}
+
+/* Start pipelines until there are enough; when replacing, one more than that, and end an old one
+ * when it is ready. */
+static void manage(struct tf_route *r)
+{
+    const size_t most = (size_t)r->engine->o->pipelines;
+    if (r->engine->ending)
+        return;
+    struct tf_pipe *old;
+    while (active(r) > most && pipe_in_state(r, TF_WORKER_STARTING) == NULL &&
+           (old = old_pipe(r, false)) != NULL)
+        tf_worker_end(&old->worker);
+    if (old_pipe(r, true) == NULL)
+        r->replacing = false;
+    struct tf_pipe *off;
+    while (active(r) < most + r->replacing && tf_now() >= r->again &&
+           (off = pipe_in_state(r, TF_WORKER_OFF)) != NULL) {
+        start_pipe(off);
+        if (r->delay > 0) /* one try at a time */
+            r->again = tf_now() + r->delay;
+    }
+}
+
+/* ---- lines to pipelines ---- */
+
+static void send_line(struct tf_pipe *p, struct tf_job *job, size_t line)
+{
+    struct tf_job_line *l = &job->lines[line];
+    l->sent = true;
+    p->sent[p->n++] = (struct tf_sent){job, line};
+    tf_buf_add(&p->worker.send, l->source, l->n);
+    tf_buf_byte(&p->worker.send, '\n');
+    p->route->characters += l->n;
+    job->sent++;
+    job->next = line + 1;
+    count_waiting(p->route, -1);
+    queue_remove(job);
+    if (unsent(job) > 0)
+        queue_add(job);
+}
+
+/* Give an idle pipeline its share of what waits. */
+static void fill(struct tf_pipe *p, size_t most)
+{
+    struct tf_route *r = p->route;
+    while (p->n < most && r->head != NULL) {
+        struct tf_job *job = r->head;
+        while (job->lines[job->next].done || job->lines[job->next].sent)
+            job->next++;
+        const size_t line = job->next;
+        const bool again = job->lines[line].tries > 0;
+        if (again && p->n > 0)
+            break;
+        send_line(p, job, line);
+        if (again)
+            break;
+    }
+    p->worker.state = TF_WORKER_BUSY;
+    p->worker.since = tf_now();
+    tf_worker_send(&p->worker);
+}
+
+static void dispatch(struct tf_route *r)
+{
+    size_t idle = 0;
+    for (size_t i = 0; i < slots(r->engine); i++)
+        idle += r->pipes[i].worker.state == TF_WORKER_IDLE;
+    struct tf_pipe *p;
+    for (; r->waiting > 0 && (p = pipe_in_state(r, TF_WORKER_IDLE)) != NULL; idle--) {
+        const size_t share = (r->waiting + idle - 1) / idle, most = (size_t)r->engine->o->batch;
+        fill(p, share < most ? share : most);
+    }
+}
+
+/* ---- entry points ---- */
+
+bool tf_engine_ready(const struct tf_engine *e)
+{
+    for (size_t i = 0; i < e->n; i++) {
+        bool ready = false;
+        for (size_t k = 0; k < slots(e); k++)
+            ready = ready || e->routes[i].pipes[k].worker.state == TF_WORKER_IDLE ||
+                    e->routes[i].pipes[k].worker.state == TF_WORKER_BUSY;
+        if (!ready)
+            return false;
+    }
+    return true;
+}
+
+struct tf_route *tf_engine_route(struct tf_engine *e, const char *source, const char *target)
+{
+    for (size_t i = 0; i < e->n; i++)
+        if (strcmp(e->routes[i].pair.source, source) == 0 &&
+            strcmp(e->routes[i].pair.target, target) == 0)
+            return &e->routes[i];
+    return NULL;
+}
+
+void tf_engine_reload(struct tf_engine *e)
+{
+    for (size_t i = 0; i < e->n; i++) {
+        e->routes[i].models++;
+        e->routes[i].replacing = true;
+        e->routes[i].again = 0;
+    }
+}
+
+void tf_engine_reap(struct tf_engine *e)
+{
+    pid_t pid;
+    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+        for (size_t i = 0; i < e->n; i++)
+            for (size_t k = 0; k < slots(e); k++)
+                if (e->routes[i].pipes[k].worker.pid == pid)
+                    pipe_ended(&e->routes[i].pipes[k]);
+}
+
+int tf_engine_tick(struct tf_engine *e, struct tf_err *err)
+{
+    const double now = tf_now();
+    while (e->oldest != NULL && e->oldest->deadline <= now)
+        finish(e, e->oldest);
+    for (size_t i = 0; i < e->n; i++) {
+        struct tf_route *r = &e->routes[i];
+        if (!r->served && r->restarts > 0)
+            return tf_fail(err, "%s: its pipeline ended before it was ready", r->pair.path);
+        for (size_t k = 0; k < slots(e); k++)
+            if (r->pipes[k].worker.state == TF_WORKER_BUSY &&
+                now - r->pipes[k].worker.since > e->o->timeout)
+                tf_worker_kill(&r->pipes[k].worker);
+        manage(r);
+        dispatch(r);
+    }
+    return 0;
+}
+
+void tf_engine_close(struct tf_engine *e)
+{
+    e->ending = true;
+    for (size_t i = 0; i < e->n; i++) {
+        struct tf_route *r = &e->routes[i];
+        for (size_t k = 0; r->pipes != NULL && k < slots(e); k++) {
+            struct tf_worker *w = &r->pipes[k].worker;
+            if (w->pid > 0) {
+                const pid_t pid = w->pid;
+                tf_worker_kill(w);
+                while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+                    ;
+                pipe_ended(&r->pipes[k]);
+            }
+            tf_worker_release(w);
+            free(r->pipes[k].sent);
+        }
+        free(r->pipes);
+        tf_direction_release(&r->pair);
+    }
+    free(e->routes);
+}
+
+static void make_command(struct tf_route *r, const struct tf_strs *options)
+{
+    tf_strs_add(&r->command, "tf-translate");
+    tf_strs_add(&r->command, "--json");
+    for (size_t i = 0; i < options->n; i++)
+        tf_strs_add(&r->command, options->v[i]);
+    tf_strs_add(&r->command, "-m");
+    tf_strs_add(&r->command, r->pair.path);
+    tf_strs_add(&r->command, NULL);
+}
+
+int tf_engine_open(struct tf_engine *e, struct tf_loop *loop, const struct tf_serve_opts *o,
+                   struct tf_err *err)
+{
+    *e = (struct tf_engine){.o = o, .loop = loop};
+    e->routes = tf_xcalloc(o->n, sizeof *e->routes);
+    for (; e->n < o->n; e->n++) {
+        struct tf_route *r = &e->routes[e->n];
+        if (tf_direction_parse(&r->pair, o->models[e->n], err) != 0)
+            return -1;
+        if (tf_engine_route(e, r->pair.source, r->pair.target) != NULL) {
+            tf_fail_status(err, TF_USAGE, "two models from %s to %s", r->pair.source,
+                           r->pair.target);
+            tf_direction_release(&r->pair);
+            return -1;
+        }
+        r->engine = e;
+        make_command(r, &o->options);
+        r->pipes = tf_xcalloc(slots(e), sizeof *r->pipes);
+        for (size_t k = 0; k < slots(e); k++) {
+            struct tf_pipe *p = &r->pipes[k];
+            p->route = r;
+            p->sent = tf_xcalloc((size_t)o->batch, sizeof *p->sent);
+            p->worker.loop = loop;
+            p->worker.line = take_line;
+            p->worker.arg = p;
+        }
+    }
+    return 0;
+}
+
+/* ---- metrics ---- */
+
+static void put(struct tf_buf *out, const struct tf_route *r, const char *name, uint64_t value)
+{
+    tf_buf_printf(out, "%s{model=\"%s-%s\"} %llu\n", name, r->pair.source, r->pair.target,
+                  (unsigned long long)value);
+}
+
+static uint64_t value_of(const struct tf_route *r, int i)
+{
+    size_t sent = 0, ready = 0;
+    for (size_t k = 0; k < slots(r->engine); k++) {
+        const struct tf_pipe *p = &r->pipes[k];
+        sent += p->n - p->got;
+        ready += p->worker.state == TF_WORKER_IDLE || p->worker.state == TF_WORKER_BUSY;
+    }
+    const uint64_t values[] = {r->lines, r->failed, r->characters, r->waiting,
+                               sent,     ready,     r->restarts};
+    return values[i];
+}
+
+void tf_engine_metrics(const struct tf_engine *e, struct tf_buf *out)
+{
+    static const struct {
+        const char *name, *type, *help;
+    } rows[] = {
+        {"tf_serve_sentences_total", "counter", "Lines that pipelines have answered."},
+        {"tf_serve_failed_sentences_total", "counter", "Lines among them that failed."},
+        {"tf_serve_source_bytes_total", "counter", "Bytes of the lines sent to pipelines."},
+        {"tf_serve_queue_sentences", "gauge", "Lines that wait."},
+        {"tf_serve_sent_sentences", "gauge", "Lines that pipelines have now."},
+        {"tf_serve_pipelines", "gauge", "Pipelines that are ready."},
+        {"tf_serve_restarts_total", "counter", "Pipelines that ended and were started again."},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tf_metrics_describe(out, rows[i].name, rows[i].type, rows[i].help);
+        for (size_t k = 0; k < e->n; k++)
+            put(out, &e->routes[k], rows[i].name, value_of(&e->routes[k], (int)i));
+    }
+}

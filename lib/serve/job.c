@@ -1,0 +1,365 @@
+/* job.c - see job_private.h. */
+#include "serve/job_private.h"
+#include "base/memory.h"
+#include "base/parse.h"
+#include "base/utf8.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_ALTERNATIVES = 1000 };
+
+struct tf_job *tf_job_new(void)
+{
+    return tf_xcalloc(1, sizeof(struct tf_job));
+}
+
+void tf_job_free(struct tf_job *job)
+{
+    if (job == NULL)
+        return;
+    tf_arena_release(&job->mem);
+    free(job->texts);
+    free(job->lines);
+    free(job);
+}
+
+/* Room for one more element where the array doubles. */
+static void *grow(void *array, size_t n, size_t size)
+{
+    return (n & (n - 1)) == 0 ? tf_xarray(array, n > 0 ? 2 * n : 1, size) : array;
+}
+
+void tf_job_add(struct tf_job *job, const char *text, size_t n)
+{
+    job->texts = grow(job->texts, job->n_texts, sizeof *job->texts);
+    job->texts[job->n_texts++] =
+        (struct tf_job_text){.p = tf_arena_strndup(&job->mem, text, n), .n = n};
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static void add_line(struct tf_job *job, const char *from, const char *end)
+{
+    while (from < end && is_space(*from))
+        from++;
+    while (from < end && is_space(end[-1]))
+        end--;
+    if (from == end)
+        return;
+    job->lines = grow(job->lines, job->n_lines, sizeof *job->lines);
+    job->lines[job->n_lines++] = (struct tf_job_line){.source = from, .n = (size_t)(end - from)};
+}
+
+void tf_job_split(struct tf_job *job)
+{
+    for (size_t i = 0; i < job->n_texts; i++) {
+        struct tf_job_text *t = &job->texts[i];
+        const char *end = t->p + t->n, *feed;
+        for (const char *p = t->p; p < end; p = feed + 1) {
+            feed = memchr(p, '\n', (size_t)(end - p));
+            feed = feed != NULL ? feed : end;
+            add_line(job, p, feed);
+        }
+        t->end = job->n_lines;
+    }
+}
+
+/* ---- requests ---- */
+
+static int invalid(struct tf_err *err, const char *name, const char *expected)
+{
+    return tf_fail(err, "Invalid request: %s is not %s", name, expected);
+}
+
+int tf_job_read_field(struct tf_job *job, const char *name, const char *value, size_t n,
+                      struct tf_err *err)
+{
+    const bool is_format = strcmp(name, "format") == 0;
+    if (tf_utf8_span(value, n) < n)
+        return tf_fail(err, "Invalid request: %s is not UTF-8", name);
+    if (strcmp(name, "q") == 0) {
+        tf_job_add(job, value, n);
+        return 0;
+    }
+    const char *text = tf_arena_strndup(&job->mem, value, n);
+    if (strcmp(name, "source") == 0)
+        job->source = text;
+    else if (strcmp(name, "target") == 0)
+        job->target = text;
+    else if (is_format && strcmp(text, "text") != 0 && strcmp(text, "html") != 0)
+        return invalid(err, name, "text or html");
+    else if (is_format)
+        job->html = strcmp(text, "html") == 0;
+    else if (strcmp(name, "alternatives") == 0 &&
+             tf_parse_int(&job->alternatives, text, 0, MOST_ALTERNATIVES, err) != 0)
+        return tf_context(err, "Invalid request: alternatives");
+    return 0;
+}
+
+/* The texts of an array that has begun. */
+static int read_list(struct tf_job *job, struct tf_json_reader *r, struct tf_err *err)
+{
+    enum tf_json_kind kind;
+    job->list = true;
+    for (;;) {
+        if (tf_json_next(r, &kind, err) != 0)
+            return -1;
+        if (kind == TF_JSON_ARRAY_END)
+            return 0;
+        if (kind != TF_JSON_STRING)
+            return invalid(err, "q", "a text or a list of texts");
+        tf_job_add(job, r->text.p, r->text.len);
+    }
+}
+
+/* The value of the key in r->text. */
+static int read_member(struct tf_job *job, struct tf_json_reader *r, struct tf_err *err)
+{
+    static const char *const known[] = {"q", "source", "target", "format", "alternatives"};
+    const char *name = NULL;
+    enum tf_json_kind kind;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        name = strcmp(r->text.p, known[i]) == 0 ? known[i] : name;
+    if (name == NULL)
+        return tf_json_skip(r, err);
+    const bool is_text = name == known[0], is_number = name == known[4];
+    if (tf_json_next(r, &kind, err) != 0)
+        return -1;
+    if (is_text) {
+        job->n_texts = 0;
+        job->list = false;
+    }
+    if (is_text && kind == TF_JSON_ARRAY)
+        return read_list(job, r, err);
+    if (kind == TF_JSON_NULL)
+        return 0;
+    if (kind != TF_JSON_STRING && !(is_number && kind == TF_JSON_NUMBER))
+        return invalid(err, name,
+                       is_number ? "a number"
+                       : is_text ? "a text or a list of texts"
+                                 : "a text");
+    return tf_job_read_field(job, name, r->text.p, r->text.len, err);
+}
+
+int tf_job_read_json(struct tf_job *job, const char *body, size_t n, struct tf_err *err)
+{
+    struct tf_json_reader r;
+    enum tf_json_kind kind;
+    tf_json_read(&r, body, n);
+    int rc = tf_json_next(&r, &kind, err);
+    if (rc == 0 && kind != TF_JSON_OBJECT)
+        rc = tf_fail(err, "Invalid request: not a JSON object");
+    while (rc == 0 && (rc = tf_json_next(&r, &kind, err)) == 0 && kind == TF_JSON_KEY)
+        rc = read_member(job, &r, err);
+    if (rc == 0)
+        rc = tf_json_next(&r, &kind, err);
+    tf_json_read_release(&r);
+    return rc;
+}
+
+/* ---- what tf-translate prints ---- */
+
+static int read_text(struct tf_job *job, struct tf_json_reader *r, const char **to,
+                     struct tf_err *err)
+{
+    enum tf_json_kind kind;
+    if (tf_json_next(r, &kind, err) != 0)
+        return -1;
+    if (kind != TF_JSON_STRING)
+        return tf_fail(err, "not a text");
+    *to = tf_arena_strndup(&job->mem, r->text.p, r->text.len);
+    return 0;
+}
+
+static int read_alternatives(struct tf_job *job, struct tf_job_line *l, struct tf_json_reader *r,
+                             struct tf_err *err);
+
+/* The members of an object that has begun: of a line, or of one of its alternatives. */
+static int read_object(struct tf_job *job, struct tf_job_line *l, uint64_t *number,
+                       struct tf_json_reader *r, struct tf_err *err)
+{
+    enum tf_json_kind kind;
+    int rc = 0;
+    while (rc == 0 && (rc = tf_json_next(r, &kind, err)) == 0 && kind == TF_JSON_KEY) {
+        if (strcmp(r->text.p, "text") == 0)
+            rc = read_text(job, r, &l->out, err);
+        else if (strcmp(r->text.p, "status") == 0)
+            rc = read_text(job, r, &l->status, err);
+        else if (strcmp(r->text.p, "reason") == 0)
+            rc = read_text(job, r, &l->reason, err);
+        else if (strcmp(r->text.p, "alternatives") == 0)
+            rc = read_alternatives(job, l, r, err);
+        else if (strcmp(r->text.p, "line") != 0)
+            rc = tf_json_skip(r, err);
+        else if ((rc = tf_json_next(r, &kind, err)) == 0)
+            *number = kind == TF_JSON_NUMBER && r->is_int ? r->uint : 0;
+    }
+    if (rc == 0 && l->status != NULL && strcmp(l->status, "ok") == 0)
+        l->status = NULL;
+    if (rc == 0 && (l->status == NULL ? l->out == NULL : l->reason == NULL))
+        rc = tf_fail(err, "neither a text nor a reason");
+    return rc;
+}
+
+/* Those that are good, up to as many as were requested. */
+static int read_alternatives(struct tf_job *job, struct tf_job_line *l, struct tf_json_reader *r,
+                             struct tf_err *err)
+{
+    const size_t most = (size_t)job->alternatives;
+    const char **list = tf_arena_alloc(&job->mem, (most + 1) * sizeof *list);
+    enum tf_json_kind kind;
+    uint64_t number;
+    if (tf_json_next(r, &kind, err) != 0)
+        return -1;
+    if (kind != TF_JSON_ARRAY)
+        return tf_fail(err, "alternatives are no list");
+    l->alternatives = list;
+    for (;;) {
+        struct tf_job_line a = {0};
+        if (tf_json_next(r, &kind, err) != 0)
+            return -1;
+        if (kind != TF_JSON_OBJECT)
+            return 0;
+        if (read_object(job, &a, &number, r, err) != 0)
+            return -1;
+        if (a.out != NULL && l->n_alternatives < most)
+            list[l->n_alternatives++] = a.out;
+    }
+}
+
+int tf_job_read_line(struct tf_job *job, size_t line, uint64_t number, const char *json, size_t n,
+                     struct tf_err *err)
+{
+    struct tf_job_line *l = &job->lines[line];
+    struct tf_json_reader r;
+    enum tf_json_kind kind;
+    uint64_t its = 0;
+    tf_json_read(&r, json, n);
+    int rc = tf_json_next(&r, &kind, err);
+    if (rc == 0 && kind != TF_JSON_OBJECT)
+        rc = tf_fail(err, "no object");
+    if (rc == 0)
+        rc = read_object(job, l, &its, &r, err);
+    if (rc == 0 && its != number)
+        rc = tf_fail(err, "number %llu in place of %llu", (unsigned long long)its,
+                     (unsigned long long)number);
+    tf_json_read_release(&r);
+    return rc;
+}
+
+/* ---- answers ---- */
+
+const struct tf_job_line *tf_job_failure(const struct tf_job *job)
+{
+    const struct tf_job_line *first = NULL;
+    bool good = false;
+    for (size_t i = 0; i < job->n_lines; i++) {
+        const bool failed = job->lines[i].status != NULL;
+        first = failed && first == NULL ? &job->lines[i] : first;
+        good = good || !failed;
+    }
+    return job->list && good ? NULL : first;
+}
+
+/* The translation of line l, or its alternative number k from 1 where it has so many. */
+static const char *choice(const struct tf_job_line *l, size_t k)
+{
+    return l->status != NULL                 ? ""
+           : k > 0 && k <= l->n_alternatives ? l->alternatives[k - 1]
+                                             : l->out;
+}
+
+/* A text with its lines replaced. */
+static void write_text(const struct tf_job *job, size_t i, size_t k, struct tf_json *j,
+                       struct tf_buf *scratch)
+{
+    const struct tf_job_text *t = &job->texts[i];
+    const char *p = t->p;
+    tf_buf_clear(scratch);
+    for (size_t n = i > 0 ? t[-1].end : 0; n < t->end; n++) {
+        const struct tf_job_line *l = &job->lines[n];
+        tf_buf_add(scratch, p, (size_t)(l->source - p));
+        tf_buf_str(scratch, choice(l, k));
+        p = l->source + l->n;
+    }
+    tf_buf_add(scratch, p, (size_t)(t->p + t->n - p));
+    tf_json_strn(j, scratch->len > 0 ? scratch->p : "", scratch->len);
+}
+
+static void write_alternatives(const struct tf_job *job, size_t i, struct tf_json *j,
+                               struct tf_buf *scratch)
+{
+    size_t most = 0;
+    for (size_t n = i > 0 ? job->texts[i - 1].end : 0; n < job->texts[i].end; n++)
+        most = job->lines[n].n_alternatives > most ? job->lines[n].n_alternatives : most;
+    tf_json_open(j, '[');
+    for (size_t k = 1; k <= most; k++)
+        write_text(job, i, k, j, scratch);
+    tf_json_close(j, ']');
+}
+
+/* The number of a line in its text, from 1. */
+static size_t place_of(const struct tf_job_text *t, const struct tf_job_line *l)
+{
+    size_t n = 1;
+    for (const char *p = t->p; p < l->source; p++)
+        n += *p == '\n';
+    return n;
+}
+
+static void write_errors(const struct tf_job *job, struct tf_json *j)
+{
+    tf_json_key(j, "errors");
+    tf_json_open(j, '[');
+    for (size_t i = 0, n = 0; i < job->n_texts; i++)
+        for (; n < job->texts[i].end; n++) {
+            const struct tf_job_line *l = &job->lines[n];
+            if (l->status == NULL)
+                continue;
+            tf_json_open(j, '{');
+            tf_json_put_uint(j, "index", i);
+            tf_json_put_uint(j, "line", place_of(&job->texts[i], l));
+            tf_json_put_str(j, "status", l->status);
+            tf_json_put_str(j, "reason", l->reason);
+            tf_json_close(j, '}');
+        }
+    tf_json_close(j, ']');
+}
+
+void tf_job_write(const struct tf_job *job, struct tf_buf *out)
+{
+    struct tf_json j = {.out = out};
+    struct tf_buf scratch = {0};
+    bool failed = false;
+    for (size_t i = 0; i < job->n_lines; i++)
+        failed = failed || job->lines[i].status != NULL;
+    tf_json_open(&j, '{');
+    for (int alternatives = 0; alternatives <= (job->alternatives > 0); alternatives++) {
+        tf_json_key(&j, alternatives ? "alternatives" : "translatedText");
+        if (job->list)
+            tf_json_open(&j, '[');
+        for (size_t i = 0; i < job->n_texts; i++)
+            if (alternatives)
+                write_alternatives(job, i, &j, &scratch);
+            else
+                write_text(job, i, 0, &j, &scratch);
+        if (job->list)
+            tf_json_close(&j, ']');
+    }
+    if (job->detect) {
+        tf_json_key(&j, "detectedLanguage");
+        tf_json_open(&j, '{');
+        tf_json_put_int(&j, "confidence", 0);
+        tf_json_put_str(&j, "language", job->source);
+        tf_json_close(&j, '}');
+    }
+    if (failed)
+        write_errors(job, &j);
+    tf_json_close(&j, '}');
+    tf_buf_byte(out, '\n');
+    tf_buf_release(&scratch);
+}

@@ -1,0 +1,72 @@
+/* job_private.h - a request to translate: texts, of which each line that has more than white space
+ * is translated, and the rest copied. */
+#ifndef TF_SERVE_JOB_PRIVATE_H
+#define TF_SERVE_JOB_PRIVATE_H
+
+#include "base/arena.h"
+#include "base/json.h"
+
+struct tf_route;
+
+struct tf_job_line {
+    const char *source; /* n bytes, without the white space at both ends */
+    size_t n;
+    const char *out; /* its translation; NULL until there is one */
+    const char *const *alternatives;
+    size_t n_alternatives;
+    const char *status, *reason; /* of one that failed; else NULL */
+    unsigned tries;              /* pipelines that ended while they had it */
+    bool sent, done;             /* a pipeline has it; it has an answer */
+};
+
+struct tf_job_text {
+    const char *p;
+    size_t n;
+    size_t end; /* its lines are those from the end of the text before it */
+};
+
+struct tf_job {
+    struct tf_arena mem;
+    struct tf_job_text *texts;
+    size_t n_texts;
+    struct tf_job_line *lines;
+    size_t n_lines;
+    const char *source, *target; /* languages, or NULL */
+    int64_t alternatives;
+    bool list; /* the answer is a list, too */
+    bool html, detect;
+
+    /* Of the engine. */
+    struct tf_route *route;
+    size_t next;       /* the first line that may have to be sent */
+    size_t sent, done; /* lines with a pipeline now; lines that are done */
+    double start, deadline;
+    bool left;                     /* nobody waits for it */
+    struct tf_job *before, *after; /* in the queue of its model */
+    struct tf_job *older, *newer;  /* among all that are not done */
+    void (*finished)(struct tf_job *job, void *arg);
+    void *arg;
+};
+
+struct tf_job *tf_job_new(void);
+void tf_job_free(struct tf_job *job);
+/* Add a text, which is copied. */
+void tf_job_add(struct tf_job *job, const char *text, size_t n);
+/* Find the lines of the texts. */
+void tf_job_split(struct tf_job *job);
+/* Take the fields of a request in JSON. */
+int tf_job_read_json(struct tf_job *job, const char *body, size_t n,
+                     struct tf_err *err) TF_MUST_CHECK;
+/* Take one field of a form. */
+int tf_job_read_field(struct tf_job *job, const char *name, const char *value, size_t n,
+                      struct tf_err *err) TF_MUST_CHECK;
+/* Take what tf-translate --json has printed as its line of that number; -1: it is something
+ * else. */
+int tf_job_read_line(struct tf_job *job, size_t line, uint64_t number, const char *json, size_t n,
+                     struct tf_err *err) TF_MUST_CHECK;
+/* The first line that failed, unless it is of a list with a line that did not; or NULL. */
+const struct tf_job_line *tf_job_failure(const struct tf_job *job);
+/* Write the answer of a job that is done. */
+void tf_job_write(const struct tf_job *job, struct tf_buf *out);
+
+#endif

@@ -1,0 +1,35 @@
+/* opts.h - what a user chooses of the service. */
+#ifndef TF_SERVE_OPTS_H
+#define TF_SERVE_OPTS_H
+
+#include "base/opt.h"
+
+struct tf_serve_opts {
+    const char *const *models; /* n of the form SOURCE-TARGET=FILE */
+    size_t n;
+    struct tf_strs options; /* for tf-translate */
+    const char *listen;     /* ADDRESS:PORT; NULL: the socket of systemd, or 127.0.0.1:8080 */
+    int64_t pipelines;      /* of each model */
+    int64_t batch;          /* most lines that a pipeline has at a time */
+    int64_t queue;          /* most lines that wait, of all models together */
+    int64_t alternatives;   /* most of a request */
+    int64_t max_body;       /* bytes of a request */
+    int64_t connections;
+    double timeout;  /* seconds for a request to be answered */
+    double patience; /* seconds for a client to send a request, and to take its answer */
+    void (*listening)(const char *url); /* called when requests are accepted */
+};
+
+/* A pair of languages and its model. */
+struct tf_direction {
+    char *source, *target; /* owned */
+    const char *path;      /* within the word */
+};
+/* SOURCE-TARGET=FILE, or SOURCE:TARGET=FILE where a language has a hyphen. */
+int tf_direction_parse(struct tf_direction *p, const char *word, struct tf_err *err) TF_MUST_CHECK;
+void tf_direction_release(struct tf_direction *p);
+/* The files of the pairs, for the sandbox. */
+int tf_direction_files(const char *const *words, size_t n, struct tf_strs *files,
+                       struct tf_err *err) TF_MUST_CHECK;
+
+#endif

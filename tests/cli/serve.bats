@@ -1,0 +1,216 @@
+#!/usr/bin/env bats
+# tf-serve: its answers, what it does for hostile clients, pipelines that end, and signals.
+bats_require_minimum_version 1.5.0
+load helper
+load translate
+
+setup_file() {
+    command -v tf-serve >/dev/null || return 0
+    make_model
+}
+
+prepare() {
+    need tf-serve curl
+    server=
+}
+
+teardown() {
+    [ -z "$server" ] || { kill -KILL "$server" 2>/dev/null && wait "$server" 2>/dev/null; } || true
+}
+
+# serve COMMAND...: start the service; its process in $server, its address in $url.
+serve() {
+    : >address
+    "$@" >address 2>messages 3>&- &
+    server=$!
+    listens() { [ -s address ] || ! kill -0 "$server" 2>/dev/null; }
+    wait_for listens
+    url=$(sed -n 's/^listening on //p' address)
+    [ -n "$url" ] || { cat messages >&2; return 1; }
+}
+
+# The service ends with that status.
+ends() {
+    local status=0
+    wait "$server" || status=$?
+    server=
+    [ "$status" -eq "$1" ]
+}
+
+client() { timeout 120 "$TF_PYTHON" -I "$TOP/tests/cli/serve.py" "$1" "$url" "${@:2}"; }
+
+ask() { curl -sS -m 60 "$url/$1" "${@:2}"; }
+
+# A pipeline of our own in place of tf-translate: what a line says is what happens.
+with_script() {
+    mkdir bin
+    cp "$(command -v tf-serve)" bin/
+    cat >bin/tf-translate <<'SH'
+#!/bin/bash
+model=$(cat "${@: -1}")
+[ "$model" != broken ] || { echo 'tf-translate: broken' >&2; exit 1; }
+n=0
+while IFS= read -r line; do
+    n=$((n + 1))
+    text="<$model$line>" status=ok
+    case $line in
+        die) exit 1 ;;
+        once) [ -e "${0%/*}/once" ] || { touch "${0%/*}/once"; exit 1; } ;;
+        garbage) echo nonsense; continue ;;
+        slow) sleep 0.02 ;;
+        sleep) sleep 60 ;;
+        bad) echo "{\"line\":$n,\"status\":\"other\",\"reason\":\"no\"}"; continue ;;
+    esac
+    echo "{\"line\":$n,\"status\":\"$status\",\"score\":-1.0,\"text\":\"$text\"}"
+done
+SH
+    chmod +x bin/tf-translate
+    : >model
+    TF_SANDBOX=no serve bin/tf-serve en-xx=model -l 127.0.0.1:0 "$@"
+}
+
+@test "texts, lists and forms are answered with what tf-translate prints" {
+    serve tf-serve en-xx="$MODEL" xx-en="$MODEL" --listen 127.0.0.1:0 --alternatives 2 -p 2 -b 4
+    tf-translate -m "$MODEL" "$LINES_TXT" >want
+    client texts "$LINES_TXT" | diff want -
+    tf-translate --json -n 3 -m "$MODEL" <<<'a b c' >alone
+    text=$(jq -r .text alone)
+    # White space around lines stays.
+    output=$(ask translate --data-urlencode $'q=a b c\r\n\n\t  a b c \n' -d source=en -d target=xx)
+    [ "$output" = "$(jq -nc --arg t "$text"$'\r\n\n\t  '"$text"$' \n' '{translatedText: $t}')" ]
+    output=$(ask translate -F 'q=a b c' -F source=en -F target=xx -F format=text)
+    [ "$output" = "$(jq -nc --arg t "$text" '{translatedText: $t}')" ]
+    output=$(ask translate -H 'Content-Type: application/json; charset=utf-8' \
+        -d '{"q": ["a b c", ""], "source": "en", "target": "xx", "alternatives": 7, "api_key": ""}')
+    [ "$output" = "$(jq -c --arg t "$text" \
+        '{translatedText: [$t, ""], alternatives: [[.alternatives[].text], []]}' alone)" ]
+    output=$(ask translate -d 'q=a b c&source=auto&target=xx')
+    [ "$(jq -c .detectedLanguage <<<"$output")" = '{"confidence":0,"language":"en"}' ]
+    [ "$(ask languages)" = '[{"code":"en","name":"English","targets":["xx"]},{"code":"xx","name":"xx","targets":["en"]}]' ]
+    [ "$(ask health)" = '{"status":"ok"}' ]
+    ask metrics >metrics
+    [ -z "$(grep -vE '^(# (HELP|TYPE) tf_serve_[a-z_]+ .*|tf_serve_[a-z_]+(\{[a-z]+="[^"]*"\})? [0-9.e+-]+)$' metrics)" ]
+    grep -q '^tf_serve_sentences_total{model="en-xx"} 63$' metrics
+    grep -q '^tf_serve_translate_seconds_count 5$' metrics
+    [ ! -s messages ]
+}
+
+@test "errors are JSON, with their status" {
+    serve tf-serve en-xx="$MODEL" fr-xx="$MODEL" -l 127.0.0.1:0 -p 1 --max-length 6
+    expect() { # STATUS ERROR CURL-ARGUMENTS
+        output=$(ask "${@:3}" -w '\n%{http_code}')
+        [ "$(head -1 <<<"$output" | jq -r .error) ${output##*$'\n'}" = "$2 $1" ] ||
+            { echo "$output" >&2; return 1; }
+    }
+    expect 400 'Invalid request: missing q parameter' translate -d source=en
+    expect 400 'Invalid request: missing target parameter' translate -d 'q=a&source=en'
+    expect 400 'en to de is not supported' translate -d 'q=a&source=en&target=de'
+    expect 400 'source: languages are not detected; name the language' \
+        translate -d 'q=a&source=auto&target=xx'
+    expect 400 'format: html is not supported' translate -d 'q=a&source=en&target=xx&format=html'
+    expect 400 'Invalid request: format is not text or html' \
+        translate -d 'q=a&source=en&target=xx&format=pdf'
+    expect 400 'Invalid request: q is not a text or a list of texts' \
+        translate -H 'Content-Type: application/json' -d '{"q": 3}'
+    expect 400 'too many tokens: source of 7 tokens, --max-length allows 6' \
+        translate -d 'q=a b c a b c a&source=en&target=xx'
+    expect 404 'no such path' nothing
+    expect 405 'use POST' translate
+    expect 405 'use GET' health -d x
+    output=$(ask translate -X OPTIONS -i)
+    expect_contains "$output" "204"
+    expect_contains "$output" "Access-Control-Allow-Origin: *"
+    # Of a list, the others are translated.
+    output=$(ask translate -H 'Content-Type: application/json' \
+        -d '{"q": ["a b", "b\n\na b c a b c a"], "source": "en", "target": "xx"}')
+    [ "$(jq -c '[.errors[] | [.index, .line, .status]]' <<<"$output")" = '[[1,3,"too many tokens"]]' ]
+}
+
+@test "wrong operands, models and addresses are errors in one line" {
+    t 2 tf-serve "$MODEL"
+    expect_error "not of the form SOURCE-TARGET=FILE"
+    t 2 tf-serve en-pt-BR="$MODEL"
+    expect_error "as en:pt-BR"
+    t 2 tf-serve en-xx="$MODEL" en-xx="$MODEL" -l 127.0.0.1:0
+    expect_error "two models from en to xx"
+    t 2 tf-serve en-xx="$MODEL" -l localhost:0
+    expect_error "--listen localhost:0: "
+    t 1 tf-serve en-xx=none -l 127.0.0.1:0 -p 1
+    expect_contains "$stderr" "tf-serve: none: its pipeline ended before it was ready"
+}
+
+@test "no client harms another" {
+    serve tf-serve en-xx="$MODEL" -l 127.0.0.1:0 -p 1 --patience 1 --max-body 10k
+    client hostile 1
+    kill -TERM "$server"
+    ends 0
+}
+
+@test "each of many clients gets its own answers, though some die" {
+    serve tf-serve en-xx="$MODEL" -l 127.0.0.1:0 -p 2 -b 3 --max-extra 5
+    tf-translate -m "$MODEL" --max-extra 5 "$LINES_TXT" | paste "$LINES_TXT" - | sed '/^\t/d' >pairs
+    client mixed 12 "${TF_TEST_REQUESTS:-300}" pairs
+    kill -TERM "$server"
+    ends 0
+    [ ! -s messages ]
+}
+
+@test "lines of clients that have left, or are late, leave the queue; long requests let others pass" {
+    with_script -p 1 -b 2 --queue 1000
+    client leave 20
+    client fair
+}
+
+@test "a full queue, and too many connections" {
+    with_script -p 1 --queue 40 --connections 20 --patience 1
+    client full
+    client fill_connections 19
+    client fill_connections 40
+}
+
+@test "a deadline ends what takes too long" {
+    with_script -p 1 --timeout 0.4
+    client late
+}
+
+@test "a pipeline that ends is started again, and its lines are sent again once" {
+    with_script -p 2 -b 4
+    client ends
+    expect_contains "$(<messages)" "model: a pipeline ended; starting another"
+}
+
+@test "SIGHUP: the new model without a lost request; the old one if it is broken" {
+    with_script -p 2
+    echo 2 >new && mv new model
+    client during "$server" 0.3 '<a>' '<2a>'
+    echo broken >new && mv new model
+    client during "$server" 0.3 '<2a>'
+    expect_contains "$(<messages)" "model: cannot be used; the model of before stays"
+    echo 3 >new && mv new model
+    client during "$server" 0.3 '<2a>' '<3a>'
+}
+
+@test "SIGHUP in the sandbox: a model that replaces another" {
+    cp "$MODEL" model
+    serve tf-serve en-xx=model -l 127.0.0.1:0 -p 1
+    text=$(ask translate -d 'q=a b c&source=en&target=xx')
+    cp "$MODEL" new && mv new model
+    old=$(pgrep -P "$server")
+    kill -HUP "$server"
+    replaced() { [ "$(pgrep -cP "$server")" -eq 1 ] && ! pgrep -P "$server" | grep -qx "$old"; }
+    wait_for replaced
+    [ "$(ask translate -d 'q=a b c&source=en&target=xx')" = "$text" ]
+    [ ! -s messages ]
+}
+
+@test "SIGTERM: what has been asked is answered" {
+    with_script -p 1
+    client term "$server"
+    ends 0
+}
+
+@test "a socket of systemd" {
+    serve "$TF_PYTHON" -I "$TOP/tests/cli/serve.py" activated http://-:0 tf-serve en-xx="$MODEL" -p 1 -t 1
+    output=$(ask translate -d 'q=a b c&source=en&target=xx')
+    expect_contains "$output" translatedText
+}
