@@ -214,3 +214,36 @@ SH
     output=$(ask translate -d 'q=a b c&source=en&target=xx')
     expect_contains "$output" translatedText
 }
+
+@test "the example of nginx: TLS, users, a limit for each client" {
+    natively
+    need nginx openssl
+    serve tf-serve en-xx="$MODEL" -l 127.0.0.1:0 -p 1
+    port=$("$TF_PYTHON" -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost \
+        -keyout tf-serve.key -out tf-serve.crt 2>log
+    echo "alice:$(openssl passwd -apr1 secret)" >tf-serve.users
+    {
+        echo "user $(id -un) $(id -gn); daemon off; pid $T/pid; error_log $T/error.log; events {}"
+        echo "http { access_log off;"
+        for d in client_body proxy fastcgi uwsgi scgi; do echo "${d}_temp_path $T/$d;"; done
+        sed "s|/etc/nginx/|$T/|; s|127.0.0.1:8080|${url#http://}|; s|listen 443|listen 127.0.0.1:$port|" \
+            "$TOP/examples/serve/nginx.conf"
+        echo '}'
+    } >nginx.conf
+    nginx -c "$T/nginx.conf" 2>log 3>&- &
+    nginx=$!
+    local service=$url
+    url=https://127.0.0.1:$port
+    answers() { curl -sk "$url" >/dev/null; }
+    wait_for answers
+    [ "$(curl -sk -o /dev/null -w '%{http_code}' "$url/languages")" = 401 ]
+    [ "$(curl -sk -u alice:secret "$url/translate" -d 'q=a b c&source=en&target=xx')" = \
+        "$(curl -s "$service/translate" -d 'q=a b c&source=en&target=xx')" ]
+    [ "$(curl -sk -o /dev/null -w '%{http_code}' "$url/metrics")" = 200 ]
+    for _ in $(seq 80); do echo "url = $url/health"; done |
+        curl -sk -u alice:secret -K - -w '%{http_code}\n' -o /dev/null --parallel >codes || true
+    kill "$nginx"
+    wait "$nginx" || true
+    grep -q 429 codes
+}
