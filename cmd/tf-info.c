@@ -6,6 +6,7 @@
 #include "base/tool.h"
 #include "stream/describe.h"
 #include "stream/model.h"
+#include "text/tags.h"
 
 static bool json;
 
@@ -55,7 +56,7 @@ static int show_file(const char *path, bool gap, int *status, struct tf_out *out
     if (rc == 0) {
         if (gap)
             tf_buf_byte(&text, '\n');
-        rc = tf_describe_file(&text, &in, json, &unread);
+        rc = tf_describe_file(&text, &in, json, tf_tags_describe, &unread);
         tf_in_close(&in);
     }
     if (rc == 0) {

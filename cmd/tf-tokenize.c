@@ -8,7 +8,6 @@
 
 enum { ENCODE = 1, DECODE = 2, TRAIN = 4, PIECES = 8, EXPORT = 16 };
 
-static bool target;
 static const char *model, *output;
 static struct tf_tokenize job;
 static struct tf_sp_train trainer;
@@ -38,7 +37,7 @@ static struct tf_opt opts[] = {
             .help = "number of threads; does not change the output (default: the available CPUs)"),
     COMMON_BAD(&job.bad, "bad lines", .modes = ENCODE | PIECES | DECODE),
     OPT_GROUP("Encoding"),
-    OPT_FLAG(0, "target", &target, .flags = TF_OPT_SEMANTIC, .modes = ENCODE | PIECES,
+    OPT_FLAG(0, "target", &job.target, .flags = TF_OPT_SEMANTIC, .modes = ENCODE | PIECES,
              .help = "the text is of the target language: use the model's segmenter of that, if it "
                      "has one of its own"),
     OPT_STR(0, "begin", &job.begin, .arg = "PIECE", .flags = TF_OPT_SEMANTIC,
@@ -159,7 +158,7 @@ static int use_vocab(const struct tf_args *args, struct tf_err *err)
     struct tf_vocab vocab;
     struct tf_out out = {0};
     struct tf_in in = {.fd = -1};
-    if (tf_vocab_read(&vocab, model, target || args->mode == DECODE, err) < 0)
+    if (tf_vocab_read(&vocab, model, job.target || args->mode == DECODE, err) < 0)
         return -1;
     int rc = tf_out_open(&out, output, args->mode == ENCODE ? TF_OUT_BINARY : 0, err);
     if (rc == 0)

@@ -8,6 +8,7 @@
 #include "text/sp_check.h"
 #include "text/sp_piece.h"
 #include "text/sp_renumber.h"
+#include "text/tags.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -356,7 +357,7 @@ static int read_added(struct tokenizer *t, const struct tf_value *list, struct t
             tf_value_bool_of(v, "special", &special, err) < 0)
             return err->status != 0 ? tf_context(err, "added_tokens")
                                     : tf_fail(err, "added_tokens: one without content or id");
-        const bool control = tf_sp_is_tag(text) || (special && is_own(text));
+        const bool control = tf_is_tag(text) || (special && is_own(text));
         if (add_token(t, text, (uint64_t)id, 0, control ? TF_PIECE_CONTROL : TF_PIECE_USER_DEFINED,
                 err) != 0)
             return -1;

@@ -1,8 +1,10 @@
 /* decode_stream.c - see decode_stream.h. */
 #include "infer/decode_stream.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "infer/lane_search_private.h"
-#include "text/sp_check.h"
+#include "text/tags.h"
+#include "text/vocab_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,29 +49,44 @@ static struct tf_search_opts search_opts(const struct tf_decode_opts *o,
     return r;
 }
 
-/* The id of --begin, as text has it or after a space. */
+/* A model of many languages whose outputs begin with a tag does not choose one. */
+static void warn_untagged(const struct tf_ensemble *m)
+{
+    struct tf_tags tags;
+    if (m->vocab == NULL || m->model[0].config.source_vocab_size > 0)
+        return;
+    tf_tags_read(&tags, m->vocab, m->vocab_n);
+    if (tags.n > 1 && !tags.of_text)
+        tf_warn("%s: a model of %zu languages without --begin, such as --begin %s (tf-info lists "
+                "the tags)",
+                m->name, tags.n, tags.v[0]);
+    tf_tags_release(&tags);
+}
+
 static int find_begin(struct decode *d, struct tf_err *err)
 {
     const struct tf_ensemble *m = &d->s.models;
     const char *text = d->o->begin;
-    char after_space[64];
     d->has_begin = text != NULL;
-    if (text == NULL)
+    if (text == NULL) {
+        if (d->o->prefix == NULL)
+            warn_untagged(m);
         return 0;
+    }
     if (m->vocab == NULL || m->model[0].config.source_vocab_size > 0)
-        return tf_fail_status(err, TF_USAGE, "--begin: %s has no vocabulary of both sides; use "
-                              "--prefix", m->name);
-    int64_t id = tf_sp_id(m->vocab, m->vocab_n, text);
-    if (id < 0 && snprintf(after_space, sizeof after_space, "\xe2\x96\x81%s", text) <
-                      (int)sizeof after_space)
-        id = tf_sp_id(m->vocab, m->vocab_n, after_space);
-    if (id < 0 || id >= m->ids)
-        return tf_fail_status(err, TF_USAGE, "--begin %s: no piece of %s", text, m->name);
+        return tf_fail_status(err, TF_USAGE,
+                              "--begin: %s has no vocabulary of both sides; use "
+                              "--prefix",
+                              m->name);
     const struct tf_config *c = &m->model[0].config;
-    if (id == c->eos || id == c->pad || id == c->bos || id == m->header.special.bos)
-        return tf_fail_status(err, TF_USAGE, "--begin %s: never part of a text", text);
-    d->begin = (uint32_t)id;
-    return 0;
+    const struct tf_special *special = &m->header.special;
+    const struct tf_begin b = {m->vocab,
+                               m->vocab_n,
+                               m->ids,
+                               {c->eos, c->pad, c->bos, special->bos, special->unk, special->pad,
+                                special->eos},
+                               m->name};
+    return tf_begin_find(&b, text, &d->begin, err);
 }
 
 static int start(struct decode *d, struct tf_err *err)

@@ -37,12 +37,11 @@ static void put(struct tf_buf *out, const struct tf_value *info, bool json)
 static void add_foreign(struct tf_arena *a, struct tf_value *info, const char *title,
                         const struct tf_value *map)
 {
-    static const char *const used[] = {"file",        "kind",        "vocab_size",   "vocab",
-                                       "model",       "special",     "config",       "made",
-                                       "search",
-                                       "lang",        "target_lang", "source_size",  "converts_to",
-                                       "vocab_bytes", "parameters",  "tensor_bytes", "tensors",
-                                       "header",      "state"};
+    static const char *const used[] = {"file",         "kind",        "vocab_size",  "vocab",
+                                       "model",        "special",     "config",      "made",
+                                       "search",       "tags",        "lang",        "target_lang",
+                                       "source_size",  "converts_to", "vocab_bytes", "parameters",
+                                       "tensor_bytes", "tensors",     "header",      "state"};
     struct tf_value apart = tf_value_map();
     for (size_t i = 0; map->kind == TF_MAP && i < map->n; i++) {
         bool taken = tf_value_get(info, map->keys[i]) != NULL;
@@ -117,7 +116,7 @@ static void add_tensors(struct tf_arena *a, struct tf_value *info, const struct 
 }
 
 static int describe_model(struct tf_buf *out, const struct tf_in *in, struct tf_reader *r,
-                          bool json, struct tf_err *err)
+                          bool json, tf_describe_vocab_fn *vocab, struct tf_err *err)
 {
     struct tf_model_file m;
     struct tf_arena a = {0};
@@ -127,6 +126,8 @@ static int describe_model(struct tf_buf *out, const struct tf_in *in, struct tf_
     tf_value_put(&a, &info, "file", tf_value_str(&a, in->name));
     add_header(&a, &info, &m.header);
     tf_value_put(&a, &info, "vocab_bytes", tf_value_int((int64_t)m.vocab_n));
+    if (m.vocab != NULL)
+        vocab(&a, &info, m.vocab, m.vocab_n);
     add_foreign(&a, &info, "state", &m.state);
     add_foreign(&a, &info, "header", &m.header.extra);
     add_tensors(&a, &info, &m);
@@ -161,7 +162,8 @@ static bool is_vocab(struct tf_in *in)
 }
 
 /* A vocabulary, by the hash that streams and models have. */
-static int describe_vocab(struct tf_buf *out, struct tf_in *in, bool json, struct tf_err *err)
+static int describe_vocab(struct tf_buf *out, struct tf_in *in, bool json,
+                          tf_describe_vocab_fn *vocab, struct tf_err *err)
 {
     struct tf_arena a = {0};
     struct tf_value info = tf_value_map();
@@ -171,27 +173,29 @@ static int describe_vocab(struct tf_buf *out, struct tf_in *in, bool json, struc
     if (tf_in_all(in, &bytes, &n, TF_MAX_VOCAB, err) != 0)
         return -1;
     tf_sha256_of(hash, bytes, n);
-    free(bytes);
     tf_value_put(&a, &info, "file", tf_value_str(&a, in->name));
     tf_value_put(&a, &info, "kind", tf_value_str(&a, "vocabulary"));
     tf_value_put(&a, &info, "vocab", tf_value_bytes(&a, hash, sizeof hash));
     tf_value_put(&a, &info, "vocab_bytes", tf_value_int((int64_t)n));
+    vocab(&a, &info, bytes, n);
+    free(bytes);
     put(out, &info, json);
     tf_arena_release(&a);
     return 0;
 }
 
-int tf_describe_file(struct tf_buf *out, struct tf_in *in, bool json, struct tf_err *err)
+int tf_describe_file(struct tf_buf *out, struct tf_in *in, bool json, tf_describe_vocab_fn *vocab,
+                     struct tf_err *err)
 {
     struct tf_reader *r;
     int rc = 0;
     if (is_vocab(in))
-        return describe_vocab(out, in, json, err);
+        return describe_vocab(out, in, json, vocab, err);
     if (tf_reader_new(&r, in, NULL, TF_READ_MODEL, err) != 0)
         return -1;
     const struct tf_header *h = tf_reader_header(r);
     if (tf_kind_is_model(h->kind))
-        rc = describe_model(out, in, r, json, err);
+        rc = describe_model(out, in, r, json, vocab, err);
     else
         describe_stream(out, in->name, h, json);
     tf_reader_free(r);

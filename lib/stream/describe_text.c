@@ -188,16 +188,34 @@ static void put_tensors(struct tf_buf *b, const struct tf_value *tensors)
             tf_buf_printf(b, "  %s* %zu %s\n", like[k].prefix, n[k], like[k].label);
 }
 
+/* Words, in lines of at most 79 columns. */
+static void put_words(struct tf_buf *b, const char *title, const struct tf_value *words)
+{
+    size_t column = 79;
+    tf_buf_printf(b, "%s", title);
+    for (size_t i = 0; i < words->n; i++) {
+        const size_t n = words->items[i].n;
+        const bool fits = column + 1 + n <= 79;
+        tf_buf_str(b, fits ? " " : "\n  ");
+        column = fits ? column + 1 + n : 2 + n;
+        tf_buf_escaped(b, words->items[i].text, n);
+    }
+    tf_buf_byte(b, '\n');
+}
+
 void tf_describe_text(struct tf_buf *b, const struct tf_value *info)
 {
     for (size_t i = 0; i < info->n; i++)
         if (info->items[i].kind != TF_MAP && strcmp(info->keys[i], "tensors") != 0 &&
-            strcmp(info->keys[i], "made") != 0)
+            strcmp(info->keys[i], "made") != 0 && strcmp(info->keys[i], "tags") != 0)
             put_row(b, 0, info->keys[i], &info->items[i]);
     for (size_t i = 0; i < info->n; i++)
         if (info->items[i].kind == TF_MAP)
             put_map(b, 0, info->keys[i], &info->items[i]);
-    const struct tf_value *tensors = tf_value_get(info, "tensors");
+    const struct tf_value *tags = tf_value_get(info, "tags"),
+                          *tensors = tf_value_get(info, "tensors");
+    if (tags != NULL)
+        put_words(b, "tags", tags);
     if (tensors != NULL)
         put_tensors(b, tensors);
     put_made(b, tf_value_get(info, "made"));

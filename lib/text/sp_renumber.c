@@ -4,6 +4,7 @@
 #include "text/piece_list.h"
 #include "text/sp_check.h"
 #include "text/sp_proto_private.h"
+#include "text/tags.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,19 +92,6 @@ static void put_piece(struct tf_buf *out, struct tf_buf *work, const char *prefi
     tf_proto_put_piece(out, work, TF_PROTO_PIECE, prefix, &p);
 }
 
-bool tf_sp_is_tag(const char *text)
-{
-    static const char lower[] = "abcdefghijklmnopqrstuvwxyz",
-                      upper[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    const size_t n = strlen(text), word = strspn(text, lower);
-    if (n > 4 && strncmp(text, ">>", 2) == 0 && strcmp(text + n - 2, "<<") == 0)
-        return true;
-    if (n > 4 && strncmp(text, "__", 2) == 0 && strcmp(text + n - 2, "__") == 0)
-        return strspn(text + 2, lower) == n - 4 && n <= 7;
-    return n == 8 && word == 3 && text[3] == '_' && strspn(text + 4, upper) == 1 &&
-           strspn(text + 5, lower) == 3;
-}
-
 /* A piece that has a meaning of its own. */
 static bool put_special(struct tf_buf *out, struct tf_buf *work, const char *text)
 {
@@ -118,7 +106,7 @@ static bool put_special(struct tf_buf *out, struct tf_buf *work, const char *tex
 /* Does another program begin targets with it, so that it is not of their text? */
 static bool begins(const struct tf_sp_side *side, const char *text)
 {
-    return side->target && ((*text != '>' && tf_sp_is_tag(text)) ||
+    return side->target && ((*text != '>' && tf_is_tag(text)) ||
                             (side->begin != NULL && strcmp(text, side->begin) == 0));
 }
 
@@ -181,7 +169,7 @@ static void put_known(struct tf_buf *out, struct tf_buf *work, const struct list
         own = NULL;
     if (put_special(out, work, text))
         return;
-    if ((own == NULL || *text == '>') && tf_sp_is_tag(text))
+    if ((own == NULL || *text == '>') && tf_is_tag(text))
         put_after_space(out, work, l, text,
                         begins(side, text) ? TF_PIECE_CONTROL : TF_PIECE_USER_DEFINED);
     else if (begins(side, text))
@@ -258,7 +246,7 @@ int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n,
     list_pieces(&l, model);
     l.bytes = has_bytes(&l, list->v, list->n);
     for (size_t i = 0; i < list->n; i++)
-        if (added != NULL && added[i] && !tf_sp_is_tag(list->v[i]))
+        if (added != NULL && added[i] && !tf_is_tag(list->v[i]))
             put_added(out, &work, &l, list->v[i], i);
         else
             put_known(out, &work, &l, list->v[i], side);
@@ -331,7 +319,7 @@ int tf_sp_foreign_texts(struct tf_arena *a, const void *bytes, size_t n, const c
         const bool symbol = piece.type == TF_PIECE_USER_DEFINED || piece.type == TF_PIECE_CONTROL;
         v[i] = (*texts)[i];
         if (v[i] != NULL && symbol && strncmp(v[i], TF_SPACE, sizeof TF_SPACE - 1) == 0 &&
-            tf_sp_is_tag(v[i] + sizeof TF_SPACE - 1))
+            tf_is_tag(v[i] + sizeof TF_SPACE - 1))
             v[i] += sizeof TF_SPACE - 1;
     }
     *texts = v;

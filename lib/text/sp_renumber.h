@@ -16,15 +16,11 @@ struct tf_sp_side {
     const char *begin;
 };
 
-/* Does a piece of that text stand for a language, as published models have them: >>xxx<<, and in
- * NLLB xxx_Xxxx, in M2M100 __xx__? */
-bool tf_sp_is_tag(const char *text);
-
 /* Append to *out the model of bytes [n] with the pieces of a list in place of its own, by id.
  * Scores do not depend on ids, so text is segmented as before; then each piece is looked up in the
  * list, as Marian and transformers do: one that is not in it is unknown, and a run of characters
  * that the model does not know may be in it. <unk> is the unknown piece, </s>, <s> and <pad> are
- * control pieces, and a tag of a language (>>xxx<<, and in NLLB xxx_Xxxx, in M2M100 __xx__) is a
+ * control pieces, and a tag of a language (tags.h) is a
  * symbol that text may contain, followed by a space. An added token (by id; NULL: none is) is a
  * symbol that text may contain anywhere, with the space before it, if there is one and the list has
  * no piece of that. Errors: a model that tf_sp_check refuses; no <unk>; a piece twice, or without

@@ -13,6 +13,7 @@ struct tf_tokenize {
     int64_t threads;         /* 0: as many as CPUs; does not change the result */
     int bad;                 /* enum tf_on_bad: what to do about bad lines and records */
     /* text to ids */
+    bool target;             /* the text is of the target language, which has no tags */
     const char *lang;        /* label of the language for the header (tf_lang_set), or NULL */
     const char *begin;       /* text of a piece that comes before those of each line, or NULL */
     int64_t max_line;        /* bytes; a longer line becomes a bad record */

@@ -1,8 +1,10 @@
 /* tokenize_encode.c - lines of text to token records, or to lines of pieces. */
+#include "base/log.h"
 #include "base/opt.h"
 #include "base/utf8.h"
 #include "stream/writer.h"
 #include "text/tokenize_work_private.h"
+#include "text/vocab_file.h"
 #include <pthread.h>
 #include <string.h>
 
@@ -30,6 +32,40 @@ static size_t cut_field(const char **line, size_t *n, size_t k)
     }
 }
 
+/* A model of several languages needs a tag at the start of each line. The first line without one is
+ * reported, and the first with one that the model has not. */
+static void check_tag(struct tf_tokenize_work *r, const char *line, size_t n, uint64_t number)
+{
+    const char *tag;
+    size_t tag_n;
+    if (r->tags.n < 2 || n == 0)
+        return;
+    const enum tf_tag found = tf_tags_begin(&r->tags, line, n, &tag, &tag_n);
+    if (found == TF_TAG_KNOWN || r->untagged[found]++ > 0)
+        return;
+    struct tf_buf text = {0}, names = {0};
+    if (found == TF_TAG_UNKNOWN)
+        tf_buf_add(&text, tag, tag_n);
+    tf_buf_byte(&text, 0);
+    tf_tags_suggest(&names, &r->tags, text.p);
+    if (found == TF_TAG_UNKNOWN)
+        tf_warn("%s: line %llu: %s is no tag of the model%s", r->name,
+                (unsigned long long)number + 1, text.p, names.p);
+    else
+        tf_warn("%s: line %llu begins with no language's tag, as the model expects%s", r->name,
+                (unsigned long long)number + 1, names.p);
+    tf_buf_release(&text);
+    tf_buf_release(&names);
+}
+
+static void report_tags(const struct tf_tokenize_work *r)
+{
+    const uint64_t n = r->untagged[TF_TAG_UNKNOWN] + r->untagged[TF_TAG_NONE];
+    if (n > 1)
+        tf_warn("%s: %llu of %llu lines begin with no tag of the model", r->name,
+                (unsigned long long)n, (unsigned long long)r->count.total);
+}
+
 static void take_line(struct tf_tokenize_work *r, struct tf_work_block *b, const char *line,
                       size_t n, bool too_long)
 {
@@ -44,8 +80,10 @@ static void take_line(struct tf_tokenize_work *r, struct tf_work_block *b, const
         tf_work_bad(it, TF_BAD_TOO_LONG, "line of %zu bytes, maximum %zu", n, max_line(r));
     else if (fields > 0)
         tf_work_bad(it, TF_BAD_OTHER, "no field %zu, only %zu", r->t->field, fields);
-    else
+    else {
+        check_tag(r, line, n, it->number);
         tf_buf_add(&b->text, line, n);
+    }
     it->end = b->text.len;
 }
 
@@ -265,7 +303,18 @@ int tf_tokenize_check_lang(const char *lang, struct tf_err *err)
 static int find_begin(struct tf_tokenize_work *r, struct tf_err *err)
 {
     const struct tf_tokenize *t = r->t;
-    return t->begin == NULL ? 0 : tf_vocab_begin(t->vocab, t->begin, &r->begin, err);
+    const struct tf_vocab *v = t->vocab;
+    const struct tf_begin b = {v->bytes,
+                               v->n,
+                               tf_sp_size(v->sp),
+                               {tf_sp_pad(v->sp), tf_sp_unk(v->sp), tf_sp_bos(v->sp),
+                                tf_sp_eos(v->sp), -1, -1, -1},
+                               "the vocabulary"};
+    if (t->begin != NULL)
+        return tf_begin_find(&b, t->begin, &r->begin, err);
+    if (!t->target)
+        tf_tags_read(&r->tags, v->bytes, v->n);
+    return 0;
 }
 
 int tf_tokenize_encode(struct tf_tokenize *t, struct tf_in *in, const struct tf_opt *table,
@@ -285,6 +334,7 @@ int tf_tokenize_encode(struct tf_tokenize *t, struct tf_in *in, const struct tf_
         rc = tf_writer_flush(&w, err);
     if (rc == 0)
         rc = encode_all(&r, in, &w, out, err);
+    report_tags(&r);
     if (rc == 0)
         rc = tf_writer_end(&w, err);
     else
@@ -306,6 +356,7 @@ int tf_tokenize_pieces(struct tf_tokenize *t, struct tf_in *in, struct tf_out *o
         rc = find_begin(&r, err);
     if (rc == 0)
         rc = encode_all(&r, in, NULL, out, err);
+    report_tags(&r);
     if (rc == 0)
         tf_bad_status(&r.count, in->name, err);
     tf_work_end(&r);

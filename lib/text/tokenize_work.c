@@ -66,6 +66,7 @@ int tf_work_begin(struct tf_tokenize_work *r, struct tf_tokenize *t, const char 
 
 void tf_work_end(struct tf_tokenize_work *r)
 {
+    tf_tags_release(&r->tags);
     for (size_t i = 0; r->blocks != NULL && i < ROUND_BLOCKS; i++) {
         for (size_t k = 0; k < r->blocks[i].n; k++)
             free(r->blocks[i].items[k].why);

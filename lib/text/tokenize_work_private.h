@@ -8,6 +8,7 @@
 #include "base/thread.h"
 #include "text/sample_private.h"
 #include "text/segment_private.h"
+#include "text/tags.h"
 #include "text/tokenize.h"
 
 enum { TF_WORK_ITEMS = 256 }; /* of a block */
@@ -43,6 +44,8 @@ struct tf_tokenize_work {
     struct tf_segment_room **rooms; /* by lane */
     uint32_t begin;                 /* id of t->begin */
     bool pieces;                    /* convert lines to text, not to ids */
+    struct tf_tags tags;            /* that lines are checked for */
+    uint64_t untagged[3];           /* by enum tf_tag: lines */
     struct tf_pool *pool;
     struct tf_work_block *blocks;
     size_t used; /* blocks of this round */

@@ -67,24 +67,6 @@ void tf_vocab_header(const struct tf_vocab *v, struct tf_header *h)
                                      .eos = tf_sp_eos(v->sp)};
 }
 
-int tf_vocab_begin(const struct tf_vocab *v, const char *text, uint32_t *id, struct tf_err *err)
-{
-    struct tf_buf after_space = {0};
-    tf_buf_str(&after_space, "\xe2\x96\x81");
-    tf_buf_add(&after_space, text, strlen(text) + 1);
-    int64_t found = tf_sp_id(v->bytes, v->n, text);
-    if (found < 0)
-        found = tf_sp_id(v->bytes, v->n, after_space.p);
-    tf_buf_release(&after_space);
-    if (found < 0 || found >= tf_sp_size(v->sp))
-        return tf_fail_status(err, TF_USAGE, "--begin %s: no piece of the vocabulary", text);
-    if (found == tf_sp_pad(v->sp) || found == tf_sp_unk(v->sp) || found == tf_sp_bos(v->sp) ||
-        found == tf_sp_eos(v->sp))
-        return tf_fail_status(err, TF_USAGE, "--begin %s: never part of a text", text);
-    *id = (uint32_t)found;
-    return 0;
-}
-
 int tf_vocab_export(const struct tf_vocab *v, struct tf_out *out, struct tf_err *err)
 {
     struct tf_buf line = {0};

@@ -28,11 +28,6 @@ void tf_vocab_release(struct tf_vocab *v);
 /* Set the hash, size and special ids of a stream's header. */
 void tf_vocab_header(const struct tf_vocab *v, struct tf_header *h);
 
-/* Find the piece that a sentence begins with by its text, as it is or after a space; not one that
- * only the model adds. A usage error where there is none. */
-int tf_vocab_begin(const struct tf_vocab *v, const char *text, uint32_t *id,
-                   struct tf_err *err) TF_MUST_CHECK;
-
 /* Write "piece TAB score LF" for every id in order. */
 int tf_vocab_export(const struct tf_vocab *v, struct tf_out *out, struct tf_err *err) TF_MUST_CHECK;
 

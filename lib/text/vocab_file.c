@@ -4,6 +4,8 @@
 #include "stream/model.h"
 #include "stream/recognise.h"
 #include "text/sp_check.h"
+#include "text/sp_piece.h"
+#include "text/tags.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -101,4 +103,35 @@ int tf_vocab_file_fits(const void *bytes, size_t n, const char *name, int64_t si
                              pieces[id], id, (long long)want[i].id);
     tf_arena_release(&a);
     return rc;
+}
+
+static int fail_begin(const struct tf_begin *b, const char *text, struct tf_err *err)
+{
+    struct tf_tags tags;
+    struct tf_buf more = {0};
+    tf_tags_read(&tags, b->vocab, b->n);
+    tf_tags_suggest(&more, &tags, text);
+    tf_fail_status(err, TF_USAGE, "--begin %s: no piece of %s%s", text, b->of,
+                   more.len > 0 ? more.p : "");
+    tf_buf_release(&more);
+    tf_tags_release(&tags);
+    return -1;
+}
+
+int tf_begin_find(const struct tf_begin *b, const char *text, uint32_t *id, struct tf_err *err)
+{
+    struct tf_buf after_space = {0};
+    tf_buf_str(&after_space, TF_SPACE);
+    tf_buf_add(&after_space, text, strlen(text) + 1);
+    int64_t found = tf_sp_id(b->vocab, b->n, text);
+    if (found < 0)
+        found = tf_sp_id(b->vocab, b->n, after_space.p);
+    tf_buf_release(&after_space);
+    if (found < 0 || found >= b->ids)
+        return fail_begin(b, text, err);
+    for (size_t i = 0; i < sizeof b->added / sizeof *b->added; i++)
+        if (found == b->added[i])
+            return tf_fail_status(err, TF_USAGE, "--begin %s: never part of a text", text);
+    *id = (uint32_t)found;
+    return 0;
 }

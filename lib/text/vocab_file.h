@@ -24,4 +24,17 @@ int tf_vocab_file_check(const char *bytes, size_t n, struct tf_err *err) TF_MUST
 int tf_vocab_file_fits(const void *bytes, size_t n, const char *name, int64_t size,
                        const struct tf_special *special, struct tf_err *err) TF_MUST_CHECK;
 
+/* Find the piece that a sentence begins with by its text, as it is or after a space: one of the
+ * model's ids, and none that only the model adds (config's eos, pad and bos, and those of special).
+ * A usage error where there is none; of: whose pieces they are. */
+struct tf_begin {
+    const void *vocab;
+    size_t n;
+    int64_t ids;
+    int64_t added[7]; /* -1: none */
+    const char *of;
+};
+int tf_begin_find(const struct tf_begin *b, const char *text, uint32_t *id,
+                  struct tf_err *err) TF_MUST_CHECK;
+
 #endif

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "../harness/memory.h"
 #include "stream/describe.h"
+#include "text/tags.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -33,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         struct tf_in in = memory_in(data, n);
         struct tf_buf out = {0};
         struct tf_err err = {0};
-        int rc = tf_describe_file(&out, &in, json, &err);
+        int rc = tf_describe_file(&out, &in, json, tf_tags_describe, &err);
         TF_ASSERT(rc == 0 || err.msg[0]);
         if (rc == 0)
             (json ? check_json : check_text)(&out);

@@ -1,0 +1,148 @@
+/* tags.c - see tags.h. */
+#include "text/tags.h"
+#include "text/sp_check.h"
+#include "text/sp_proto_private.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_NAMED = 3, LONGEST = 60 /* bytes of a tag */ };
+
+static const char lower[] = "abcdefghijklmnopqrstuvwxyz", upper[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+/* ---- forms ---- */
+
+/* The n bytes of a language in >>...<<: letters, digits and what joins them. */
+static bool is_language(const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isalnum((unsigned char)s[i]) && strchr("_-@.+", s[i]) == NULL)
+            return false;
+    return n > 0 && isalnum((unsigned char)s[0]);
+}
+
+bool tf_is_tag(const char *text)
+{
+    const size_t n = strlen(text), word = strspn(text, lower);
+    if (n > 4 && strncmp(text, ">>", 2) == 0 && strcmp(text + n - 2, "<<") == 0)
+        return is_language(text + 2, n - 4);
+    if (n > 4 && strncmp(text, "__", 2) == 0 && strcmp(text + n - 2, "__") == 0)
+        return strspn(text + 2, lower) == n - 4 && n <= 7;
+    return n == 8 && word == 3 && text[3] == '_' && strspn(text + 4, upper) == 1 &&
+           strspn(text + 5, lower) == 3;
+}
+
+/* ---- a vocabulary ---- */
+
+static int compare(const void *x, const void *y)
+{
+    return strcmp(*(const char *const *)x, *(const char *const *)y);
+}
+
+void tf_tags_read(struct tf_tags *t, const void *bytes, size_t n)
+{
+    const size_t space = sizeof TF_SPACE - 1;
+    struct tf_err none = {0};
+    struct tf_proto_piece p;
+    size_t room = 0;
+    char text[LONGEST + 1];
+    *t = (struct tf_tags){.n = 0};
+    if (tf_sp_check(bytes, n, &none) != 0)
+        return;
+    for (int pass = 0; pass < 2; pass++) {
+        for (struct tf_span left = {bytes, n}; tf_proto_piece(&left, &p);) {
+            const bool after = p.text.n > space && memcmp(p.text.p, TF_SPACE, space) == 0;
+            const size_t skip = after ? space : 0, len = p.text.n - skip;
+            if ((p.type != TF_PIECE_USER_DEFINED && p.type != TF_PIECE_CONTROL) || len > LONGEST)
+                continue;
+            memcpy(text, p.text.p + skip, len);
+            text[len] = 0;
+            if (strlen(text) != len || !tf_is_tag(text))
+                continue;
+            if (pass == 0)
+                room++;
+            else
+                t->v[t->n++] = tf_arena_strndup(&t->mem, text, len);
+        }
+        if (pass == 0)
+            t->v = tf_arena_alloc(&t->mem, (room + 1) * sizeof *t->v);
+    }
+    qsort(t->v, t->n, sizeof *t->v, compare);
+    t->of_text = t->n > 0 && t->v[0][0] == '>';
+}
+
+void tf_tags_release(struct tf_tags *t)
+{
+    tf_arena_release(&t->mem);
+    *t = (struct tf_tags){.n = 0};
+}
+
+/* ---- lines ---- */
+
+enum tf_tag tf_tags_begin(const struct tf_tags *t, const char *line, size_t n, const char **tag,
+                          size_t *tag_n)
+{
+    char word[LONGEST + 1];
+    size_t at = 0, len = 0;
+    while (at < n && line[at] == ' ')
+        at++;
+    while (at + len < n && len <= LONGEST && line[at + len] != ' ' && line[at + len] != '\t' &&
+           (len < 4 || line[at] != '>' || memcmp(line + at + len - 2, "<<", 2) != 0))
+        len++;
+    if (len > LONGEST)
+        return TF_TAG_NONE;
+    memcpy(word, line + at, len);
+    word[len] = 0;
+    const char *key = word;
+    if (bsearch(&key, t->v, t->n, sizeof *t->v, compare) != NULL)
+        return TF_TAG_KNOWN;
+    *tag = line + at;
+    *tag_n = len;
+    return tf_is_tag(word) ? TF_TAG_UNKNOWN : TF_TAG_NONE;
+}
+
+/* ---- names ---- */
+
+/* Bytes in which the languages of two tags agree at the start: fr in "fr", >>fra<<, fra_Latn. */
+static size_t agree(const char *a, const char *b)
+{
+    size_t n = 0;
+    a += strspn(a, ">_");
+    b += strspn(b, ">_");
+    while (isalnum((unsigned char)a[n]) &&
+           tolower((unsigned char)a[n]) == tolower((unsigned char)b[n]))
+        n++;
+    return n;
+}
+
+void tf_tags_suggest(struct tf_buf *out, const struct tf_tags *t, const char *text)
+{
+    size_t best = 0, named = 0;
+    for (size_t i = 0; i < t->n; i++)
+        if (agree(text, t->v[i]) > best)
+            best = agree(text, t->v[i]);
+    const bool near = best >= 2;
+    for (size_t i = 0; i < t->n && named < MOST_NAMED; i++)
+        if (!near || agree(text, t->v[i]) == best) {
+            tf_buf_str(out, named > 0 ? ", " : near ? "; did you mean " : "; its tags are ");
+            tf_buf_str(out, t->v[i]);
+            named++;
+        }
+    if (near)
+        tf_buf_byte(out, '?');
+    else if (t->n > MOST_NAMED)
+        tf_buf_printf(out, ", ... (tf-info lists all %zu)", t->n);
+}
+
+void tf_tags_describe(struct tf_arena *a, struct tf_value *info, const void *bytes, size_t n)
+{
+    struct tf_tags t;
+    struct tf_value list = tf_value_array();
+    tf_tags_read(&t, bytes, n);
+    for (size_t i = 0; i < t.n && i < TF_MAX_VALUES / 2; i++)
+        tf_value_push(a, &list, tf_value_str(a, t.v[i]));
+    if (list.n > 0)
+        tf_value_put(a, info, "tags", list);
+    tf_tags_release(&t);
+}
