@@ -18,7 +18,9 @@ int tf_input_open(struct tf_input *in, const struct tf_ensemble *models,
 {
     static const char *const tokens[] = {"tokens", NULL};
     const char *const *const kinds[] = {spec->n == 1 ? spec->single : tokens, spec->second};
-    *in = (struct tf_input){.models = models};
+    *in = (struct tf_input){.models = models, .vocab_begin = -1};
+    if (models->vocab != NULL)
+        in->vocab_begin = tf_sp_id(models->vocab, models->vocab_n, "<s>");
     for (; in->n_streams < spec->n; in->n_streams++)
         if (tf_in_open(&in->files[in->n_streams], spec->paths[in->n_streams], err) != 0)
             return -1;
@@ -253,10 +255,8 @@ static struct tf_sentence_rule rule_of(const struct tf_input *in, int side)
     struct tf_sentence_rule r = tf_config_sentences(c, side, h);
     const bool same = side == 0 || c->source_vocab_size == 0;
     r.size = side == 0 ? m->source_ids : m->ids;
-    if (r.begin < 0 && same && m->vocab != NULL) {
-        const int64_t id = tf_sp_id(m->vocab, m->vocab_n, "<s>");
-        r.begin = id == c->eos || id == c->pad ? -1 : id;
-    }
+    if (r.begin < 0 && same && in->vocab_begin != c->eos && in->vocab_begin != c->pad)
+        r.begin = in->vocab_begin;
     return r;
 }
 

@@ -59,6 +59,7 @@ struct tf_input {
 
     /* Private. */
     const struct tf_ensemble *models;
+    int64_t vocab_begin;             /* id of <s> in the models' vocabulary; -1: none */
     struct tf_sentence_rule rule[2]; /* for the sides of this part */
     bool bos;                        /* a sentence with one was reported */
     size_t n_streams;

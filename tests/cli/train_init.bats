@@ -235,3 +235,29 @@ np.savez("both.npz", vocab_target=np.frombuffer(open("fewer", "rb").read(), "u1"
     carried back.tfm
     tf-tokenize -m back.tfm <<<"1 2 3" >out.tfs
 }
+
+@test "a run without --init has the stream's <s>, also where that ends sentences" {
+    batches bos=3 >eos.tfs
+    train -q --steps 4 -o run eos.tfs
+    tr_t 1 --steps 8 -o run b.tfs
+    expect_error "bos: 3 in the checkpoint, 2 in this run"
+    # With --init the id is the model's.
+    train -q --init run/ckpt-00000004.tfm --steps 4 -o tuned b.tfs
+    tr_t 0 -q --init run/ckpt-00000004.tfm --steps 8 -o tuned b.tfs
+}
+
+# shellcheck disable=SC2154
+@test "what a run that began with --init says of its best, the model that it began with" {
+    natively
+    batches n=300 >long.tfs
+    batches n=5 seed=9 >v.tfs
+    train -q --steps 300 --lr 0.01 --schedule constant -o one long.tfs
+    from=(--init one/ckpt-00000300.tfm --valid v.tfs)
+    tr_t 0 "${from[@]}" --valid-every 3 --steps 12 --valid-command 'echo -$TF_STEP' -o run b.tfs
+    [[ $stderr != *overfits* ]]
+    expect_contains "$stderr" "no validation was better than that before the first update"
+    tr_t 0 "${from[@]}" --schedule constant --lr 0.3 --warmup 0 --valid-every 100 --steps 200 -o lost \
+        long.tfs
+    warning=$(grep 'has collapsed' <<<"$stderr")
+    expect_contains "$warning" "; lost/best.tfm is the model that the run began with; "
+}

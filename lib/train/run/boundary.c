@@ -19,27 +19,29 @@ static bool valid_due(const struct tf_run *r)
 }
 
 /* A model that predicts nothing any more: a warning, once; TF_RUN_COLLAPSED to stop the run.
- * best_before: the best step before this validation. */
+ * before: the state before this validation. */
 static int report_collapse(struct tf_run *r, enum tf_collapse_kind kind, const struct tf_sums *sums,
-                           uint64_t best_before, struct tf_err *err)
+                           const struct tf_run_state *before, struct tf_err *err)
 {
     const struct tf_collapse *c = &r->collapse;
     struct tf_buf b = {0};
     bool lost = kind == TF_COLLAPSE_LOST, stop = r->o->on_collapse == TF_ON_COLLAPSE_STOP;
-    uint64_t best = stop ? best_before : r->state.best_step; /* without a save it stays */
+    const struct tf_run_state *saved = stop ? before : &r->state; /* without a save it stays */
     tf_buf_printf(&b, "step %llu: the model has collapsed: perplexity %.4g, accuracy %.2f %%",
                   (unsigned long long)r->state.step, tf_sums_ppl(sums), 100 * tf_sums_acc(sums));
     if (lost)
         tf_buf_printf(&b, ", at best %.4g and %.2f %%", exp(c->nll), 100 * c->acc);
     else
         tf_buf_str(&b, ", no better than the frequencies of the tokens");
-    if (best > 0)
+    if (saved->has_best && saved->best_step == 0)
+        tf_buf_printf(&b, "; %s/" TF_RUN_BEST " is the model that the run began with", r->o->dir);
+    else if (saved->has_best)
         tf_buf_printf(&b, "; %s/" TF_RUN_BEST " is of step %llu", r->o->dir,
-                      (unsigned long long)best);
+                      (unsigned long long)saved->best_step);
     tf_buf_str(&b, "; ");
     tf_advise_rate(&b, r->o, r->setup.config.d_model);
     tf_buf_str(&b, " in a new directory");
-    if (lost && best > 0)
+    if (lost && saved->has_best)
         tf_buf_printf(&b, ", from the start or with --init %s/" TF_RUN_BEST, r->o->dir);
     if (stop)
         tf_fail_status(err, TF_DIVERGED, "%s", b.p);
@@ -50,13 +52,13 @@ static int report_collapse(struct tf_run *r, enum tf_collapse_kind kind, const s
     return stop ? TF_RUN_COLLAPSED : 0;
 }
 
-static int check_collapse(struct tf_run *r, const struct tf_sums *sums, uint64_t best_before,
-                          struct tf_err *err)
+static int check_collapse(struct tf_run *r, const struct tf_sums *sums,
+                          const struct tf_run_state *before, struct tf_err *err)
 {
     enum tf_collapse_kind kind =
         tf_collapse_add(&r->collapse, r->state.step, sums->nll / sums->tokens, tf_sums_acc(sums));
     if (kind != TF_COLLAPSE_NONE)
-        return report_collapse(r, kind, sums, best_before, err);
+        return report_collapse(r, kind, sums, before, err);
     r->collapsed = false;
     return 0;
 }
@@ -94,12 +96,12 @@ static int validate(struct tf_run *r, struct tf_err *err)
         return rc < 0 ? -1 : TF_RUN_NO_BATCH;
     if (r->state.step == 0)
         r->report.untuned = v.metric;
-    uint64_t best_before = r->state.has_best ? r->state.best_step : 0;
+    const struct tf_run_state before = r->state;
     v.best = add_validation(r, &v);
     v.seconds = tf_now() - start;
     if (tf_run_report_valid(&r->report, &r->state, &v, err) != 0)
         return -1;
-    return check_collapse(r, &v.sums, best_before, err);
+    return check_collapse(r, &v.sums, &before, err);
 }
 
 int tf_run_save_rest(struct tf_run *r, struct tf_err *err)

@@ -319,10 +319,11 @@ int tf_run_report_sync(const struct tf_run_report *r, struct tf_err *err)
     return tf_journal_sync(&r->journal, err);
 }
 
-/* At least three validations and half of the updates without a better one. */
+/* At least three validations and half of the updates without a better one. Where none was better
+ * than the model of --init, size is not what is wrong. */
 static void advise_size(const struct tf_run_state *s)
 {
-    if (s->has_best && s->stale >= 3 && s->best_step <= s->step / 2)
+    if (s->has_best && s->best_step > 0 && s->stale >= 3 && s->best_step <= s->step / 2)
         tf_note("no validation has been better since step %llu of %llu: the model overfits "
                 "(advice: tf-howto(7), Sizes)",
                 (unsigned long long)s->best_step, (unsigned long long)s->step);

@@ -155,11 +155,14 @@ static bool fits(const struct tf_resume *r, const struct tf_setup *s)
            tf_same_shapes(&s->config, &theirs, r->path, &quiet) == 0;
 }
 
+/* The id that the decoder starts with is that of the model of --init, which the checkpoint has, and
+ * else that of the stream. */
 static void take_start(const struct tf_resume *r, struct tf_setup *s)
 {
     struct tf_config theirs;
     struct tf_err quiet = {0};
-    if (tf_config_read(&theirs, &r->file.header.config, &quiet) == 0)
+    if (recorded(r, "init") != NULL &&
+        tf_config_read(&theirs, &r->file.header.config, &quiet) == 0)
         tf_setup_take_start(s, &theirs);
 }
 
