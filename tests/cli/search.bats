@@ -240,3 +240,25 @@ lengths() { tf-cbor json "$1" | jq 'select(.type == "tokens").ids | length'; }
     limit_is '.max_length = 20 | .max_new_tokens = 9 | .forced_eos_token_id = [2]' 8
     limit_is 'del(.max_length)' null
 }
+
+@test "fairseq finds the same with a forced token and without, which count for it" {
+    need_peer fairseq torch
+    cp -r "$TOP/tests/golden/fairseq/default" d
+    chmod -R u+w d
+    gunzip d/model.pt.gz
+    "$PEER_PYTHON" "$TOP/tests/cli/fairseq_peer.py" make d
+    tf-convert d -o m.tfm
+    head -n 40 "$TOP/tests/golden/marian/en" | tf-tokenize -m m.tfm -o s.tfs
+    ids_of s.tfs >s
+    decode() { tf-decode -q -m m.tfm --max-factor 0 --max-extra 30 "$@" s.tfs | ids_of -; }
+    for first in '' 5 9; do
+        # shellcheck disable=SC2086
+        "$PEER_PYTHON" "$TOP/tests/cli/fairseq_peer.py" d 5 30 $first <s >want
+        begin=()
+        [ -z "$first" ] || begin=(--begin "$(tf-tokenize --export-vocab -m m.tfm |
+            sed -n "$((first + 1))s/^▁\(.*\)\t.*/\1/p")")
+        cmp want <(decode "${begin[@]}")
+        [ -z "$first" ] || run -1 cmp -s want <(decode --free-prefix "${begin[@]}")
+    done
+    [ "$(sort -u want | wc -l)" -gt 5 ]
+}
