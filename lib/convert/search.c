@@ -224,10 +224,12 @@ static void put_max_length(struct tf_import *m, const struct tf_value *g)
 static void read_generation(struct tf_import *m, const struct tf_value *g)
 {
     const struct tf_value *stop = tf_value_get(g, "early_stopping");
-    const int64_t first = map_number(g, "forced_bos_token_id", -1), all = map_number(g, "min_length", 0),
-                  least = all > 0 ? all - 1 : 0, fewest = map_number(g, "min_new_tokens", 0),
+    const int64_t first = map_number(g, "forced_bos_token_id", -1),
+                  all = map_number(g, "min_length", 0), least = all > 0 ? all - 1 : 0,
+                  fewest = map_number(g, "min_new_tokens", 0),
                   ngram = map_number(g, "no_repeat_ngram_size", 0);
-    const double penalty = map_real(g, "length_penalty", 1), repeat = map_real(g, "repetition_penalty", 1);
+    const double penalty = map_real(g, "length_penalty", 1),
+                 repeat = map_real(g, "repetition_penalty", 1);
     const bool fits = repeat >= 1e-3 && repeat <= 1e3;
     const char *text = piece_text(m, first);
     put_beam(m, map_number(g, "num_beams", 1), "num_beams");
