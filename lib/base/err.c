@@ -36,7 +36,7 @@ char *tf_escape(char *dst, size_t size, const char *s, size_t n)
     return dst;
 }
 
-static void set(struct tf_err *err, int status, int sys, const char *fmt, va_list ap)
+static void set_message(struct tf_err *err, int status, int sys, const char *fmt, va_list ap)
 {
     char text[sizeof err->msg];
     int n = vsnprintf(text, sizeof text, fmt, ap);
@@ -58,7 +58,7 @@ int tf_fail(struct tf_err *err, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    set(err, TF_FAILED, 0, fmt, ap);
+    set_message(err, TF_FAILED, 0, fmt, ap);
     va_end(ap);
     return -1;
 }
@@ -67,7 +67,7 @@ int tf_fail_status(struct tf_err *err, int status, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    set(err, status, 0, fmt, ap);
+    set_message(err, status, 0, fmt, ap);
     va_end(ap);
     return -1;
 }
@@ -77,7 +77,7 @@ int tf_fail_errno(struct tf_err *err, const char *fmt, ...)
     int sys = errno;
     va_list ap;
     va_start(ap, fmt);
-    set(err, TF_FAILED, sys, fmt, ap);
+    set_message(err, TF_FAILED, sys, fmt, ap);
     va_end(ap);
     return -1;
 }
@@ -87,7 +87,7 @@ int tf_context(struct tf_err *err, const char *fmt, ...)
     struct tf_err old = *err;
     va_list ap;
     va_start(ap, fmt);
-    set(err, old.status != 0 ? old.status : TF_FAILED, 0, fmt, ap);
+    set_message(err, old.status != 0 ? old.status : TF_FAILED, 0, fmt, ap);
     va_end(ap);
     err->sys = old.sys;
     size_t n = strlen(err->msg);

@@ -91,7 +91,7 @@ static void add_score(struct found *f, struct text word)
     f->ter = f->ter || k == 3;
 }
 
-static struct found find(struct text line)
+static struct found find_numbers(struct text line)
 {
     const char *first = line.p;
     struct found f = {0};
@@ -187,7 +187,7 @@ bool tf_measure_of(double *x, char why[TF_MEASURE_WHY], const char *text, size_t
             return f.numbers > 0 ? choose(x, why, &f, line) : refuse(why, "printed no number");
         for (line.p = line.end; line.p > left.p && line.p[-1] != '\n';)
             line.p--;
-        f = find(line);
+        f = find_numbers(line);
         if (f.numbers > 0)
             return choose(x, why, &f, trim(line));
         left.end = line.p;

@@ -125,8 +125,8 @@ static int take_builtin(struct line *l, const struct match *m, const char *shown
 }
 
 /* Use an option; `value` is the argument attached to it, or NULL. Returns 0, 1 (built-in) or -1. */
-static int take(struct line *l, const struct match *m, const char *shown, const char *value,
-                struct tf_err *err)
+static int take_option(struct line *l, const struct match *m, const char *shown, const char *value,
+                       struct tf_err *err)
 {
     struct tf_opt *o = m->row;
     if (m->ask != TF_ASK_NOTHING)
@@ -157,7 +157,7 @@ static int take(struct line *l, const struct match *m, const char *shown, const 
 /* Levenshtein's distance of n bytes at s and a name, or more than most if it is greater; n at most
  * LONGEST. */
 enum { LONGEST = 40 };
-static size_t distance(const char *s, size_t n, const char *name, size_t most)
+static size_t edit_distance(const char *s, size_t n, const char *name, size_t most)
 {
     size_t m = strlen(name), row[LONGEST + 1];
     if (m > n + most || n > m + most)
@@ -186,7 +186,8 @@ static const char *similar(const struct tf_tool *tool, const char *s, size_t n)
     if (most == 0 || n > LONGEST)
         return NULL;
     for (const struct tf_opt *o = tool->opts; o->kind != TF_OPT_END; o++) {
-        if (o->name == NULL || (o->flags & TF_OPT_HIDDEN) || distance(s, n, o->name, most) > most)
+        if (o->name == NULL || (o->flags & TF_OPT_HIDDEN) ||
+            edit_distance(s, n, o->name, most) > most)
             continue;
         if (found != NULL)
             return NULL;
@@ -319,7 +320,7 @@ static int take_long(struct line *l, const char *word, struct tf_err *err)
         snprintf(shown, sizeof shown, "--%.*s", (int)n, s);
     else
         snprintf(shown, sizeof shown, "--%s%s", m.negated ? "no-" : "", m.row->name);
-    return take(l, &m, shown, eq != NULL ? eq + 1 : NULL, err);
+    return take_option(l, &m, shown, eq != NULL ? eq + 1 : NULL, err);
 }
 
 /* "-x", "-xVALUE", and clusters of flags that may end in one with a value. */
@@ -335,7 +336,7 @@ static int take_letters(struct line *l, const char *word, struct tf_err *err)
             return tf_fail_status(err, TF_USAGE, "unknown option -%.*s (try --help)", (int)len, p);
         }
         bool valued = m.row != NULL && m.row->kind != TF_OPT_FLAG;
-        int rc = take(l, &m, shown, valued && p[1] != 0 ? p + 1 : NULL, err);
+        int rc = take_option(l, &m, shown, valued && p[1] != 0 ? p + 1 : NULL, err);
         if (rc != 0 || valued)
             return rc;
     }

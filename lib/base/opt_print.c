@@ -15,7 +15,7 @@ static const struct tf_opt builtin_rows[] = {
     {.kind = TF_OPT_END},
 };
 
-static bool listed(const struct tf_opt *o)
+static bool is_listed(const struct tf_opt *o)
 {
     return o->kind != TF_OPT_GROUP && o->kind != TF_OPT_WORD && !(o->flags & TF_OPT_HIDDEN);
 }
@@ -123,7 +123,7 @@ void tf_opt_print_help(const struct tf_tool *tool)
             tf_buf_printf(&b, "  %s", o->arg);
             print_columns(b.p, o->help);
             tf_buf_release(&b);
-        } else if (listed(o)) {
+        } else if (is_listed(o)) {
             print_row(o, true);
         }
     }
@@ -153,7 +153,7 @@ static const struct tf_opt *next_listed(const struct tf_tool *tool, const struct
     bool in_tool = o == NULL || !(o >= builtin_rows &&
                                   o < builtin_rows + sizeof builtin_rows / sizeof *builtin_rows);
     o = o == NULL ? tool->opts : o + 1;
-    while (in_tool && o->kind != TF_OPT_END && !listed(o))
+    while (in_tool && o->kind != TF_OPT_END && !is_listed(o))
         o++;
     if (in_tool && o->kind == TF_OPT_END)
         o = builtin_rows;

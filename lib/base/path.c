@@ -32,7 +32,7 @@ bool tf_same_file(const char *input, const char *output)
 }
 
 /* What a symbolic link refers to, relative to the same directory as path; NULL with errno. */
-static char *follow(const char *path)
+static char *follow_link(const char *path)
 {
     char to[PATH_MAX];
     ssize_t n = readlink(path, to, sizeof to);
@@ -76,7 +76,7 @@ char *tf_path_target(const char *path)
     char *real = realpath(path, NULL), *now = NULL, *next;
     if (real != NULL || errno != ENOENT)
         return real;
-    for (int i = 0; i < MOST_LINKS && (next = follow(now != NULL ? now : path)) != NULL; i++) {
+    for (int i = 0; i < MOST_LINKS && (next = follow_link(now != NULL ? now : path)) != NULL; i++) {
         free(now);
         now = next;
     }

@@ -55,7 +55,7 @@ _Noreturn static void become(const char *const *argv, pid_t parent, int in, int 
 }
 
 /* Start a stage whose stdin is *in, or ours if that is -1; *in becomes the read end of its pipe. */
-static int start(struct stage *s, int *in, bool last, struct tf_err *err)
+static int start_stage(struct stage *s, int *in, bool last, struct tf_err *err)
 {
     int ends[2] = {-1, -1};
     const pid_t self = getpid();
@@ -137,7 +137,7 @@ int tf_pipeline(const char *const *const *argv, size_t n, struct tf_err *err)
         s[i] = (struct stage){argv[i], 0, -1};
     size_t started = 0;
     while (started < n && rc == 0) {
-        rc = start(&s[started], &in, started + 1 == n, err);
+        rc = start_stage(&s[started], &in, started + 1 == n, err);
         started += rc == 0;
     }
     if (in >= 0)

@@ -251,20 +251,20 @@ struct filter {
     unsigned short n;
 };
 
-static void put(struct filter *f, unsigned code, uint32_t k, unsigned yes, unsigned no)
+static void put_op(struct filter *f, unsigned code, uint32_t k, unsigned yes, unsigned no)
 {
     TF_ASSERT(f->n < sizeof f->v / sizeof *f->v);
     f->v[f->n++] = (struct sock_filter)BPF_JUMP((uint16_t)code, k, (uint8_t)yes, (uint8_t)no);
 }
 
-static void load(struct filter *f, size_t offset)
+static void load_word(struct filter *f, size_t offset)
 {
-    put(f, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+    put_op(f, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
 }
 
 static void answer(struct filter *f, uint32_t action)
 {
-    put(f, BPF_RET | BPF_K, action, 0, 0);
+    put_op(f, BPF_RET | BPF_K, action, 0, 0);
 }
 
 #define REFUSE (SECCOMP_RET_ERRNO | EPERM)
@@ -275,7 +275,7 @@ static void answer(struct filter *f, uint32_t action)
 
 static void on_call(struct filter *f, long call, uint32_t action)
 {
-    put(f, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 1);
+    put_op(f, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 1);
     answer(f, action);
 }
 
@@ -284,21 +284,21 @@ static void on_call(struct filter *f, long call, uint32_t action)
 static void on_argument(struct filter *f, long call, int i, unsigned test, uint32_t value,
                         uint32_t yes, uint32_t no)
 {
-    put(f, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 4);
-    load(f, ARG(i, LOW));
-    put(f, BPF_JMP | test | BPF_K, value, 0, 1);
+    put_op(f, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 4);
+    load_word(f, ARG(i, LOW));
+    put_op(f, BPF_JMP | test | BPF_K, value, 0, 1);
     answer(f, yes);
     answer(f, no);
 }
 
 /* A call in the numbers of another architecture is no call of ours. x32 has numbers above all
  * others. */
-static void begin(struct filter *f)
+static void begin_filter(struct filter *f)
 {
-    load(f, offsetof(struct seccomp_data, arch));
-    put(f, BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0);
+    load_word(f, offsetof(struct seccomp_data, arch));
+    put_op(f, BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0);
     answer(f, SECCOMP_RET_KILL_PROCESS);
-    load(f, offsetof(struct seccomp_data, nr));
+    load_word(f, offsetof(struct seccomp_data, nr));
 }
 
 static bool install(struct filter *f)
@@ -361,8 +361,8 @@ static void restrict_calls(const struct tf_sandbox *s)
 {
     const bool processes = s->processes, has_outputs = s->write.n > 0 || s->dirs.n > 0;
     struct filter f = {.n = 0};
-    begin(&f);
-    put(&f, BPF_JMP | BPF_JGT | BPF_K, LAST_KNOWN, 0, 1);
+    begin_filter(&f);
+    put_op(&f, BPF_JMP | BPF_JGT | BPF_K, LAST_KNOWN, 0, 1);
     answer(&f, UNKNOWN);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         on_call(&f, refused[i], REFUSE);
@@ -384,10 +384,10 @@ static void restrict_calls(const struct tf_sandbox *s)
     on_argument(&f, SYS_fchmod, 1, BPF_JSET, 07000, REFUSE,
                 has_outputs ? SECCOMP_RET_ALLOW : REFUSE);
     /* What would type into the user's terminal. */
-    put(&f, BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 5);
-    load(&f, ARG(1, LOW));
-    put(&f, BPF_JMP | BPF_JEQ | BPF_K, TIOCSTI, 1, 0);
-    put(&f, BPF_JMP | BPF_JEQ | BPF_K, 0x541c /* TIOCLINUX */, 0, 1);
+    put_op(&f, BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 5);
+    load_word(&f, ARG(1, LOW));
+    put_op(&f, BPF_JMP | BPF_JEQ | BPF_K, TIOCSTI, 1, 0);
+    put_op(&f, BPF_JMP | BPF_JEQ | BPF_K, 0x541c /* TIOCLINUX */, 0, 1);
     answer(&f, REFUSE);
     answer(&f, SECCOMP_RET_ALLOW);
     answer(&f, SECCOMP_RET_ALLOW);
@@ -418,7 +418,7 @@ static const short sealed[] = {
 static void refuse_the_rest(void)
 {
     struct filter f = {.n = 0};
-    begin(&f);
+    begin_filter(&f);
     for (size_t i = 0; i < sizeof sealed / sizeof *sealed; i++)
         on_call(&f, sealed[i], SECCOMP_RET_ALLOW);
     on_argument(&f, SYS_mmap, 2, BPF_JSET, PROT_EXEC, REFUSE, SECCOMP_RET_ALLOW);

@@ -10,7 +10,7 @@ static struct tf_table_key key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* Without the system's random numbers (before Linux 3.17, or filtered), time and process differ. */
-static void draw(void)
+static void draw_key(void)
 {
     struct timespec t;
     if (getrandom(&key, sizeof key, GRND_NONBLOCK) != (ssize_t)sizeof key) {
@@ -23,6 +23,6 @@ static void draw(void)
 
 struct tf_table_key tf_table_key(void)
 {
-    pthread_once(&once, draw);
+    pthread_once(&once, draw_key);
     return key;
 }

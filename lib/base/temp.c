@@ -141,7 +141,7 @@ static int open_parent(int dir, const char *path)
 }
 
 /* A file with the mode, or with names a directory. Returns its descriptor. */
-static int create(struct tf_temp *t, const char *name, size_t size, mode_t mode)
+static int create_temp(struct tf_temp *t, const char *name, size_t size, mode_t mode)
 {
     /* A name can be in use: several outputs with the same path, or an earlier process of the same
      * id that was killed. */
@@ -170,7 +170,7 @@ static int create_and_add(struct tf_temp **temp, int dir, const char *path, mode
     sigset_t block = deadly_set(), old;
     /* None of them between the moment a file exists and the moment it is in the list. */
     pthread_sigmask(SIG_BLOCK, &block, &old);
-    int fd = t->parent < 0 ? -1 : create(t, tf_path_name(path), SIZE, mode), sys = errno;
+    int fd = t->parent < 0 ? -1 : create_temp(t, tf_path_name(path), SIZE, mode), sys = errno;
     if (fd >= 0)
         add_temp(t);
     pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-static const char *take(struct tf_cbor_cursor *c, unsigned major, struct tf_head *h,
-                        const char *why)
+static const char *take_head(struct tf_cbor_cursor *c, unsigned major, struct tf_head *h,
+                             const char *why)
 {
     int k = tf_head_read(c->p, (size_t)(c->end - c->p), h);
     if (k <= 0 || h->major != major)
@@ -22,7 +22,7 @@ static const char *take(struct tf_cbor_cursor *c, unsigned major, struct tf_head
 const char *tf_cursor_uint(struct tf_cbor_cursor *c, uint64_t *x)
 {
     struct tf_head h;
-    const char *why = take(c, TF_MAJOR_UINT, &h, "not an unsigned integer");
+    const char *why = take_head(c, TF_MAJOR_UINT, &h, "not an unsigned integer");
     if (why == NULL)
         *x = h.val;
     return why;
@@ -33,7 +33,7 @@ static const char *collection(struct tf_cbor_cursor *c, unsigned major, uint64_t
 {
     struct tf_head h;
     const uint8_t *start = c->p;
-    const char *why = take(c, major, &h, what);
+    const char *why = take_head(c, major, &h, what);
     if (why != NULL)
         return why;
     if (h.val > (uint64_t)(c->end - c->p) / each) {
@@ -57,7 +57,7 @@ const char *tf_cursor_map(struct tf_cbor_cursor *c, uint64_t *n)
 const char *tf_cursor_tag(struct tf_cbor_cursor *c, uint64_t *tag)
 {
     struct tf_head h;
-    const char *why = take(c, TF_MAJOR_TAG, &h, "not a tag");
+    const char *why = take_head(c, TF_MAJOR_TAG, &h, "not a tag");
     if (why == NULL)
         *tag = h.val;
     return why;
@@ -68,7 +68,7 @@ static const char *string(struct tf_cbor_cursor *c, unsigned major, const uint8_
 {
     struct tf_head h;
     const uint8_t *start = c->p;
-    const char *why = take(c, major, &h, what);
+    const char *why = take_head(c, major, &h, what);
     if (why != NULL)
         return why;
     if (h.val > (uint64_t)(c->end - c->p)) {

@@ -3,7 +3,7 @@
 
 #include "cbor/head.h"
 
-static int refuse(struct tf_scan *s, const char *why)
+static int refuse_item(struct tf_scan *s, const char *why)
 {
     s->why = why;
     return -1;
@@ -12,7 +12,7 @@ static int refuse(struct tf_scan *s, const char *why)
 static int refuse_longer(struct tf_scan *s, const char *why)
 {
     s->longer = true;
-    return refuse(s, why);
+    return refuse_item(s, why);
 }
 
 /* Each of these: 1, or 0 if more input is needed, or -1. The limit counts from p. */
@@ -25,7 +25,7 @@ static int scan_head(struct tf_scan *s, const uint8_t *p, size_t n, size_t limit
         return refuse_longer(s, "too large");
     int k = tf_head_read(p + pos, n - pos, h);
     if (k < 0)
-        return refuse(s, tf_head_fault(p[pos]));
+        return refuse_item(s, tf_head_fault(p[pos]));
     if (k == 0) {
         unsigned info = n > pos ? p[pos] & 31 : 0;
         s->need = pos + 1 + (info >= 24 ? (size_t)1 << (info - 24) : 0);
@@ -67,7 +67,7 @@ static int scan_content(struct tf_scan *s, size_t n, size_t limit, const struct 
         *items = 1;
         return 1;
     case TF_MAJOR_SIMPLE:
-        return h->info == 24 && h->val < 32 ? refuse(s, "reserved simple value") : 1;
+        return h->info == 24 && h->val < 32 ? refuse_item(s, "reserved simple value") : 1;
     default:
         return 1;
     }
@@ -99,7 +99,7 @@ int tf_scan_item(struct tf_scan *s, const uint8_t *p, size_t n, size_t limit)
         pos = at;
         if (h.major >= TF_MAJOR_ARRAY && h.major <= TF_MAJOR_TAG) {
             if (depth == TF_CBOR_DEPTH)
-                return refuse(s, "nested too deeply");
+                return refuse_item(s, "nested too deeply");
             s->left[++depth] = items;
         }
     }

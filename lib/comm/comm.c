@@ -50,7 +50,7 @@ static const struct launcher *find_launcher(int *rank, int *size)
 }
 
 /* The plugin of this launcher, or without one the first that is installed. */
-static int load(struct tf_comm *c, const struct launcher *by, struct tf_err *err)
+static int load_plugin(struct tf_comm *c, const struct launcher *by, struct tf_err *err)
 {
     char path[PATH_MAX];
     const struct tf_comm_table *(*entry)(void) = NULL;
@@ -134,7 +134,7 @@ int tf_comm_open(struct tf_comm *c, enum tf_comm_use use, double limit, struct t
         c->rank = 0;
         return 0;
     }
-    if (load(c, by, err) != 0)
+    if (load_plugin(c, by, err) != 0)
         return size > 1 ? tf_context(err, "started as one of %d ranks", size) : -1;
     return connect_ranks(c, by, size, err) != 0 || share_hosts(c, err) != 0 ? -1 : 0;
 }
@@ -191,7 +191,8 @@ static int too_late(const struct tf_comm *c, const struct tf_comm_piece *piece, 
                    c->host != NULL ? c->host[peer] : "?");
 }
 
-static int swap(struct tf_comm *c, const struct tf_comm_piece *piece, int n, struct tf_err *err)
+static int swap_pieces(struct tf_comm *c, const struct tf_comm_piece *piece, int n,
+                       struct tf_err *err)
 {
     int rc;
     if (c->table->start(piece, n, err) != 0)
@@ -210,7 +211,7 @@ int tf_comm_swap(struct tf_comm *c, const struct tf_comm_piece *piece, int n, st
     const double start = tf_now();
     if (c->failed)
         return tf_fail(err, "the ranks are disconnected");
-    c->failed = n > 0 && swap(c, piece, n, err) != 0;
+    c->failed = n > 0 && swap_pieces(c, piece, n, err) != 0;
     c->waited += tf_now() - start;
     return c->failed ? -1 : 0;
 }

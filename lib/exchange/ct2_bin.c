@@ -58,7 +58,7 @@ bool tf_ct2_bin_begins(const void *p, size_t n)
            (name_n <= n - 6 && is_kind((const char *)b + 6, name_n));
 }
 
-static const uint8_t *take(struct rest *r, uint64_t n)
+static const uint8_t *take_bytes(struct rest *r, uint64_t n)
 {
     if (r->p == NULL || n > r->n) {
         r->p = NULL;
@@ -73,7 +73,7 @@ static const uint8_t *take(struct rest *r, uint64_t n)
 /* Little-endian, of up to 4 bytes; 0 where the file has ended. */
 static uint32_t take_number(struct rest *r, unsigned bytes)
 {
-    const uint8_t *p = take(r, bytes);
+    const uint8_t *p = take_bytes(r, bytes);
     uint32_t x = 0;
     for (unsigned i = bytes; p != NULL && i-- > 0;)
         x = x << 8 | p[i];
@@ -84,7 +84,7 @@ static uint32_t take_number(struct rest *r, unsigned bytes)
 static const char *take_string(struct rest *r)
 {
     const uint32_t n = take_number(r, 2);
-    const char *s = (const char *)take(r, n);
+    const char *s = (const char *)take_bytes(r, n);
     return s != NULL && n > 1 && n <= TF_MAX_NAME + 1 && memchr(s, 0, n) == s + n - 1 ? s : NULL;
 }
 
@@ -112,7 +112,7 @@ static int read_variable(struct variable *v, struct rest *r, uint32_t version, s
     }
     if (r->p != NULL && v->type >= TYPES)
         return tf_fail(err, "%s: items of an unknown type", v->name);
-    v->data = take(r, bytes);
+    v->data = take_bytes(r, bytes);
     if (v->data == NULL)
         return tf_fail(err, "%s: the file ends in it", v->name);
     if (v->items == 0 || v->items > bytes || bytes != v->items * types[v->type].size)
@@ -125,7 +125,7 @@ static int by_name(const void *a, const void *b)
     return strcmp((*(struct variable *const *)a)->name, (*(struct variable *const *)b)->name);
 }
 
-static const struct variable *find(const struct index *x, const char *name)
+static const struct variable *find_variable(const struct index *x, const char *name)
 {
     const struct variable want = {.name = name}, *key = &want;
     struct variable **found = bsearch(&key, x->v, x->n, sizeof *x->v, by_name);
@@ -137,7 +137,7 @@ static const struct variable *scale_of(const struct index *x, const struct varia
 {
     char name[TF_MAX_NAME + sizeof SCALE];
     snprintf(name, sizeof name, "%s" SCALE, v->name);
-    return find(x, name);
+    return find_variable(x, name);
 }
 
 static int32_t integer(const struct variable *v, uint64_t i)
@@ -192,7 +192,7 @@ static bool is_scale(const struct index *x, const struct variable *v)
     if (n <= e || strcmp(v->name + n - e, SCALE) != 0)
         return false;
     snprintf(name, sizeof name, "%.*s", (int)(n - e), v->name);
-    const struct variable *of = find(x, name);
+    const struct variable *of = find_variable(x, name);
     return of != NULL && (of->type == I8 || of->type == I16);
 }
 
@@ -222,7 +222,7 @@ static int read_aliases(struct tf_bundle *b, const struct index *x, struct rest 
 {
     for (uint32_t i = 0; i < n; i++) {
         const char *alias = take_string(r), *name = take_string(r);
-        const struct variable *of = alias != NULL && name != NULL ? find(x, name) : NULL;
+        const struct variable *of = alias != NULL && name != NULL ? find_variable(x, name) : NULL;
         if (of == NULL)
             return tf_fail(err, "alias %u: of no variable", i + 1);
         if (of->tensor == NULL) /* of scales: that of the weight has them */

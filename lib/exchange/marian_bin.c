@@ -27,7 +27,7 @@ struct rest {
     size_t n;
 };
 
-static const uint8_t *take(struct rest *r, uint64_t n)
+static const uint8_t *take_bytes(struct rest *r, uint64_t n)
 {
     if (n > r->n)
         return NULL;
@@ -48,25 +48,25 @@ bool tf_marian_bin_begins(const void *p, size_t n)
 /* The items, without their data. */
 static int read_items(struct item *v, uint64_t n, struct rest *r, struct tf_err *err)
 {
-    const uint8_t *p = take(r, n * ITEM);
+    const uint8_t *p = take_bytes(r, n * ITEM);
     if (p == NULL)
         return tf_fail(err, "the file ends in its table of %" PRIu64 " items", n);
     for (uint64_t i = 0; i < n; i++, p += ITEM)
         v[i] = (struct item){
             tf_load64(p), tf_load64(p + 8), tf_load64(p + 16), tf_load64(p + 24), NULL, NULL};
     for (uint64_t i = 0; i < n; i++) {
-        v[i].name = (const char *)take(r, v[i].name_n);
+        v[i].name = (const char *)take_bytes(r, v[i].name_n);
         if (v[i].name == NULL || v[i].name_n < 2 || v[i].name_n > TF_MAX_NAME + 1 ||
             memchr(v[i].name, 0, v[i].name_n) != v[i].name + v[i].name_n - 1)
             return tf_fail(err, "item %" PRIu64 ": not a name", i + 1);
     }
     for (uint64_t i = 0; i < n; i++) {
-        v[i].dims = v[i].rank <= TF_MAX_RANK ? take(r, 4 * v[i].rank) : NULL;
+        v[i].dims = v[i].rank <= TF_MAX_RANK ? take_bytes(r, 4 * v[i].rank) : NULL;
         if (v[i].dims == NULL)
             return tf_fail(err, "%s: %" PRIu64 " dimensions", v[i].name, v[i].rank);
     }
-    const uint8_t *pad = take(r, 8);
-    if (pad == NULL || take(r, tf_load64(pad)) == NULL)
+    const uint8_t *pad = take_bytes(r, 8);
+    if (pad == NULL || take_bytes(r, tf_load64(pad)) == NULL)
         return tf_fail(err, "the file ends before its data");
     return 0;
 }
@@ -153,7 +153,7 @@ static int read_all(struct tf_bundle *b, struct rest *r, uint64_t n, struct tf_e
         return -1;
     for (uint64_t i = 0; i < n; i++) {
         struct tf_tensor *t = &b->tensors[b->n];
-        const uint8_t *data = take(r, v[i].bytes);
+        const uint8_t *data = take_bytes(r, v[i].bytes);
         if (data == NULL)
             return tf_fail(err, "%s: the file ends in its data", v[i].name);
         b->int8 |= v[i].type == INTGEMM8 || v[i].type == INTGEMM8_BROWSERMT;

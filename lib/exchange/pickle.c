@@ -73,7 +73,7 @@ struct machine {
     struct tf_err *err;
 };
 
-static int fail(struct machine *m, const char *what)
+static int fail_at(struct machine *m, const char *what)
 {
     return tf_fail(m->err, "pickle: %s", what);
 }
@@ -81,11 +81,11 @@ static int fail(struct machine *m, const char *what)
 static int fail_ended(struct machine *m)
 {
     m->ended = true;
-    return fail(m, "it ends too early");
+    return fail_at(m, "it ends too early");
 }
 
 /* n bytes of the pickle, or NULL. */
-static const uint8_t *take(struct machine *m, uint64_t n)
+static const uint8_t *take_bytes(struct machine *m, uint64_t n)
 {
     if (n > (uint64_t)(m->end - m->p)) {
         fail_ended(m);
@@ -103,7 +103,7 @@ static struct tf_py *new_object(struct machine *m, enum tf_py_kind kind)
     return x;
 }
 
-static int push(struct machine *m, struct tf_py *x)
+static int push_value(struct machine *m, struct tf_py *x)
 {
     if (m->depth == m->stack_n) {
         m->stack_n = 2 * m->stack_n + 64;
@@ -115,13 +115,13 @@ static int push(struct machine *m, struct tf_py *x)
 
 static int push_new(struct machine *m, enum tf_py_kind kind)
 {
-    return push(m, new_object(m, kind));
+    return push_value(m, new_object(m, kind));
 }
 
 static struct tf_py *pop(struct machine *m)
 {
     if (m->depth == 0 || m->stack[m->depth - 1] == NULL) {
-        fail(m, "its stack is empty");
+        fail_at(m, "its stack is empty");
         return NULL;
     }
     return m->stack[--m->depth];
@@ -146,20 +146,20 @@ static int push_int(struct machine *m, int64_t x)
 {
     struct tf_py *y = new_object(m, TF_PY_INT);
     y->integer = x;
-    return push(m, y);
+    return push_value(m, y);
 }
 
 static int push_bool(struct machine *m, bool x)
 {
     struct tf_py *y = new_object(m, TF_PY_BOOL);
     y->integer = x;
-    return push(m, y);
+    return push_value(m, y);
 }
 
 /* An integer of n bytes, little-endian. */
 static int push_long(struct machine *m, uint64_t n)
 {
-    const uint8_t *p = take(m, n);
+    const uint8_t *p = take_bytes(m, n);
     uint64_t x = 0;
     if (p == NULL)
         return -1;
@@ -174,7 +174,7 @@ static int push_long(struct machine *m, uint64_t n)
 
 static int push_real(struct machine *m)
 {
-    const uint8_t *p = take(m, 8);
+    const uint8_t *p = take_bytes(m, 8);
     uint64_t bits = 0;
     if (p == NULL)
         return -1;
@@ -182,30 +182,30 @@ static int push_real(struct machine *m)
         bits = bits << 8 | p[i];
     struct tf_py *x = new_object(m, TF_PY_REAL);
     memcpy(&x->real, &bits, sizeof x->real);
-    return push(m, x);
+    return push_value(m, x);
 }
 
 static int push_text(struct machine *m, uint64_t n)
 {
-    const char *p = (const char *)take(m, n);
+    const char *p = (const char *)take_bytes(m, n);
     if (p == NULL)
         return -1;
     if (memchr(p, 0, n) != NULL)
         return push_new(m, TF_PY_OTHER);
     struct tf_py *x = new_object(m, TF_PY_TEXT);
     x->text = tf_arena_strndup(m->k->a, p, n);
-    return push(m, x);
+    return push_value(m, x);
 }
 
 static int push_bytes(struct machine *m, uint64_t n)
 {
-    return take(m, n) != NULL ? push_new(m, TF_PY_OTHER) : -1;
+    return take_bytes(m, n) != NULL ? push_new(m, TF_PY_OTHER) : -1;
 }
 
 /* The length of what follows, in `bytes` bytes. */
 static int length(struct machine *m, unsigned bytes, uint64_t *n)
 {
-    const uint8_t *p = take(m, bytes);
+    const uint8_t *p = take_bytes(m, bytes);
     *n = 0;
     for (unsigned i = bytes; p != NULL && i-- > 0;)
         *n = *n << 8 | p[i];
@@ -234,7 +234,7 @@ static size_t mark(struct machine *m)
     for (size_t i = m->depth; i-- > 0;)
         if (m->stack[i] == NULL)
             return i + 1;
-    fail(m, "no mark");
+    fail_at(m, "no mark");
     return SIZE_MAX;
 }
 
@@ -245,7 +245,7 @@ static int push_tuple(struct machine *m, size_t from, size_t marks)
     for (size_t i = from; i < m->depth; i++)
         add_item(m, x, m->stack[i]);
     m->depth = from - marks;
-    return push(m, x);
+    return push_value(m, x);
 }
 
 /* Are the last n of the stack objects? */
@@ -253,7 +253,7 @@ static bool has(struct machine *m, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (m->depth <= i || m->stack[m->depth - 1 - i] == NULL)
-            return fail(m, "its stack is empty") == 0;
+            return fail_at(m, "its stack is empty") == 0;
     return true;
 }
 
@@ -272,10 +272,10 @@ static int tuple_from_mark(struct machine *m)
 static int add_items(struct machine *m, size_t from, size_t marks, enum tf_py_kind kind)
 {
     if (from <= marks || m->stack[from - marks - 1] == NULL)
-        return fail(m, "items of nothing");
+        return fail_at(m, "items of nothing");
     struct tf_py *to = m->stack[from - marks - 1];
     if (kind == TF_PY_DICT && (m->depth - from) % 2 != 0)
-        return fail(m, "a key without a value");
+        return fail_at(m, "a key without a value");
     if (to->kind == kind)
         for (size_t i = from; i < m->depth; i++)
             add_item(m, to, m->stack[i]);
@@ -296,10 +296,10 @@ static int add_few(struct machine *m, size_t n, enum tf_py_kind kind)
 
 /* ---- memory ---- */
 
-static int put(struct machine *m, uint64_t i)
+static int put_memo(struct machine *m, uint64_t i)
 {
     if (m->depth == 0 || i >= m->size) /* each takes a byte at least */
-        return fail(m, "nothing to remember");
+        return fail_at(m, "nothing to remember");
     if (i >= m->memo_n) {
         const size_t n = i < 2 * m->memo_n ? 2 * m->memo_n : (size_t)i + 1;
         m->memo = tf_xarray(m->memo, n, sizeof *m->memo);
@@ -313,8 +313,8 @@ static int put(struct machine *m, uint64_t i)
 
 static int get(struct machine *m, uint64_t i)
 {
-    return i < m->memo_n && m->memo[i] != NULL ? push(m, m->memo[i])
-                                               : fail(m, "nothing was remembered");
+    return i < m->memo_n && m->memo[i] != NULL ? push_value(m, m->memo[i])
+                                               : fail_at(m, "nothing was remembered");
 }
 
 /* ---- classes ---- */
@@ -329,10 +329,10 @@ static int push_global(struct machine *m, const char *module, size_t module_n, c
     memcpy(text + module_n + 1, name, name_n);
     text[module_n + 1 + name_n] = 0;
     x->text = text;
-    return push(m, x);
+    return push_value(m, x);
 }
 
-static const char *line(struct machine *m, size_t *n)
+static const char *take_line(struct machine *m, size_t *n)
 {
     const uint8_t *p = m->p, *lf = memchr(p, '\n', (size_t)(m->end - p));
     if (lf == NULL) {
@@ -347,7 +347,8 @@ static const char *line(struct machine *m, size_t *n)
 static int global(struct machine *m)
 {
     size_t module_n, name_n;
-    const char *module = line(m, &module_n), *name = module != NULL ? line(m, &name_n) : NULL;
+    const char *module = take_line(m, &module_n),
+               *name = module != NULL ? take_line(m, &name_n) : NULL;
     return name != NULL ? push_global(m, module, module_n, name, name_n) : -1;
 }
 
@@ -357,7 +358,7 @@ static int stack_global(struct machine *m)
     if (module == NULL)
         return -1;
     if (module->kind != TF_PY_TEXT || name->kind != TF_PY_TEXT)
-        return fail(m, "a class without a name");
+        return fail_at(m, "a class without a name");
     const size_t module_n = strlen(module->text), name_n = strlen(name->text);
     if (module_n > MAX_WORD || name_n > MAX_WORD)
         return tf_fail(m->err, "pickle: a class's name of more than %d bytes", MAX_WORD);
@@ -403,7 +404,7 @@ static int push_storage(struct machine *m)
         x->integer = id->items[4]->integer;
         x->dtype = classes[i].dtype;
         add_storage(m->k, x);
-        return push(m, x);
+        return push_value(m, x);
     }
     return push_new(m, TF_PY_OTHER);
 }
@@ -457,9 +458,9 @@ static int call(struct machine *m)
     if (args->kind != TF_PY_LIST)
         return push_new(m, TF_PY_OTHER);
     if (is(f, "torch._utils._rebuild_tensor_v2") || is(f, "torch._utils._rebuild_tensor"))
-        return push(m, tensor(m, args));
+        return push_value(m, tensor(m, args));
     if (is(f, "torch._utils._rebuild_parameter") && args->n > 0)
-        return push(m, args->items[0]);
+        return push_value(m, args->items[0]);
     return push_new(m, TF_PY_OTHER);
 }
 
@@ -471,7 +472,7 @@ static int new_of_class(struct machine *m)
     const bool namespace = is(class, "argparse.Namespace");
     struct tf_py *x = new_object(m, namespace ? TF_PY_DICT : TF_PY_OTHER);
     x->is_namespace = namespace;
-    return push(m, x);
+    return push_value(m, x);
 }
 
 /* The attributes of an object, which takes them: copies of one dict could add up to anything. */
@@ -481,12 +482,12 @@ static int build(struct machine *m)
     if (state == NULL)
         return -1;
     if (m->depth == 0 || m->stack[m->depth - 1] == NULL)
-        return fail(m, "attributes of nothing");
+        return fail_at(m, "attributes of nothing");
     struct tf_py *x = m->stack[m->depth - 1];
     if (!x->is_namespace || state->kind != TF_PY_DICT)
         return 0;
     if (x->n > 0)
-        return fail(m, "attributes of an object that has some");
+        return fail_at(m, "attributes of an object that has some");
     x->items = state->items;
     x->n = state->n;
     x->cap = state->cap;
@@ -558,11 +559,11 @@ static int objects(struct machine *m, int op)
     case BUILD:
         return build(m);
     case BINPUT:
-        return with_length(m, 1, put);
+        return with_length(m, 1, put_memo);
     case LONG_BINPUT:
-        return with_length(m, 4, put);
+        return with_length(m, 4, put_memo);
     case MEMOIZE:
-        return put(m, m->remembered);
+        return put_memo(m, m->remembered);
     case BINGET:
         return with_length(m, 1, get);
     case LONG_BINGET:
@@ -572,17 +573,17 @@ static int objects(struct machine *m, int op)
     }
 }
 
-static int step(struct machine *m, int op)
+static int run_op(struct machine *m, int op)
 {
     switch (op) {
     case PROTO:
-        return take(m, 1) != NULL ? 0 : -1;
+        return take_bytes(m, 1) != NULL ? 0 : -1;
     case FRAME:
-        return take(m, 8) != NULL ? 0 : -1;
+        return take_bytes(m, 8) != NULL ? 0 : -1;
     case MARK:
-        return push(m, NULL);
+        return push_value(m, NULL);
     case POP:
-        return m->depth > 0 ? (m->depth--, 0) : fail(m, "its stack is empty");
+        return m->depth > 0 ? (m->depth--, 0) : fail_at(m, "its stack is empty");
     case POP_MARK:
         return pop_mark(m);
     case NONE:
@@ -626,9 +627,9 @@ int tf_pickle_read(struct tf_pickle *k, const void *p, size_t n, size_t *used, s
         .k = k, .p = p, .end = (const uint8_t *)p + most, .size = most, .err = err};
     int rc = 0, op = 0;
     while (rc == 0 && op != STOP) {
-        const uint8_t *next = take(&m, 1);
+        const uint8_t *next = take_bytes(&m, 1);
         op = next != NULL ? *next : 0;
-        rc = next == NULL ? -1 : op == STOP ? 0 : step(&m, op);
+        rc = next == NULL ? -1 : op == STOP ? 0 : run_op(&m, op);
     }
     k->root = rc == 0 ? pop(&m) : NULL;
     if (rc == 0 && k->root == NULL)

@@ -58,7 +58,7 @@ static bool is_sign(const struct text *t, char c)
     return t->p < t->end && *t->p == c && is_space(t, t->p + 1);
 }
 
-static size_t column(const struct text *t)
+static size_t column_of(const struct text *t)
 {
     return (size_t)(t->p - t->begin);
 }
@@ -291,7 +291,7 @@ static size_t continuation(struct text *t, size_t indent, enum scope scope)
         if (marker)
             break;
     }
-    if (breaks > 0 && !is_break(t, t->p) && (scope == FLOW || column(t) > indent) &&
+    if (breaks > 0 && !is_break(t, t->p) && (scope == FLOW || column_of(t) > indent) &&
         !ends_plain(t, scope) && !at_any_marker(t))
         return breaks;
     *t = was;
@@ -365,7 +365,7 @@ static void block_breaks(struct text *t, const struct block *b, size_t most, str
 {
     tf_buf_clear(breaks);
     for (;;) {
-        while (t->p < t->end && *t->p == ' ' && column(t) < (b->indent > 0 ? b->indent : most))
+        while (t->p < t->end && *t->p == ' ' && column_of(t) < (b->indent > 0 ? b->indent : most))
             t->p++;
         if (t->p == t->end || !ends_line(t))
             return;
@@ -377,7 +377,7 @@ static void block_breaks(struct text *t, const struct block *b, size_t most, str
 static void block_lines(struct text *t, const struct block *b, struct tf_buf *end,
                         struct tf_buf *breaks)
 {
-    while (t->p < t->end && column(t) == b->indent) {
+    while (t->p < t->end && column_of(t) == b->indent) {
         const bool indented = is_blank(t, t->p);
         const char *begin = t->p;
         tf_buf_add(&t->work, breaks->p, breaks->len);
@@ -388,7 +388,7 @@ static void block_lines(struct text *t, const struct block *b, struct tf_buf *en
         if (t->p < t->end)
             take_break(t, end);
         block_breaks(t, b, b->indent, breaks);
-        if (t->p == t->end || column(t) != b->indent)
+        if (t->p == t->end || column_of(t) != b->indent)
             break;
         if (!b->folded || indented || is_blank(t, t->p) || *end->p != '\n')
             tf_buf_add(&t->work, end->p, end->len);
@@ -397,7 +397,7 @@ static void block_lines(struct text *t, const struct block *b, struct tf_buf *en
     }
 }
 
-static int block(struct text *t, const char **v, size_t indent, struct tf_err *err)
+static int read_block(struct text *t, const char **v, size_t indent, struct tf_err *err)
 {
     struct block b = {0};
     struct tf_buf end = {0}, breaks = {0};
@@ -405,7 +405,7 @@ static int block(struct text *t, const char **v, size_t indent, struct tf_err *e
         return -1;
     block_breaks(t, &b, SIZE_MAX, &breaks);
     if (b.indent == 0)
-        b.indent = column(t) > indent ? column(t) : indent + 1;
+        b.indent = column_of(t) > indent ? column_of(t) : indent + 1;
     block_lines(t, &b, &end, &breaks);
     if (b.chomp != '-')
         tf_buf_add(&t->work, end.p, end.len);
@@ -440,7 +440,7 @@ static int scalar(struct text *t, const char **v, size_t indent, enum scope scop
     if (t->p < t->end && (*t->p == '"' || *t->p == '\''))
         return quoted(t, v, scope, err);
     if (scope == BLOCK && t->p < t->end && (*t->p == '|' || *t->p == '>'))
-        return block(t, v, indent, err);
+        return read_block(t, v, indent, err);
     if ((t->p < t->end && memchr("&*|>[]{}%@`", *t->p, 11) != NULL) || is_sign(t, '?') ||
         is_sign(t, '-'))
         return beyond(t, err);
@@ -448,7 +448,7 @@ static int scalar(struct text *t, const char **v, size_t indent, enum scope scop
     return 0;
 }
 
-static void push(struct tf_yaml_entry *e, const char *v, struct tf_arena *a)
+static void push_text(struct tf_yaml_entry *e, const char *v, struct tf_arena *a)
 {
     if ((e->n & (e->n - 1)) == 0) { /* full: room is a power of two */
         const char **more = tf_arena_zalloc(a, (e->n > 0 ? 2 * e->n : 1) * sizeof *more);
@@ -468,7 +468,7 @@ static int flow_list(struct text *t, struct tf_yaml_entry *e, struct tf_err *err
     while (skip_lines(t) && *t->p != ']') {
         if (scalar(t, &v, 0, FLOW, err) != 0)
             return -1;
-        push(e, v, t->arena);
+        push_text(e, v, t->arena);
         if (!skip_lines(t) || (*t->p != ',' && *t->p != ']'))
             break;
         t->p += *t->p == ',';
@@ -490,7 +490,7 @@ static int value(struct text *t, struct tf_yaml_entry *e, size_t indent, enum sc
         return flow_list(t, e, err);
     if (scalar(t, &v, indent, scope, err) != 0)
         return -1;
-    push(e, v, t->arena);
+    push_text(e, v, t->arena);
     return 0;
 }
 
@@ -519,11 +519,11 @@ static int colon(struct tf_yaml *y, struct text *t, struct tf_err *err)
 /* The items of a list, which may be indented no more than the map. */
 static int items(struct text *t, struct tf_yaml_entry *e, struct tf_err *err)
 {
-    const size_t indent = column(t);
-    while (skip_lines(t) && !at_any_marker(t) && column(t) == indent && is_sign(t, '-')) {
+    const size_t indent = column_of(t);
+    while (skip_lines(t) && !at_any_marker(t) && column_of(t) == indent && is_sign(t, '-')) {
         t->p++;
         if (at_end(t)) {
-            push(e, "", t->arena);
+            push_text(e, "", t->arena);
             continue;
         }
         if (value(t, e, indent, BLOCK, err) != 0 || end_line(t, err) != 0)
@@ -544,10 +544,10 @@ static int block_key(struct tf_yaml *y, struct text *t, struct tf_yaml_entry *e,
     }
     t->p++;
     e->key = "";
-    if (skip_lines(t) && column(t) > indent &&
+    if (skip_lines(t) && column_of(t) > indent &&
         (scalar(t, &e->key, indent, BLOCK, err) != 0 || end_line(t, err) != 0))
         return -1;
-    if (!skip_lines(t) || column(t) != indent || !is_sign(t, ':'))
+    if (!skip_lines(t) || column_of(t) != indent || !is_sign(t, ':'))
         return refuse(t, "not 'key: value'", err);
     return colon(y, t, err);
 }
@@ -555,24 +555,24 @@ static int block_key(struct tf_yaml *y, struct text *t, struct tf_yaml_entry *e,
 static int block_entry(struct tf_yaml *y, struct text *t, size_t indent, struct tf_err *err)
 {
     struct tf_yaml_entry *e = &y->v[y->n];
-    if (column(t) != indent)
+    if (column_of(t) != indent)
         return beyond(t, err);
     if (block_key(y, t, e, indent, err) != 0)
         return -1;
     if (!at_end(t))
         return value(t, e, indent, BLOCK, err) != 0 ? -1 : end_line(t, err);
-    if (!skip_lines(t) || at_any_marker(t) || column(t) < indent)
+    if (!skip_lines(t) || at_any_marker(t) || column_of(t) < indent)
         return 0;
     if (is_sign(t, '-'))
         return items(t, e, err);
-    if (column(t) == indent)
+    if (column_of(t) == indent)
         return 0;
     return value(t, e, indent, BLOCK, err) != 0 ? -1 : end_line(t, err);
 }
 
 static int block_map(struct tf_yaml *y, struct text *t, struct tf_err *err)
 {
-    const size_t indent = column(t);
+    const size_t indent = column_of(t);
     while (skip_lines(t) && !at_any_marker(t))
         if (block_entry(y, t, indent, err) != 0)
             return -1;
@@ -705,7 +705,7 @@ bool tf_yaml_is_list(const char *text, size_t n)
         t.p++;
         rc = skip_lines(&t) ? flow_entry(&y, &t, &none) : -1;
     } else if (rc == 0) {
-        rc = block_entry(&y, &t, column(&t), &none);
+        rc = block_entry(&y, &t, column_of(&t), &none);
     }
     const bool yes = rc == 0 && y.n == 1 && first->n == 1 && is_number(first->v[0]);
     tf_buf_release(&t.work);

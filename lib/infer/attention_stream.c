@@ -100,7 +100,7 @@ static void read_pieces(struct attention *a)
         target->n = 0;
 }
 
-static int start(struct attention *a, struct tf_err *err)
+static int start_attention(struct attention *a, struct tf_err *err)
 {
     const int64_t longest = a->o->run.max_length;
     const struct tf_config *c = &a->s.models.model[0].config;
@@ -312,7 +312,7 @@ static int attention_window(void *arg, struct tf_err *err)
     return rc;
 }
 
-static void release(struct attention *a)
+static void release_attention(struct attention *a)
 {
     tf_lane_forward_free(a->forward, a->s.lanes);
     for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++)
@@ -333,9 +333,9 @@ int tf_attention_stream(const struct tf_attention_opts *o, const char *const *in
     struct attention a = {.o = o, .table = table};
     int rc = tf_session_open(&a.s, &o->run, TF_USE_SCORING, &in, output, false, err);
     if (rc == 0)
-        rc = start(&a, err);
+        rc = start_attention(&a, err);
     if (rc == 0)
         rc = tf_session_run(&a.s, begin_part, attention_window, &a, err);
-    release(&a);
+    release_attention(&a);
     return tf_session_close(&a.s, rc, err);
 }

@@ -89,7 +89,7 @@ static int find_begin(struct decode *d, struct tf_err *err)
     return tf_begin_find(&b, text, &d->begin, err);
 }
 
-static int start(struct decode *d, struct tf_err *err)
+static int start_decode(struct decode *d, struct tf_err *err)
 {
     if (find_begin(d, err) != 0)
         return -1;
@@ -211,7 +211,7 @@ static int decode_window(void *arg, struct tf_err *err)
     return rc;
 }
 
-static void release(struct decode *d)
+static void release_decode(struct decode *d)
 {
     tf_lane_search_free(d->search, d->s.lanes);
     free(d->sentences);
@@ -230,9 +230,9 @@ int tf_decode_stream(const struct tf_decode_opts *o, const char *input, const ch
     struct decode d = {.o = o, .table = table};
     int rc = tf_session_open(&d.s, &o->run, TF_USE_DECODING, &in, output, false, err);
     if (rc == 0)
-        rc = start(&d, err);
+        rc = start_decode(&d, err);
     if (rc == 0)
         rc = tf_session_run(&d.s, begin_part, decode_window, &d, err);
-    release(&d);
+    release_decode(&d);
     return tf_session_close(&d.s, rc, err);
 }

@@ -120,7 +120,7 @@ static bool is_matrix_of_layer(const struct tf_tensor *t)
 
 /* Begin to load weights. What the first file has when that is first tried decides on the precision.
  */
-static int begin(struct loading *l, const struct tf_model_file *file, struct tf_err *err)
+static int begin_loading(struct loading *l, const struct tf_model_file *file, struct tf_err *err)
 {
     struct tf_ensemble *m = l->m;
     const struct choice *choice = l->choice;
@@ -138,13 +138,13 @@ static int begin(struct loading *l, const struct tf_model_file *file, struct tf_
 
 /* Load what has been read, from the first matrix of a layer on, whose type counts for the others.
  * Where it cannot begin, finish tries again: damage to the file is reported first. */
-static int take(void *to, struct tf_model_file *file, struct tf_err *err)
+static int take_weights(void *to, struct tf_model_file *file, struct tf_err *err)
 {
     struct loading *l = to;
     struct tf_err later = {0};
     if (!l->tried && is_matrix_of_layer(&file->tensors[file->n_tensors - 1])) {
         l->tried = true;
-        (void)begin(l, file, &later);
+        (void)begin_loading(l, file, &later);
     }
     for (; l->begun && l->taken < file->n_tensors; l->taken++)
         if (tf_weights_take(&l->m->model[l->m->n], file, &file->tensors[l->taken], err) != 0)
@@ -153,10 +153,10 @@ static int take(void *to, struct tf_model_file *file, struct tf_err *err)
 }
 
 /* Check a file that has been read, and load the rest. */
-static int finish(struct loading *l, struct tf_model_file *file, struct tf_err *err)
+static int finish_loading(struct loading *l, struct tf_model_file *file, struct tf_err *err)
 {
     struct tf_ensemble *m = l->m;
-    if (!l->begun && begin(l, file, err) != 0)
+    if (!l->begun && begin_loading(l, file, err) != 0)
         return -1;
     if (m->n == 0)
         keep_first(m, file, &l->config, l->path);
@@ -169,15 +169,15 @@ static int finish(struct loading *l, struct tf_model_file *file, struct tf_err *
 }
 
 /* Read a further file and load its weights. */
-static int load(struct tf_ensemble *m, const char *path, const struct choice *choice,
-                struct tf_err *err)
+static int load_file(struct tf_ensemble *m, const char *path, const struct choice *choice,
+                     struct tf_err *err)
 {
     struct tf_model_file file;
     struct loading l = {.m = m, .path = path, .choice = choice};
-    const struct tf_model_taker taker = {take, &l};
+    const struct tf_model_taker taker = {take_weights, &l};
     int rc = tf_model_read_taken(&file, path, &taker, err);
     if (rc == 0)
-        rc = finish(&l, &file, err);
+        rc = finish_loading(&l, &file, err);
     tf_model_release(&file);
     if (rc == 0)
         m->n++;
@@ -200,7 +200,7 @@ int tf_ensemble_open(struct tf_ensemble *m, const struct tf_strs *paths, const c
     tf_sha256_init(&sha);
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < paths->n; i++) {
-        rc = load(m, paths->v[i], &choice, err);
+        rc = load_file(m, paths->v[i], &choice, err);
         if (rc == 0)
             tf_sha256_add(&sha, m->fingerprint, sizeof m->fingerprint);
     }

@@ -100,8 +100,8 @@ static size_t to_copy(const struct tf_search *q, const uint32_t *src, uint32_t n
 }
 
 /* Follow the last step: each live row continues one of the step before by an id. */
-static void follow(struct tf_insertion_progress *progress, const struct tf_search *q,
-                   const uint32_t *src, const uint32_t *off)
+static void follow_step(struct tf_insertion_progress *progress, const struct tf_search *q,
+                        const uint32_t *src, const uint32_t *off)
 {
     size_t t = q->counts[TF_SEARCH_STEP];
     if (progress->cap < q->max_rows) {
@@ -148,7 +148,7 @@ void tf_insertions_mask(const struct tf_insertions *s, struct tf_insertion_progr
                         tf_mem *lp)
 {
     size_t t = q->counts[TF_SEARCH_STEP], V = q->opts.V;
-    follow(progress, q, src, off);
+    follow_step(progress, q, src, off);
     for (size_t i = 0; i < q->S; i++) {
         const uint32_t *mine = src + off[i];
         uint32_t n = off[i + 1] - off[i];

@@ -85,7 +85,7 @@ static int set_pairs(struct tf_lane_forward *f, size_t k, size_t n, struct tf_er
     return 0;
 }
 
-static void pack(struct tf_lane_forward *f, const struct tf_lane_item *group, size_t n)
+static void pack_group(struct tf_lane_forward *f, const struct tf_lane_item *group, size_t n)
 {
     tf_packed_ids_clear(&f->src);
     tf_packed_ids_clear(&f->tgt);
@@ -113,7 +113,7 @@ static double log_add(double a, double b)
 int tf_lane_forward_logp(struct tf_lane_forward *f, const struct tf_lane_item *group, size_t n,
                          struct tf_err *err)
 {
-    pack(f, group, n);
+    pack_group(f, group, n);
     size_t models = f->models->n, rows = f->tgt.ids.n + n;
     f->logp = tf_xarray(f->logp, rows, sizeof *f->logp);
     f->mean = tf_xarray(f->mean, rows, sizeof *f->mean);
@@ -168,7 +168,7 @@ int tf_lane_forward_attention(struct tf_lane_forward *f, const struct tf_watch *
 {
     const struct tf_config *c = &f->models->model[0].config;
     size_t layers[TF_ATTENTION_KINDS];
-    pack(f, group, n);
+    pack_group(f, group, n);
     if (set_pairs(f, 0, n, err) != 0)
         return -1;
     for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++) {

@@ -112,7 +112,7 @@ void tf_lane_search_free(struct tf_lane_search **s, const struct tf_lanes *l)
     free(s);
 }
 
-static void pack(struct tf_lane_search *s, const struct tf_lane_item *group, size_t n)
+static void pack_group(struct tf_lane_search *s, const struct tf_lane_item *group, size_t n)
 {
     tf_packed_ids_clear(&s->src);
     tf_packed_ids_clear(&s->prefix);
@@ -182,7 +182,7 @@ static int upload_start_ids(struct tf_lane_search *s, size_t n, struct tf_err *e
 }
 
 /* One step of the models, whose probabilities are averaged, and of the search. */
-static int step(struct tf_lane_search *s, struct tf_err *err)
+static int step_models(struct tf_lane_search *s, struct tf_err *err)
 {
     struct tf_search *q = &s->search;
     struct tf_decode_step d = {.rows = q->rows,
@@ -216,7 +216,7 @@ static int step(struct tf_lane_search *s, struct tf_err *err)
 static int steps(struct tf_lane_search *s, size_t n, struct tf_err *err)
 {
     for (size_t i = 0; i < n; i++)
-        if (step(s, err) != 0)
+        if (step_models(s, err) != 0)
             return -1;
     return 0;
 }
@@ -231,7 +231,7 @@ static int search(struct tf_lane_search *s, struct tf_err *err)
     size_t poll = (size_t)s->be->poll;
     TF_ASSERT((poll == 1 || poll % 2 == 0) && q->max_steps % poll == 1 % poll);
     s->first_step = true;
-    if (step(s, err) != 0 || (poll == 1 && tf_search_poll(q, false, err) != 0))
+    if (step_models(s, err) != 0 || (poll == 1 && tf_search_poll(q, false, err) != 0))
         return -1;
     for (size_t t = 1; q->rows > 0 && t < q->max_steps; t += poll) {
         int rc = 0;
@@ -273,7 +273,7 @@ static void copy_hypotheses(struct tf_lane_search *s, struct tf_sentence *v, siz
 int tf_lane_search_run(struct tf_lane_search *s, const struct tf_lane_item *group, size_t n,
                        struct tf_err *err)
 {
-    pack(s, group, n);
+    pack_group(s, group, n);
     for (size_t i = 0; i < s->models->n; i++)
         if (tf_encode(s->lane->work[i], &s->member[i].memory, n, s->src.ids.v, s->src.offsets.v,
                       err) < 0)

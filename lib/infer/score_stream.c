@@ -32,7 +32,7 @@ struct score {
     bool not_finite; /* the number of correct tokens includes those of bad pairs */
 };
 
-static int start(struct score *c, struct tf_err *err)
+static int start_score(struct score *c, struct tf_err *err)
 {
     const int64_t longest = c->o->run.max_length;
     if (c->o->penalty != NULL && !c->s.in.lists)
@@ -264,7 +264,7 @@ static int report_totals(struct score *c, struct tf_err *err)
     return 0;
 }
 
-static void release(struct score *c)
+static void release_score(struct score *c)
 {
     tf_lane_forward_free(c->forward, c->s.lanes);
     free(c->pairs);
@@ -285,11 +285,11 @@ int tf_score_stream(const struct tf_score_opts *o, const char *const *inputs, si
     int rc = tf_session_open(&c.s, &o->run, TF_USE_SCORING, &in, output, o->form != TF_SCORE_STREAM,
                              err);
     if (rc == 0)
-        rc = start(&c, err);
+        rc = start_score(&c, err);
     if (rc == 0)
         rc = tf_session_run(&c.s, begin_part, score_window, &c, err);
     if (rc == 0)
         rc = report_totals(&c, err);
-    release(&c);
+    release_score(&c);
     return tf_session_close(&c.s, rc, err);
 }

@@ -130,7 +130,7 @@ static void cut_word(struct tf_chrf_side *s, const char *p, size_t n)
     }
 }
 
-static void cut(struct tf_chrf_side *s, struct tf_text line, const struct tf_chrf_opts *o)
+static void cut_line(struct tf_chrf_side *s, struct tf_text line, const struct tf_chrf_opts *o)
 {
     if (o->lowercase) {
         tf_buf_clear(&s->lower);
@@ -183,9 +183,9 @@ void tf_chrf_segment(struct tf_chrf *c, uint32_t *counts, struct tf_text hyp,
         c->stats = tf_xcalloc(width + 1, sizeof *c->stats);
         c->matches = tf_xcalloc(chars + words + 1, sizeof *c->matches);
     }
-    cut(&c->hyp, hyp, o);
+    cut_line(&c->hyp, hyp, o);
     for (size_t r = 0; r < nrefs; r++) {
-        cut(&c->ref, refs[r], o);
+        cut_line(&c->ref, refs[r], o);
         memset(c->matches, 0, (chars + words) * sizeof *c->matches);
         grams_match(&c->grams, c->hyp.chars, c->hyp.nchars, c->ref.chars, c->ref.nchars, chars,
                     c->matches);

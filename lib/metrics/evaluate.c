@@ -96,8 +96,8 @@ static char *system_name(size_t i, const char *const *given, bool paired)
 }
 
 /* Begin once the number of systems is known. */
-static int begin(struct evaluation *e, size_t n, const char *const *given, struct tf_out *out,
-                 struct tf_err *err)
+static int begin_evaluation(struct evaluation *e, size_t n, const char *const *given,
+                            struct tf_out *out, struct tf_err *err)
 {
     bool paired = tf_sacrebleu_paired(&e->o->resampling);
     int status = given != NULL ? TF_USAGE : TF_FAILED; /* the columns of stdin are data */
@@ -192,8 +192,9 @@ static int read_segments(struct evaluation *e, struct tf_out *out, struct tf_err
     int rc;
     while ((rc = tf_segments_next(&e->segments, err)) > 0) {
         if (!e->tally.nsystems &&
-            begin(e, e->segments.nsys, e->segments.in->nsystems ? e->segments.in->systems : NULL,
-                  out, err) != 0)
+            begin_evaluation(e, e->segments.nsys,
+                             e->segments.in->nsystems ? e->segments.in->systems : NULL, out,
+                             err) != 0)
             return -1;
         if (count_segment(e, out, err) != 0)
             return -1;
@@ -202,7 +203,7 @@ static int read_segments(struct evaluation *e, struct tf_out *out, struct tf_err
 }
 
 /* Write what remains to be written after the last segment. */
-static int finish(struct evaluation *e, struct tf_out *out, int rc, struct tf_err *err)
+static int finish_evaluation(struct evaluation *e, struct tf_out *out, int rc, struct tf_err *err)
 {
     if (e->begun && rc)
         tf_writer_fail(&e->writer, err);
@@ -219,7 +220,7 @@ static int finish(struct evaluation *e, struct tf_out *out, int rc, struct tf_er
     return tf_sacrebleu_report(out, &e->tally, &e->o->resampling, &e->o->report, err);
 }
 
-static void release(struct evaluation *e)
+static void release_evaluation(struct evaluation *e)
 {
     if (e->begun)
         tf_writer_release(&e->writer);
@@ -245,8 +246,8 @@ int tf_evaluate(struct tf_out *out, const struct tf_eval_opts *o, const struct t
         rc = read_segments(&e, out, err);
     if (!rc && !o->force && !o->sentence)
         warn_tokenized(&e);
-    rc = finish(&e, out, rc, err);
-    release(&e);
+    rc = finish_evaluation(&e, out, rc, err);
+    release_evaluation(&e);
     tf_segments_close(&e.segments);
     return rc;
 }
@@ -269,7 +270,7 @@ int tf_evaluate_stats(struct tf_out *out, const struct tf_eval_opts *o, const ch
         rc = o->sentence && e.tally.nmetrics > 1
                  ? tf_fail(err, "%s: %zu metrics, only one can be scored by sentence", names[0],
                            e.tally.nmetrics)
-                 : begin(&e, n, names, out, err);
+                 : begin_evaluation(&e, n, names, out, err);
         if (!rc && o->sentence && e.tally.metrics[0].kind == TF_BLEU)
             e.tally.metrics[0].u.bleu.opts.effective_order = true;
     }
@@ -280,8 +281,8 @@ int tf_evaluate_stats(struct tf_out *out, const struct tf_eval_opts *o, const ch
             rc = add_counts(&e, s, stats.rec[s].ids, out, err);
         e.tally.nlines++;
     }
-    rc = finish(&e, out, rc, err);
-    release(&e);
+    rc = finish_evaluation(&e, out, rc, err);
+    release_evaluation(&e);
     tf_stats_close(&stats);
     return rc;
 }

@@ -73,7 +73,7 @@ struct samples {
     bool float32; /* numpy's array of the scores is of that type */
 };
 
-static int compare(const void *a, const void *b)
+static int compare_scores(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -109,7 +109,7 @@ static void interval(struct tf_resample *out, const struct samples *s, size_t n,
     double *sorted = tf_xarray(NULL, n, sizeof *sorted);
     size_t cut = n / 40;
     memcpy(sorted, s->score, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, compare);
+    qsort(sorted, n, sizeof *sorted, compare_scores);
     out->mean = mean(sorted, n, s->float32 && !exact);
     out->ci = 0.5 * (sorted[n - cut - 1] - sorted[cut]);
     out->has_mean = true;

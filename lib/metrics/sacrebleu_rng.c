@@ -49,7 +49,7 @@ static void generate(uint64_t out[4], const uint32_t *entropy, size_t n)
         out[i] = (uint64_t)words[2 * i + 1] << 32 | words[2 * i];
 }
 
-static void step(struct tf_numpy_rng *r)
+static void step_state(struct tf_numpy_rng *r)
 {
     const u128 multiplier = (u128)0x2360ED051FC65DA4u << 64 | 0x4385DF649FCCF645u;
     r->state = r->state * multiplier + r->inc;
@@ -83,15 +83,15 @@ int tf_numpy_rng_seed(struct tf_numpy_rng *r, const char *seed, struct tf_err *e
     }
     generate(v, words, n);
     *r = (struct tf_numpy_rng){.inc = ((u128)v[2] << 64 | v[3]) << 1 | 1};
-    step(r);
+    step_state(r);
     r->state += (u128)v[0] << 64 | v[1];
-    step(r);
+    step_state(r);
     return 0;
 }
 
 static uint64_t next64(struct tf_numpy_rng *r)
 {
-    step(r);
+    step_state(r);
     uint64_t x = (uint64_t)(r->state >> 64) ^ (uint64_t)r->state;
     unsigned rotation = (unsigned)(r->state >> 122);
     return x >> rotation | x << (-rotation & 63);

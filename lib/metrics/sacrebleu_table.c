@@ -77,7 +77,8 @@ static void cell(struct tf_buf *out, const char *s, size_t n, size_t w, bool rig
     repeat(out, " ", room - left);
 }
 
-static void row(struct tf_buf *out, char *const *cells, const size_t *w, size_t columns, bool latex)
+static void put_row(struct tf_buf *out, char *const *cells, const size_t *w, size_t columns,
+                    bool latex)
 {
     size_t height = 1, n;
     for (size_t c = 0; c < columns; c++) {
@@ -116,7 +117,7 @@ void tf_sacrebleu_table(struct tf_buf *out, char *const *cells, size_t rows, siz
     } else {
         rule(out, w, columns, "╒", "═", "╤", "╕");
     }
-    row(out, cells, w, columns, latex);
+    put_row(out, cells, w, columns, latex);
     if (latex)
         tf_buf_str(out, "\\midrule\n");
     else
@@ -124,7 +125,7 @@ void tf_sacrebleu_table(struct tf_buf *out, char *const *cells, size_t rows, siz
     for (size_t r = 1; r < rows; r++) {
         if (r > 1 && !latex)
             rule(out, w, columns, "├", "─", "┼", "┤");
-        row(out, cells + r * columns, w, columns, latex);
+        put_row(out, cells + r * columns, w, columns, latex);
     }
     if (latex)
         tf_buf_str(out, "\\bottomrule\n\\end{tabular}\n");

@@ -82,8 +82,8 @@ static int uneven(struct tf_segments *s, struct tf_err *err)
 /* Split a line at its tabs. As in sacreBLEU, the last of `fields` columns of references takes the
  * rest of the line with its tabs (rest); systems have exactly so many columns, and lose trailing
  * white space in all lines but the first (strip). */
-static int split(struct tf_text *out, size_t fields, struct tf_text line, bool rest, bool strip,
-                 const struct tf_lines *file, struct tf_err *err)
+static int split_fields(struct tf_text *out, size_t fields, struct tf_text line, bool rest,
+                        bool strip, const struct tf_lines *file, struct tf_err *err)
 {
     const char *p = line.p, *end = line.p + line.n;
     size_t f = 0;
@@ -118,14 +118,14 @@ static int assign(struct tf_segments *s, size_t i, struct tf_text line, struct t
 {
     if (i < s->nref_files) {
         if (s->in->num_refs > 1)
-            return split(s->ref, s->nrefs, line, true, false, &s->file[i], err);
+            return split_fields(s->ref, s->nrefs, line, true, false, &s->file[i], err);
         s->ref[i] = line;
     } else if (s->in->nsystems) {
         s->sys[i - s->nref_files] = line;
     } else {
         if (!s->n && count_columns(s, line, err) != 0)
             return -1;
-        return split(s->sys, s->nsys, line, false, s->n > 0, &s->file[i], err);
+        return split_fields(s->sys, s->nsys, line, false, s->n > 0, &s->file[i], err);
     }
     return 0;
 }

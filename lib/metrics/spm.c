@@ -52,7 +52,7 @@ static int copy_model(const char *path, uint8_t hash[32], struct tf_err *err)
     return fd;
 }
 
-static int start(int model, struct tf_err *err)
+static int start_child(int model, struct tf_err *err)
 {
     char path[TF_TOOL_PATH], max_line[24];
     char *argv[] = {"tf-tokenize", "--pieces", "--threads", "1",         "--max-line", max_line,
@@ -88,7 +88,7 @@ int tf_spm_open(const char *model, uint8_t hash[32], struct tf_err *err)
     if (copy < 0)
         return -1;
     spm.model = model;
-    int rc = start(copy, err);
+    int rc = start_child(copy, err);
     close(copy);
     return rc;
 }

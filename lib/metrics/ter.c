@@ -343,7 +343,7 @@ static void align(struct tf_ter_work *w)
 
 /* next = hyp with the block [s, s + n) moved before position t of hyp or, for t within the block,
  * t - s positions to the right. */
-static void move(struct tf_ter_work *w, int s, int n, int t)
+static void move_block(struct tf_ter_work *w, int s, int n, int t)
 {
     int to = t < s ? t : t > s + n ? t - n : t; /* its position among the other words */
     int rest = w->nh - n;
@@ -393,7 +393,7 @@ static void try_block(struct tf_ter_work *w, struct shift *best, int32_t before,
         if (target == last)
             continue;
         last = target;
-        move(w, h, n, target);
+        move_block(w, h, n, target);
         int from = h < target ? h : target, to = h > target           ? h + n
                                                  : target + n < w->nh ? target + n
                                                                       : w->nh;

@@ -34,7 +34,7 @@ static bool digit_dash(unsigned char a, unsigned char b)
     return is_digit(a) && b == '-';
 }
 
-static void swap(struct tf_buf *a, struct tf_buf *b)
+static void swap_bufs(struct tf_buf *a, struct tf_buf *b)
 {
     struct tf_buf old = *a;
     *a = *b;
@@ -56,7 +56,7 @@ static void pairs(struct tf_buf *b, struct tf_buf *tmp, bool (*is)(unsigned char
             tf_buf_byte(tmp, (unsigned char)b->p[i++]);
         }
     }
-    swap(b, tmp);
+    swap_bufs(b, tmp);
 }
 
 static void replace(struct tf_buf *b, struct tf_buf *tmp, const char *from, const char *to)
@@ -73,7 +73,7 @@ static void replace(struct tf_buf *b, struct tf_buf *tmp, const char *from, cons
             tf_buf_byte(tmp, (unsigned char)b->p[i++]);
         }
     }
-    swap(b, tmp);
+    swap_bufs(b, tmp);
 }
 
 /* Put spaces around the characters that satisfy `is`, or remove them. */
@@ -91,7 +91,7 @@ static void each(struct tf_buf *b, struct tf_buf *tmp, bool (*is)(uint32_t), boo
         if (found)
             tf_buf_byte(tmp, ' ');
     }
-    swap(b, tmp);
+    swap_bufs(b, tmp);
 }
 
 static bool asian_punct(uint32_t c)

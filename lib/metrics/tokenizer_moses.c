@@ -18,7 +18,7 @@ void tf_moses_release(struct tf_moses *m)
     *m = (struct tf_moses){0};
 }
 
-static void push(struct tf_codes *c, uint32_t x)
+static void push_code(struct tf_codes *c, uint32_t x)
 {
     if (c->n == c->cap) {
         c->cap = c->cap ? 2 * c->cap : 1024;
@@ -28,7 +28,7 @@ static void push(struct tf_codes *c, uint32_t x)
 }
 
 /* Make the result of a pass the input of the next one. */
-static void swap(struct tf_moses *m)
+static void swap_texts(struct tf_moses *m)
 {
     struct tf_codes old = m->a;
     m->a = m->b;
@@ -79,9 +79,9 @@ static void decode(struct tf_moses *m, struct tf_text line)
             space = true;
         } else if (c >= 0x20) {
             if (space && m->a.n)
-                push(&m->a, ' ');
+                push_code(&m->a, ' ');
             space = false;
-            push(&m->a, c);
+            push_code(&m->a, c);
         }
     }
 }
@@ -93,12 +93,12 @@ static void special(struct tf_moses *m)
         bool word = (tf_uc_letter(c) & (TF_UC_ALPHABETIC | TF_UC_DECIMAL)) || c == ' ' ||
                     c == '.' || c == '\'' || c == '`' || c == ',' || c == '-';
         if (!word)
-            push(&m->b, ' ');
-        push(&m->b, c);
+            push_code(&m->b, ' ');
+        push_code(&m->b, c);
         if (!word)
-            push(&m->b, ' ');
+            push_code(&m->b, ' ');
     }
-    swap(m);
+    swap_texts(m);
 }
 
 static void dots(struct tf_moses *m)
@@ -107,45 +107,45 @@ static void dots(struct tf_moses *m)
         for (k = 0; i + k < m->a.n && m->a.v[i + k] == '.' && k < DOTS / 2; k++)
             continue;
         if (k < 2) {
-            push(&m->b, m->a.v[i]);
+            push_code(&m->b, m->a.v[i]);
             k = 1;
             continue;
         }
-        push(&m->b, ' ');
-        push(&m->b, DOTS + (uint32_t)k);
+        push_code(&m->b, ' ');
+        push_code(&m->b, DOTS + (uint32_t)k);
         if (i + k < m->a.n)
-            push(&m->b, ' ');
+            push_code(&m->b, ' ');
     }
-    swap(m);
+    swap_texts(m);
 }
 
 static void commas(struct tf_moses *m)
 {
     for (size_t i = 0; i < m->a.n; i++) {
-        push(&m->b, m->a.v[i]);
+        push_code(&m->b, m->a.v[i]);
         if (!is_number(m->a.v[i]) && i + 1 < m->a.n && m->a.v[i + 1] == ',') {
-            push(&m->b, ' ');
-            push(&m->b, ',');
-            push(&m->b, ' ');
+            push_code(&m->b, ' ');
+            push_code(&m->b, ',');
+            push_code(&m->b, ' ');
             i++;
         }
     }
-    swap(m);
+    swap_texts(m);
     for (size_t i = 0; i < m->a.n; i++) {
         if (m->a.v[i] == ',' && i + 1 < m->a.n && !is_number(m->a.v[i + 1])) {
-            push(&m->b, ' ');
-            push(&m->b, ',');
-            push(&m->b, ' ');
-            push(&m->b, m->a.v[++i]);
+            push_code(&m->b, ' ');
+            push_code(&m->b, ',');
+            push_code(&m->b, ' ');
+            push_code(&m->b, m->a.v[++i]);
         } else {
-            push(&m->b, m->a.v[i]);
+            push_code(&m->b, m->a.v[i]);
         }
     }
-    swap(m);
+    swap_texts(m);
     size_t n = m->a.n;
     if (n >= 2 && m->a.v[n - 1] == ',' && is_number(m->a.v[n - 2])) {
         m->a.v[n - 1] = ' ';
-        push(&m->a, ',');
+        push_code(&m->a, ',');
     }
 }
 
@@ -154,18 +154,18 @@ static void apostrophe(struct tf_moses *m, bool (*left)(uint32_t), bool (*right)
                        bool before, bool after)
 {
     for (size_t i = 0; i < m->a.n; i++) {
-        push(&m->b, m->a.v[i]);
+        push_code(&m->b, m->a.v[i]);
         if (i + 2 < m->a.n && m->a.v[i + 1] == '\'' && left(m->a.v[i]) && right(m->a.v[i + 2])) {
             if (before)
-                push(&m->b, ' ');
-            push(&m->b, '\'');
+                push_code(&m->b, ' ');
+            push_code(&m->b, '\'');
             if (after)
-                push(&m->b, ' ');
-            push(&m->b, m->a.v[i + 2]);
+                push_code(&m->b, ' ');
+            push_code(&m->b, m->a.v[i + 2]);
             i += 2;
         }
     }
-    swap(m);
+    swap_texts(m);
 }
 
 static void apostrophes(struct tf_moses *m)
@@ -174,12 +174,12 @@ static void apostrophes(struct tf_moses *m)
         for (size_t i = 0; i < m->a.n; i++) {
             bool is = m->a.v[i] == '\'';
             if (is)
-                push(&m->b, ' ');
-            push(&m->b, m->a.v[i]);
+                push_code(&m->b, ' ');
+            push_code(&m->b, m->a.v[i]);
             if (is)
-                push(&m->b, ' ');
+                push_code(&m->b, ' ');
         }
-        swap(m);
+        swap_texts(m);
         return;
     }
     apostrophe(m, not_alpha, not_alpha, true, true);
@@ -220,25 +220,25 @@ static void stops(struct tf_moses *m)
         bool split = n > 1 && m->a.v[end - 1] == '.' &&
                      (end == last || !keeps_stop(m, m->a.v + i, n, m->a.v[end + 1]));
         if (n && m->b.n)
-            push(&m->b, ' ');
+            push_code(&m->b, ' ');
         for (size_t k = i; k < end; k++) {
             if (split && k + 1 == end)
-                push(&m->b, ' ');
-            push(&m->b, m->a.v[k]);
+                push_code(&m->b, ' ');
+            push_code(&m->b, m->a.v[k]);
         }
     }
-    swap(m);
+    swap_texts(m);
     size_t n = m->a.n;
     if (n >= 2 && m->a.v[n - 2] == '.' && m->a.v[n - 1] == '\'') {
         m->a.n -= 2;
-        push(&m->a, ' ');
-        push(&m->a, '.');
-        push(&m->a, ' ');
-        push(&m->a, '\'');
+        push_code(&m->a, ' ');
+        push_code(&m->a, '.');
+        push_code(&m->a, ' ');
+        push_code(&m->a, '\'');
     }
 }
 
-static void put(struct tf_buf *out, uint32_t c)
+static void put_char(struct tf_buf *out, uint32_t c)
 {
     static const char *const entities[][2] = {{"&", "&amp;"}, {"|", "&#124;"}, {"<", "&lt;"},
                                               {">", "&gt;"},  {"'", "&apos;"}, {"\"", "&quot;"},
@@ -278,7 +278,7 @@ void tf_moses_tokenize(struct tf_moses *m, struct tf_buf *out, struct tf_text li
     apostrophes(m);
     stops(m);
     for (size_t i = 0; i < m->a.n; i++)
-        put(out, m->a.v[i]);
+        put_char(out, m->a.v[i]);
 }
 
 void tf_moses_punctuation(struct tf_buf *out, struct tf_text line, bool opening)

@@ -39,7 +39,7 @@ static const struct {
          "", 'b', 0},
 };
 
-static void add(struct tf_moses_prefixes *p, const char *s, size_t n, bool before_numbers)
+static void add_prefix(struct tf_moses_prefixes *p, const char *s, size_t n, bool before_numbers)
 {
     p->v = tf_xarray(p->v, p->n + 1, sizeof *p->v);
     p->v[p->n] = (struct tf_moses_prefix){tf_xstrndup(s, n), before_numbers, p->n};
@@ -50,11 +50,11 @@ static void add_words(struct tf_moses_prefixes *p, const char *s, bool before_nu
 {
     for (size_t n; *s; s += n + (s[n] == ' ')) {
         n = strcspn(s, " ");
-        add(p, s, n, before_numbers);
+        add_prefix(p, s, n, before_numbers);
     }
 }
 
-static int compare(const void *a, const void *b)
+static int compare_words(const void *a, const void *b)
 {
     return strcmp(((const struct tf_moses_prefix *)a)->word,
                   ((const struct tf_moses_prefix *)b)->word);
@@ -63,18 +63,18 @@ static int compare(const void *a, const void *b)
 static int compare_lines(const void *a, const void *b)
 {
     const struct tf_moses_prefix *x = a, *y = b;
-    int c = compare(a, b);
+    int c = compare_words(a, b);
     return c ? c : (x->order > y->order) - (x->order < y->order);
 }
 
 /* Sort, and keep the last of equal words. */
-static void sort(struct tf_moses_prefixes *p)
+static void sort_words(struct tf_moses_prefixes *p)
 {
     size_t kept = 0;
     if (p->n > 0)
         qsort(p->v, p->n, sizeof *p->v, compare_lines);
     for (size_t i = 0; i < p->n; i++) {
-        if (i + 1 < p->n && compare(&p->v[i], &p->v[i + 1]) == 0)
+        if (i + 1 < p->n && compare_words(&p->v[i], &p->v[i + 1]) == 0)
             free(p->v[i].word);
         else
             p->v[kept++] = p->v[i];
@@ -89,12 +89,12 @@ void tf_moses_prefixes_of(struct tf_moses_prefixes *p, enum tf_moses_lang lang)
     add_words(p, lists[lang].words, false);
     add_words(p, lists[lang].before_numbers, true);
     for (char c = 'A'; c <= 'Z'; c++)
-        add(p, &c, 1, false);
+        add_prefix(p, &c, 1, false);
     for (char c = lists[lang].first_letter; c != 0 && c <= 'z'; c++)
-        add(p, &c, 1, false);
+        add_prefix(p, &c, 1, false);
     for (int i = 1; i <= lists[lang].ordinals; i++)
-        add(p, number, (size_t)snprintf(number, sizeof number, "%d", i), false);
-    sort(p);
+        add_prefix(p, number, (size_t)snprintf(number, sizeof number, "%d", i), false);
+    sort_words(p);
 }
 
 /* The bytes of a line before the white space and the last mark after it; n if there are none. */
@@ -126,13 +126,13 @@ int tf_moses_prefixes_read(struct tf_moses_prefixes *p, const char *path, struct
         while (word > 0 && tf_ascii_space(line[word - 1]))
             word--;
         if (word > 0)
-            add(p, line, word, marked);
+            add_prefix(p, line, word, marked);
     }
     if (got == 2)
         got = tf_fail(err, "%s: a line of more than %d bytes: not a list of abbreviations", in.name,
                       1 << 16);
     tf_in_close(&in);
-    sort(p);
+    sort_words(p);
     return got;
 }
 
@@ -148,6 +148,6 @@ bool tf_moses_keeps_stop(const struct tf_moses_prefixes *p, const char *word, bo
 {
     struct tf_moses_prefix key = {.word = (char *)word};
     const struct tf_moses_prefix *found =
-        p->n > 0 ? bsearch(&key, p->v, p->n, sizeof *p->v, compare) : NULL;
+        p->n > 0 ? bsearch(&key, p->v, p->n, sizeof *p->v, compare_words) : NULL;
     return found != NULL && (!found->before_numbers || before_number);
 }

@@ -11,7 +11,7 @@ uint32_t tf_start_id(const struct tf_config *c)
     return c->start == TF_START_BOS ? (uint32_t)c->bos : TF_NO_ID;
 }
 
-static void reserve(struct tf_pairs *p, size_t n, size_t n_src, size_t n_tgt)
+static void reserve_pairs(struct tf_pairs *p, size_t n, size_t n_src, size_t n_tgt)
 {
     if (n > p->cap_n || p->src_off == NULL) {
         p->cap_n = n + n / 4;
@@ -47,7 +47,7 @@ int tf_pairs_set(struct tf_pairs *p, const struct tf_config *c, size_t n, const 
                   err) != 0 ||
         check_ids(tgt + tgt_off[0], tgt_off[n] - tgt_off[0], c->vocab_size, "target", err) != 0)
         return -1;
-    reserve(p, n, src_off[n] - src_off[0] + n, tgt_off[n] - tgt_off[0] + n);
+    reserve_pairs(p, n, src_off[n] - src_off[0] + n, tgt_off[n] - tgt_off[0] + n);
     p->n = n;
     p->longest = 0;
     p->same = NULL;
@@ -120,7 +120,7 @@ void tf_pairs_get(struct tf_pairs *p, const void *bytes)
     at += sizeof head;
     p->n = head[0];
     p->longest = head[3];
-    reserve(p, p->n, head[1], head[2]);
+    reserve_pairs(p, p->n, head[1], head[2]);
     at = get(p->src_off, at, p->n + 1);
     at = get(p->tgt_off, at, p->n + 1);
     at = get(p->src, at, head[1]);

@@ -33,7 +33,7 @@ static const struct row {
     {.key = "precision", .kind = TF_TEXT, .words = precisions},
 };
 
-static const struct row *find(const char *key, struct tf_err *err)
+static const struct row *find_row(const char *key, struct tf_err *err)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i].key, key) == 0)
@@ -73,7 +73,7 @@ static int check_value(const struct row *r, const struct tf_value *map, struct t
 int tf_search_settings_check(const struct tf_value *map, struct tf_err *err)
 {
     for (size_t i = 0; i < map->n; i++) {
-        const struct row *r = find(map->keys[i], err);
+        const struct row *r = find_row(map->keys[i], err);
         if (r == NULL || check_value(r, map, err) != 0)
             return -1;
     }
@@ -110,7 +110,7 @@ static int parse(struct tf_value *v, struct tf_arena *a, const struct row *r, co
 int tf_search_settings_set(struct tf_value *map, struct tf_arena *a, const char *key,
                            const char *text, struct tf_err *err)
 {
-    const struct row *r = find(key, err);
+    const struct row *r = find_row(key, err);
     struct tf_value v, rest = tf_value_map();
     if (r == NULL || (*text != 0 && parse(&v, a, r, text, err) != 0))
         return -1;

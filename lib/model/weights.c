@@ -73,7 +73,7 @@ static int outputs(const struct tf_param *p)
 }
 
 /* Pack parameter i from values [p->n] in memory of the backend. */
-static int pack(struct tf_weights *w, size_t i, const tf_mem *values, struct tf_err *err)
+static int pack_param(struct tf_weights *w, size_t i, const tf_mem *values, struct tf_err *err)
 {
     const struct tf_param *p = &w->params.v[i];
     w->packed[i] =
@@ -95,7 +95,7 @@ int tf_weights_pack(struct tf_weights *w, struct tf_err *err)
     w->tables_packed = w->be->tables_packed;
     for (size_t i = 0; i < p->n; i++)
         if (is_packed(w, i) &&
-            pack(w, i, tf_at(w->be, TF_ELEM_PARAM, w->flat, p->v[i].offset), err) != 0)
+            pack_param(w, i, tf_at(w->be, TF_ELEM_PARAM, w->flat, p->v[i].offset), err) != 0)
             return -1;
     return 0;
 }
@@ -155,7 +155,7 @@ static int load_stored(struct tf_weights *w, size_t i, const struct tf_stored *s
     tf_model_free_data(m, s->t);
     if (s->amax != NULL)
         tf_model_free_data(m, s->amax);
-    return packed && !alone ? pack(w, i, to, err) : 0;
+    return packed && !alone ? pack_param(w, i, to, err) : 0;
 }
 
 /* Can a file be loaded as it is read: into memory of the host, in fp32? */

@@ -160,7 +160,7 @@ size_t tf_host_free_memory(struct tf_ctx *c)
 }
 
 /* memcpy requires valid pointers even for no bytes; an empty batch may have none. */
-static void move(void *dst, const void *src, size_t size)
+static void move_bytes(void *dst, const void *src, size_t size)
 {
     if (size > 0)
         memcpy(dst, src, size);
@@ -168,7 +168,7 @@ static void move(void *dst, const void *src, size_t size)
 
 void tf_host_copy(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const tf_mem *src, size_t n)
 {
-    move(dst, src, n * c->be->elem_size[e]);
+    move_bytes(dst, src, n * c->be->elem_size[e]);
 }
 
 void tf_host_upload(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const void *src, size_t n)
@@ -188,7 +188,7 @@ int tf_host_download_async(struct tf_ctx *c, double *dst, const tf_mem_f64 *src,
                            struct tf_err *err)
 {
     (void)c, (void)err;
-    move(dst, src, n * sizeof *dst);
+    move_bytes(dst, src, n * sizeof *dst);
     return 0;
 }
 

@@ -101,8 +101,9 @@ static int cuda_device(const char *name)
     return *end == 0 && n < MOST_DEVICES ? (int)n : -1;
 }
 
-static const struct tf_backend *find(const char *name, int process, const char *precision,
-                                     enum tf_use use, struct tf_err *why, struct tf_err *err)
+static const struct tf_backend *find_backend(const char *name, int process, const char *precision,
+                                             enum tf_use use, struct tf_err *why,
+                                             struct tf_err *err)
 {
     static const struct tf_backend *const ref[] = {&tf_backend_ref_f32, NULL},
                                           *const ref64[] = {&tf_backend_ref_f64, NULL};
@@ -134,14 +135,14 @@ static const struct tf_backend *find(const char *name, int process, const char *
 const struct tf_backend *tf_backend_find(const char *name, const char *precision, enum tf_use use,
                                          struct tf_err *why, struct tf_err *err)
 {
-    return find(name, 0, precision, use, why, err);
+    return find_backend(name, 0, precision, use, why, err);
 }
 
 const struct tf_backend *tf_backend_find_shared(const char *name, int process,
                                                 const char *precision, enum tf_use use,
                                                 struct tf_err *err)
 {
-    return find(name, process, precision, use, NULL, err);
+    return find_backend(name, process, precision, use, NULL, err);
 }
 
 /* Nodes of NVIDIA's driver: on a PC or server, under WSL, on Tegra. Where there is one, a probe

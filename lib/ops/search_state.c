@@ -87,7 +87,7 @@ static tf_mem *grown(struct tf_search *s, tf_mem *p, enum tf_elem e, size_t *cap
 }
 
 /* Room for the group in every array. The arrays that search_step swaps have the same size. */
-static int reserve(struct tf_search *s, struct tf_err *err)
+static int reserve_arrays(struct tf_search *s, struct tf_err *err)
 {
 #define GROW(type, name, n)                                                      \
     s->name = grown(s, s->name, ELEM_OF(s->name), &s->host->cap.name, (n), err); \
@@ -182,7 +182,7 @@ int tf_search_start(struct tf_search *s, const struct tf_search_group *g, struct
     s->max_rows = n * s->opts.K;
     s->ld = s->max_steps;
     s->rows = n;
-    if (reserve(s, err) != 0)
+    if (reserve_arrays(s, err) != 0)
         return -1;
     h->stage = tf_xarray(h->stage, (8 + s->ld) * n + 1 + TF_SEARCH_COUNTS, sizeof *h->stage);
     h->stage_n = 0;

@@ -90,8 +90,8 @@ static void legend(struct tf_buf *out, const struct tf_attention_figure *f, cons
     }
 }
 
-static void column(struct tf_buf *out, const struct tf_attention_figure *f, const struct layout *l,
-                   bool rows)
+static void put_column(struct tf_buf *out, const struct tf_attention_figure *f,
+                       const struct layout *l, bool rows)
 {
     double side = 2 * TF_ATTENTION_SPACE + l->square_w * (double)f->n_heads - 1,
            x = rows ? l->from - side : l->to + side;
@@ -112,7 +112,7 @@ static void path(struct tf_buf *out, const char *paint, const char *color, int s
     tf_buf_printf(out, "\" d=\"%s\"/>\n", d->p);
 }
 
-static void put(struct tf_buf *out, char verb, double x, double y)
+static void put_point(struct tf_buf *out, char verb, double x, double y)
 {
     tf_buf_byte(out, (unsigned char)verb);
     tf_svg_num(out, x);
@@ -131,7 +131,7 @@ static void squares(struct tf_buf *out, const struct tf_attention_figure *f, con
             for (size_t i = 0; i < n; i++) {
                 if (step_of(amount[h * n + i]) != step)
                     continue;
-                put(&d, 'M', x + (double)h * l->square_w, token_y(l, i) - l->square_h / 2);
+                put_point(&d, 'M', x + (double)h * l->square_w, token_y(l, i) - l->square_h / 2);
                 tf_buf_byte(&d, 'h');
                 tf_svg_num(&d, l->square_w - 1);
                 tf_buf_byte(&d, 'v');
@@ -184,8 +184,8 @@ static void all_lines(struct tf_buf *out, const struct tf_attention_figure *f,
                 for (size_t c = 0; drawn(f, r) && c < f->n_cols; c++) {
                     if (line_step(f, tf_attention_weight(f, h, r, c)) != step)
                         continue;
-                    put(&d, 'M', l->from, token_y(l, r) + beside);
-                    put(&d, 'L', l->to, token_y(l, c) + beside);
+                    put_point(&d, 'M', l->from, token_y(l, r) + beside);
+                    put_point(&d, 'L', l->to, token_y(l, c) + beside);
                 }
             path(out, "stroke", head_color(f, h), step, &d);
         }
@@ -220,8 +220,8 @@ int tf_attention_lines(struct tf_buf *out, const struct tf_attention_figure *f, 
     legend(out, f, &l);
     all_lines(out, f, &l);
     all_squares(out, f, &l);
-    column(out, f, &l, true);
-    column(out, f, &l, false);
+    put_column(out, f, &l, true);
+    put_column(out, f, &l, false);
     tf_svg_end(out);
     return 0;
 }

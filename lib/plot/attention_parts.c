@@ -37,7 +37,7 @@ double tf_attention_weight(const struct tf_attention_figure *f, size_t head, siz
 }
 
 /* A token without the U+2581 that marks a space; the mark alone is shown as an open box. */
-static const char *shown(const char *token)
+static const char *shown_token(const char *token)
 {
     static const char mark[] = "\xE2\x96\x81";
     if (strncmp(token, mark, 3) != 0)
@@ -55,7 +55,7 @@ double tf_attention_label_room(const char *const *tokens, size_t n, double size,
 {
     double w = 0;
     for (size_t i = 0; i < n; i++)
-        w = fmax(w, text_room(shown(tokens[i]), size));
+        w = fmax(w, text_room(shown_token(tokens[i]), size));
     return ceil(fmin(w, most));
 }
 
@@ -63,7 +63,7 @@ void tf_attention_label(struct tf_buf *out, const char *token, double x, double 
                         double room, const char *fill, enum tf_svg_anchor anchor, double turn)
 {
     struct tf_buf text = {0};
-    tf_svg_fit(&text, shown(token), size, room / 1.1);
+    tf_svg_fit(&text, shown_token(token), size, room / 1.1);
     tf_svg_text(out, x, y, text.p != NULL ? text.p : "", size, fill, anchor, turn);
     tf_buf_release(&text);
 }

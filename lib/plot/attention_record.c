@@ -32,7 +32,7 @@ static const char *const *copy_texts(struct tf_arena *mem, const char *const *te
     return v;
 }
 
-static void keep(struct found *f, const struct tf_record *r)
+static void keep_record(struct found *f, const struct tf_record *r)
 {
     const struct tf_attn *t = &r->attn;
     size_t n = t->n_heads * t->n_rows * t->n_cols;
@@ -58,7 +58,7 @@ static int search(struct found *f, const struct tf_attention_record *a, struct t
     int rc;
     while ((rc = tf_reader_next(r, &rec, err)) > 0)
         if (!f->is && fits(a, &rec))
-            keep(f, &rec);
+            keep_record(f, &rec);
     tf_reader_free(r);
     if (rc || f->is)
         return rc;
@@ -167,8 +167,8 @@ static int choose_heads(int64_t *numbers, struct found *f, const struct tf_atten
     return 0;
 }
 
-static int draw(struct tf_buf *out, struct found *f, const struct tf_attention_record *a,
-                struct tf_err *err)
+static int draw_record(struct tf_buf *out, struct found *f, const struct tf_attention_record *a,
+                       struct tf_err *err)
 {
     bool *only;
     char title[96];
@@ -201,7 +201,7 @@ int tf_attention_record_draw(struct tf_buf *out, const struct tf_attention_recor
     if (tf_in_open(&in, path, err) != 0)
         return -1;
     int rc = search(&f, a, &in, err);
-    if (!rc && draw(out, &f, a, err) != 0)
+    if (!rc && draw_record(out, &f, a, err) != 0)
         rc = tf_context(err, "%s", in.name);
     tf_in_close(&in);
     tf_arena_release(&f.mem);

@@ -96,7 +96,8 @@ void tf_axis_number(char text[32], double x)
     snprintf(text, 32, whole ? "%.0f" : "%.3g", x);
 }
 
-static void add(struct tf_ticks *t, const struct tf_axis *a, double x, double step, bool labelled)
+static void add_tick(struct tf_ticks *t, const struct tf_axis *a, double x, double step,
+                     bool labelled)
 {
     if (t->n == TF_TICKS_MAX || (a->log && x <= 0) || share(a, x) < -1e-9 ||
         share(a, x) > 1 + 1e-9)
@@ -113,7 +114,7 @@ static void linear_ticks(struct tf_ticks *t, const struct tf_axis *a, int want)
     double step = round_up((a->hi - a->lo) / want);
     double first = ceil(a->lo / step - 1e-9), last = floor(a->hi / step + 1e-9);
     for (int i = 0; i < TF_TICKS_MAX && first + i <= last; i++)
-        add(t, a, (first + i) * step, step, true);
+        add_tick(t, a, (first + i) * step, step, true);
 }
 
 static void log_ticks(struct tf_ticks *t, const struct tf_axis *a, int want)
@@ -124,11 +125,11 @@ static void log_ticks(struct tf_ticks *t, const struct tf_axis *a, int want)
     for (int e = first; e <= last; e++) {
         double ten = pow(10, e);
         if (e % every == 0 || decades < 60)
-            add(t, a, ten, ten, e % every == 0);
+            add_tick(t, a, ten, ten, e % every == 0);
         if (every > 1 || 9 * decades + 10 > TF_TICKS_MAX)
             continue;
         for (int m = 2; m <= 9; m++)
-            add(t, a, m * ten, ten, decades <= 1.2 * want / 3 && (m == 2 || m == 5));
+            add_tick(t, a, m * ten, ten, decades <= 1.2 * want / 3 && (m == 2 || m == 5));
     }
 }
 

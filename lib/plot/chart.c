@@ -27,7 +27,7 @@ static void point(struct path *p, double x, double y)
 }
 
 /* Draw the points of the column, in the order of the data. */
-static void flush(struct path *p)
+static void flush_column(struct path *p)
 {
     if (p->waiting) {
         double x = p->column;
@@ -47,7 +47,7 @@ static void thin(struct path *p, double x, double y)
 {
     double column = floor(x * 2) / 2;
     if (p->waiting && column != p->column)
-        flush(p);
+        flush_column(p);
     if (!p->waiting) {
         p->column = column;
         p->first = p->lo = p->hi = y;
@@ -85,7 +85,7 @@ void tf_chart_line(struct tf_buf *out, const double *x, const double *y, size_t 
     tf_buf_str(out, "<path d=\"");
     for (size_t i = 0; i < n; i++) {
         if (!drawable(ax, x[i]) || !drawable(ay, y[i])) {
-            flush(&p);
+            flush_column(&p);
             p.open = false;
             continue;
         }
@@ -95,7 +95,7 @@ void tf_chart_line(struct tf_buf *out, const double *x, const double *y, size_t 
         else
             point(&p, px, py);
     }
-    flush(&p);
+    flush_column(&p);
     tf_buf_printf(out, "\" fill=\"none\" stroke=\"%s\" stroke-width=\"", color);
     tf_svg_num(out, stroke);
     tf_buf_str(out, "\" stroke-linejoin=\"round\" stroke-linecap=\"round\"");
@@ -248,8 +248,8 @@ static double label_width(const struct tf_ticks *t)
 
 enum { FEW = 40 }; /* lines with at most so many points get markers and are not smoothed */
 
-static void line(struct tf_buf *out, const struct tf_chart *c, size_t i, const struct tf_axis *ax,
-                 const struct tf_axis *ay)
+static void draw_line(struct tf_buf *out, const struct tf_chart *c, size_t i,
+                      const struct tf_axis *ax, const struct tf_axis *ay)
 {
     const struct tf_series *s = &c->series[i];
     const char *color = tf_svg_line_color(i), *dash = tf_svg_line_dash(i);
@@ -274,11 +274,11 @@ static void lines(struct tf_buf *out, const struct tf_chart *c, const struct tf_
     for (int few = 0; few < 2; few++)
         for (size_t i = 0; i < c->n; i++)
             if (c->series[i].names == NULL && (c->series[i].n <= FEW) == few)
-                line(out, c, i, ax, ay);
+                draw_line(out, c, i, ax, ay);
 }
 
-static void describe(struct tf_buf *desc, const struct tf_chart *c, const struct range *rx,
-                     const struct range *ry)
+static void describe_chart(struct tf_buf *desc, const struct tf_chart *c, const struct range *rx,
+                           const struct range *ry)
 {
     char a[32], b[32];
     const char *kind = c->n && c->series[0].names != NULL ? "Points in" : "Line chart with",
@@ -308,7 +308,7 @@ int tf_chart_draw(struct tf_buf *out, const struct tf_chart *c, struct tf_err *e
     tf_axis_ticks(&ty, &ay, (int)fmax(3, fmin(8, c->figure.height / 70)));
 
     struct tf_buf desc = {0};
-    describe(&desc, c, &rx, &ry);
+    describe_chart(&desc, c, &rx, &ry);
     tf_svg_begin(out, c->figure.width, c->figure.height,
                  c->figure.title != NULL ? c->figure.title : "Line chart", desc.p);
     tf_buf_release(&desc);

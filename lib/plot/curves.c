@@ -8,7 +8,7 @@
 
 /* Split at the commas, in place. Returns the number of keys; 0 if one is empty or there are too
  * many. */
-static size_t split(char *list, const char **keys)
+static size_t split_keys(char *list, const char **keys)
 {
     size_t n = 0;
     for (char *p = list; p != NULL; n++) {
@@ -175,8 +175,8 @@ static int read_logs(struct tf_series_list *lines, const struct tf_curves *c,
     return rc;
 }
 
-static int draw(struct tf_buf *out, const struct tf_curves *c, const struct tf_series_keys *k,
-                struct tf_err *err)
+static int draw_curves(struct tf_buf *out, const struct tf_curves *c,
+                       const struct tf_series_keys *k, struct tf_err *err)
 {
     struct tf_series_list lines = {0};
     int rc = read_logs(&lines, c, k, err);
@@ -203,7 +203,7 @@ int tf_curves_draw(struct tf_buf *out, const struct tf_curves *c, struct tf_err 
          *equals = where != NULL ? strchr(where, '=') : NULL;
     struct tf_series_keys k = {.x = c->x,
                                .y = keys,
-                               .ny = split(list, keys),
+                               .ny = split_keys(list, keys),
                                .points = c->points,
                                .by = c->by != NULL && *c->by ? c->by : NULL};
     int rc = 0;
@@ -221,7 +221,7 @@ int tf_curves_draw(struct tf_buf *out, const struct tf_curves *c, struct tf_err 
         k.value = equals + 1;
     }
     if (!rc)
-        rc = draw(out, c, &k, err);
+        rc = draw_curves(out, c, &k, err);
     free(list);
     free(where);
     return rc;

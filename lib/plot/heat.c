@@ -229,7 +229,8 @@ static void write_values(struct tf_buf *out, const struct tf_matrix *m,
     }
 }
 
-static void describe(struct tf_buf *desc, const struct tf_matrix *m, const struct tf_heat_scale *s)
+static void describe_heat(struct tf_buf *desc, const struct tf_matrix *m,
+                          const struct tf_heat_scale *s)
 {
     char a[32], b[32];
     tf_axis_number(a, s->min);
@@ -276,7 +277,7 @@ int tf_heat_draw(struct tf_buf *out, const struct tf_heat *h, const struct tf_ma
         width = fmax(width, fmin(h->figure.width, tf_svg_axis_name_length(h->figure.x_label)));
 
     struct tf_buf desc = {0};
-    describe(&desc, m, &s);
+    describe_heat(&desc, m, &s);
     tf_svg_begin(out, width, bottom + 8, h->figure.title != NULL ? h->figure.title : "Heat map",
                  desc.p);
     tf_buf_release(&desc);

@@ -30,8 +30,8 @@ static bool in_range(const struct tf_axis *a, double v)
 }
 
 /* Collect the points inside the axes. Returns their number. */
-static size_t collect(struct point *v, const struct tf_series *series, size_t nseries,
-                      const struct tf_axis *ax, const struct tf_axis *ay)
+static size_t collect_points(struct point *v, const struct tf_series *series, size_t nseries,
+                             const struct tf_axis *ax, const struct tf_axis *ay)
 {
     size_t n = 0;
     for (size_t k = 0; k < nseries; k++) {
@@ -103,7 +103,7 @@ void tf_points_draw(struct tf_buf *out, const struct tf_series *series, size_t n
         most += series[i].n;
     struct point *points = tf_xarray(NULL, most, sizeof *points);
     struct places places = {.v = tf_xarray(NULL, 2 * most, sizeof *places.v)};
-    size_t n = collect(points, series, nseries, ax, ay);
+    size_t n = collect_points(points, series, nseries, ax, ay);
     for (size_t i = 0; i < n; i++) {
         const struct point *p = &points[i];
         tf_svg_dot(out, p->x, p->y, radius, tf_svg_line_color(p->series));

@@ -33,8 +33,8 @@ void tf_run_facts_release(struct tf_run_facts *f)
 }
 
 /* A hash is cut to what people compare. */
-static struct tf_run_fact *add(struct tf_run_facts *f, const char *prefix, const char *key,
-                               const char *value)
+static struct tf_run_fact *add_fact(struct tf_run_facts *f, const char *prefix, const char *key,
+                                    const char *value)
 {
     bool hash = strlen(value) == 64 && strspn(value, "0123456789abcdef") == 64;
     size_t size = strlen(prefix) + strlen(key) + 1;
@@ -54,13 +54,13 @@ static void add_scalar(struct tf_run_facts *f, const char *prefix, const char *k
 {
     char number[32];
     if (kind == TF_JSON_STRING || kind == TF_JSON_NUMBER) {
-        struct tf_run_fact *fact = add(f, prefix, key, r->text.p);
+        struct tf_run_fact *fact = add_fact(f, prefix, key, r->text.p);
         if (kind == TF_JSON_NUMBER && !r->whole && isfinite(r->real)) {
             tf_axis_number(number, r->real);
             fact->brief = tf_xstrdup(number);
         }
     } else if (kind == TF_JSON_BOOL)
-        add(f, prefix, key, r->boolean ? "yes" : "no");
+        add_fact(f, prefix, key, r->boolean ? "yes" : "no");
 }
 
 /* Read the rest of an object, at any depth; its scalars become facts. */
@@ -109,7 +109,7 @@ static int read_member(struct tf_json_reader *r, const char *key, struct tf_run_
 }
 
 /* Move the facts of a part to the end of *f. */
-static void move(struct tf_run_facts *f, struct tf_run_facts *part)
+static void move_facts(struct tf_run_facts *f, struct tf_run_facts *part)
 {
     f->cap = f->n + part->n;
     f->v = tf_xarray(f->v, f->cap, sizeof *f->v);
@@ -118,7 +118,7 @@ static void move(struct tf_run_facts *f, struct tf_run_facts *part)
     part->n = 0;
 }
 
-static int compare(const void *x, const void *y)
+static int compare_facts(const void *x, const void *y)
 {
     const struct tf_run_fact *a = *(struct tf_run_fact *const *)x,
                              *b = *(struct tf_run_fact *const *)y;
@@ -126,12 +126,12 @@ static int compare(const void *x, const void *y)
     return c ? c : (a > b) - (a < b);
 }
 
-static void sort(struct tf_run_facts *f)
+static void sort_facts(struct tf_run_facts *f)
 {
     f->by_key = tf_xarray(NULL, f->n + 1, sizeof *f->by_key);
     for (size_t i = 0; i < f->n; i++)
         f->by_key[i] = &f->v[i];
-    qsort(f->by_key, f->n, sizeof *f->by_key, compare);
+    qsort(f->by_key, f->n, sizeof *f->by_key, compare_facts);
 }
 
 void tf_run_facts_read(struct tf_run_facts *f, const char *line, size_t n)
@@ -153,14 +153,14 @@ void tf_run_facts_read(struct tf_run_facts *f, const char *line, size_t n)
     tf_json_read_release(&r);
     for (size_t i = 0; i < SOURCES; i++) {
         if (start)
-            move(f, &parts[i]);
+            move_facts(f, &parts[i]);
         tf_run_facts_release(&parts[i]);
     }
-    sort(f);
+    sort_facts(f);
 }
 
 /* The first fact of a key; NULL if there is none. */
-static const struct tf_run_fact *find(const struct tf_run_facts *f, const char *key)
+static const struct tf_run_fact *find_fact(const struct tf_run_facts *f, const char *key)
 {
     size_t lo = 0, hi = f->n;
     while (lo < hi) {
@@ -175,7 +175,7 @@ static const struct tf_run_fact *find(const struct tf_run_facts *f, const char *
 
 static bool has_other(const struct tf_run_facts *f, const struct tf_run_fact *fact)
 {
-    const struct tf_run_fact *own = find(f, fact->key);
+    const struct tf_run_fact *own = find_fact(f, fact->key);
     return f->n > 0 && strcmp(own != NULL ? own->value : "", fact->value) != 0;
 }
 
@@ -188,10 +188,11 @@ static bool differs(const struct tf_run_facts *runs, size_t n, const struct tf_r
 }
 
 /* The value of a fact, in brief unless another run's other value is the same in brief. */
-static const char *shown(const struct tf_run_facts *runs, size_t n, const struct tf_run_fact *fact)
+static const char *shown_value(const struct tf_run_facts *runs, size_t n,
+                               const struct tf_run_fact *fact)
 {
     for (size_t i = 0; i < n && fact->brief != NULL; i++) {
-        const struct tf_run_fact *own = find(&runs[i], fact->key);
+        const struct tf_run_fact *own = find_fact(&runs[i], fact->key);
         if (has_other(&runs[i], fact) && own != NULL && own->brief != NULL &&
             strcmp(own->brief, fact->brief) == 0)
             return fact->value;
@@ -206,7 +207,8 @@ char *tf_run_facts_difference(const struct tf_run_facts *runs, size_t n, size_t 
     for (size_t i = 0; i < runs[which].n; i++) {
         const struct tf_run_fact *fact = &runs[which].v[i];
         if (differs(runs, n, fact) && found++ < TF_RUN_FACTS_SHOWN)
-            tf_buf_printf(&text, "%s%s %s", found > 1 ? ", " : "", fact->key, shown(runs, n, fact));
+            tf_buf_printf(&text, "%s%s %s", found > 1 ? ", " : "", fact->key,
+                          shown_value(runs, n, fact));
     }
     if (found > TF_RUN_FACTS_SHOWN)
         tf_buf_printf(&text, ", %zu more", found - TF_RUN_FACTS_SHOWN);

@@ -18,7 +18,7 @@
 
 /* ---- output ---- */
 
-static void put(struct tf_buf *out, const struct tf_value *info, bool json)
+static void put_info(struct tf_buf *out, const struct tf_value *info, bool json)
 {
     if (!json) {
         tf_describe_text(out, info);
@@ -133,7 +133,7 @@ static int describe_model(struct tf_buf *out, const struct tf_in *in, struct tf_
     add_tensors(&a, &info, &m);
     if (m.not_finite != NULL)
         tf_warn("%s: tensor %s: contains values that are not finite", in->name, m.not_finite);
-    put(out, &info, json);
+    put_info(out, &info, json);
     tf_arena_release(&a);
     tf_model_release(&m);
     return 0;
@@ -147,7 +147,7 @@ static void describe_stream(struct tf_buf *out, const char *name, const struct t
     tf_value_put(&a, &info, "file", tf_value_str(&a, name));
     add_header(&a, &info, h);
     add_foreign(&a, &info, "header", &h->extra);
-    put(out, &info, json);
+    put_info(out, &info, json);
     tf_arena_release(&a);
 }
 
@@ -179,7 +179,7 @@ static int describe_vocab(struct tf_buf *out, struct tf_in *in, bool json,
     tf_value_put(&a, &info, "vocab_bytes", tf_value_int((int64_t)n));
     vocab(&a, &info, bytes, n);
     free(bytes);
-    put(out, &info, json);
+    put_info(out, &info, json);
     tf_arena_release(&a);
     return 0;
 }
@@ -236,6 +236,6 @@ void tf_describe_machine(struct tf_buf *out, bool json)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         tf_value_put(&a, &backends, names[i], describe_backend(&a, names[i]));
     tf_value_put(&a, &info, "backends", backends);
-    put(out, &info, json);
+    put_info(out, &info, json);
     tf_arena_release(&a);
 }

@@ -107,7 +107,7 @@ static void put_stage(struct tf_buf *b, const struct tf_value *stage, bool first
 }
 
 /* Is this member of a stage part of its command line, or printed in a row of its own? */
-static bool shown(const char *key)
+static bool is_shown(const char *key)
 {
     static const char *const keys[] = {"prog", "version", "opts", "precision", "in"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
@@ -140,7 +140,7 @@ static void put_made(struct tf_buf *b, const struct tf_value *made)
             put_row(b, 2, in->keys[k], &in->items[k]);
         }
         for (size_t k = 0; stage->kind == TF_MAP && k < stage->n; k++) {
-            if (shown(stage->keys[k]))
+            if (is_shown(stage->keys[k]))
                 continue;
             tf_buf_str(b, "  # ");
             put_row(b, 2, stage->keys[k], &stage->items[k]);

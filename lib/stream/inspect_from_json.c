@@ -539,7 +539,7 @@ static void change_config(const struct from_json *u, struct tf_value *map, struc
     tf_value_put(a, map, "config", config);
 }
 
-static int begin(struct from_json *u, struct line *l, struct tf_err *err)
+static int begin_stream(struct from_json *u, struct line *l, struct tf_err *err)
 {
     const struct tf_value *v = tf_value_get(&l->v, "header");
     struct tf_buf b = {0};
@@ -581,7 +581,7 @@ static int put_line(struct from_json *u, struct line *l, struct tf_err *err)
         return -1;
     struct tf_record rec = {.type = tf_schema_type(name)};
     if (rec.type == TF_REC_HEADER)
-        return begin(u, l, err);
+        return begin_stream(u, l, err);
     if (!u->open)
         return tf_fail(err, "%s outside of a part: a header comes first", name);
     if (rec.type < 0 && strcmp(name, tf_record_name(TF_REC_ANCILLARY)) != 0)

@@ -227,7 +227,7 @@ static int read_tensor(struct load *l, struct tf_err *err)
     return l->taker != NULL ? l->taker->take(l->taker->to, m, err) : 0;
 }
 
-static int finish(struct load *l, struct tf_err *err)
+static int finish_load(struct load *l, struct tf_err *err)
 {
     struct tf_model_file *m = l->m;
     const char *name = l->name;
@@ -268,7 +268,7 @@ static int walk(struct load *l, struct tf_err *err)
         if (rec.type == TF_REC_TENSOR && read_tensor(l, err) != 0)
             return -1;
     }
-    return rc < 0 ? -1 : l->flags & TF_MODEL_HEAD ? 0 : finish(l, err);
+    return rc < 0 ? -1 : l->flags & TF_MODEL_HEAD ? 0 : finish_load(l, err);
 }
 
 /* Clone the header into the model: the reader's lives as long as the reader. */

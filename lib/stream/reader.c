@@ -123,7 +123,7 @@ static int too_large(const struct tf_reader *r, struct tf_err *err)
 
 /* Measure the item after the queue: a record, or a field after a tensor's data. Returns its bytes,
  * which are there; 0: not all of it is, and fill is false; -1: error. */
-static int64_t measure(struct tf_reader *r, bool fill, struct tf_err *err)
+static int64_t measure_item(struct tf_reader *r, bool fill, struct tf_err *err)
 {
     struct tf_scan *s = &r->scan;
     if (r->scan_from != scan_offset(r))
@@ -190,7 +190,7 @@ static int begin_part(struct tf_reader *r, bool first, struct tf_err *err)
     r->ended = false;
     in->pos += TF_LABEL_N;
     tf_arena_clear(&r->header_mem);
-    int64_t size = measure(r, true, err);
+    int64_t size = measure_item(r, true, err);
     if (size < 0)
         return -1;
     const size_t n = (size_t)size;
@@ -327,7 +327,7 @@ static int pull(struct tf_reader *r, bool fill, struct tf_record *rec, struct tf
         if (tf_record_type(scan_at(r), available(r)) == TF_REC_TENSOR)
             return pull_tensor(r, err);
     }
-    int64_t size = measure(r, fill, err);
+    int64_t size = measure_item(r, fill, err);
     if (size <= 0)
         return (int)size;
     const size_t n = (size_t)size;
@@ -504,7 +504,7 @@ int tf_reader_data(struct tf_reader *r, void *dst, size_t n, struct tf_err *err)
 int tf_reader_tensor_end(struct tf_reader *r, uint32_t crc, struct tf_err *err)
 {
     for (uint64_t i = 0; i < r->tensor.items_after; i++) {
-        int64_t size = measure(r, true, err);
+        int64_t size = measure_item(r, true, err);
         if (size < 0)
             return -1;
         const size_t n = (size_t)size;

@@ -42,7 +42,8 @@ static const struct wide {
     {2, 1, "UTF-16", "iconv -f UTF-16BE -t UTF-8"},
 };
 
-static void set(struct tf_recognised *found, const char *name, const char *text, const char *stream)
+static void set_found(struct tf_recognised *found, const char *name, const char *text,
+                      const char *stream)
 {
     *found = (struct tf_recognised){.text = text, .stream = stream};
     snprintf(found->name, sizeof found->name, "%s", name);
@@ -82,7 +83,7 @@ static void set_stream(struct tf_recognised *found, const uint8_t *p, size_t n)
     struct tf_arena a = {0};
     struct tf_header h;
     struct tf_err quiet = {0};
-    set(found, "a stream of tf-tools", "tf-cbor json", "");
+    set_found(found, "a stream of tf-tools", "tf-cbor json", "");
     if (n > TF_LABEL_N && tf_scan_item(&s, p + TF_LABEL_N, n - TF_LABEL_N, TF_MAX_RECORD) > 0 &&
         tf_header_decode(&h, &a, p + TF_LABEL_N, s.pos, &quiet) == 0) {
         bool model = (tf_kind_of(h.kind) & TF_KIND_MODELS) != 0;
@@ -106,23 +107,23 @@ bool tf_recognise(struct tf_recognised *found, const void *bytes, size_t n)
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         const struct format *f = &formats[i];
         if (n >= f->n && memcmp(p, f->mark, f->n) == 0)
-            return set(found, f->name, f->text, f->stream), true;
+            return set_found(found, f->name, f->text, f->stream), true;
     }
     if (n >= TF_LABEL_N && tf_label_begins(p, n))
         return set_stream(found, p, n), true;
     if (is_safetensors(p, n))
-        return set(found, "a safetensors file", "", "tf-convert"), true;
+        return set_found(found, "a safetensors file", "", "tf-convert"), true;
     if (is_sentencepiece(p, n)) {
-        set(found, "a SentencePiece model", "tf-tokenize --export-vocab", "");
+        set_found(found, "a SentencePiece model", "tf-tokenize --export-vocab", "");
         return found->is_vocab = true;
     }
     for (size_t i = 0; i < sizeof wides / sizeof *wides; i++)
         if (is_wide(&wides[i], p, n))
-            return set(found, wides[i].name, wides[i].iconv, wides[i].iconv), true;
+            return set_found(found, wides[i].name, wides[i].iconv, wides[i].iconv), true;
     if (n == 0 || !is_utf8(bytes, n))
         return false;
     bool ours = n >= 16 && memcmp(p, "{\"type\":\"header\"", 16) == 0;
-    set(found, *p == '{' || *p == '[' ? "JSON" : "text", "", ours ? "tf-cbor unjson" : "");
+    set_found(found, *p == '{' || *p == '[' ? "JSON" : "text", "", ours ? "tf-cbor unjson" : "");
     found->is_text = true;
     found->is_json = *p == '{' || *p == '[';
     return true;

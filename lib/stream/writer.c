@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* Write the record in w->buf and add it to the CRC. */
-static int put(struct tf_writer *w, struct tf_err *err)
+static int put_with_crc(struct tf_writer *w, struct tf_err *err)
 {
     w->crc = tf_crc32c(w->crc, w->buf.p, w->buf.len);
     int rc = tf_out_write(w->out, w->buf.p, w->buf.len, err);
@@ -59,7 +59,7 @@ static int put_record(struct tf_writer *w, struct tf_err *err)
         return -1;
     w->count++;
     w->dirty = true;
-    return put(w, err);
+    return put_with_crc(w, err);
 }
 
 /* Returns text if it is UTF-8, else a copy in buf with other bytes escaped. */
@@ -79,7 +79,7 @@ int tf_writer_begin_raw(struct tf_writer *w, struct tf_out *out, const struct tf
                             .file = tf_out_is_file(out)};
     tf_buf_add(&w->buf, tf_label, TF_LABEL_N);
     tf_buf_add(&w->buf, record, n);
-    if (put(w, err) != 0)
+    if (put_with_crc(w, err) != 0)
         return -1;
     /* Without checks between records, this one lets readers verify the header. */
     return w->own_crc ? tf_writer_check(w, err) : 0;
@@ -176,7 +176,7 @@ int tf_writer_raw(struct tf_writer *w, const void *record, size_t n, struct tf_e
 int tf_writer_tensor(struct tf_writer *w, const struct tf_tensor *t, struct tf_err *err)
 {
     tf_tensor_head_encode(&w->buf, w->out->offset, t);
-    if (put(w, err) != 0)
+    if (put_with_crc(w, err) != 0)
         return -1;
     w->crc = tf_crc32c(w->crc, t->data, t->bytes);
     if (tf_out_write(w->out, t->data, t->bytes, err) != 0)
@@ -184,7 +184,7 @@ int tf_writer_tensor(struct tf_writer *w, const struct tf_tensor *t, struct tf_e
     tf_cbor_uint(&w->buf, t->crc);
     w->count++;
     w->dirty = true;
-    return put(w, err);
+    return put_with_crc(w, err);
 }
 
 int tf_writer_error(struct tf_writer *w, int code, const char *text, struct tf_err *err)
@@ -195,7 +195,9 @@ int tf_writer_error(struct tf_writer *w, int code, const char *text, struct tf_e
     if (w->dirty && tf_writer_check(w, err) != 0)
         return -1;
     tf_record_encode(&w->buf, w->size, &rec);
-    return check_size(w, err) != 0 || put(w, err) != 0 || tf_out_flush(w->out, err) != 0 ? -1 : 0;
+    return check_size(w, err) != 0 || put_with_crc(w, err) != 0 || tf_out_flush(w->out, err) != 0
+               ? -1
+               : 0;
 }
 
 void tf_writer_fail(struct tf_writer *w, struct tf_err *err)

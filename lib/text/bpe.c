@@ -145,7 +145,7 @@ static const struct tf_bpe_merge *merge_at(const struct work *w, int32_t i)
     return s->next == NONE ? NULL : tf_bpe_merge_of(&w->b->merges, s->symbol, w->v[s->next].symbol);
 }
 
-static void offer(struct work *w, int32_t i)
+static void offer_merge(struct work *w, int32_t i)
 {
     const struct tf_bpe_merge *merge = i != NONE ? merge_at(w, i) : NULL;
     if (merge != NULL)
@@ -183,8 +183,8 @@ static void merge_all(struct work *w)
                 w->joined[n++] = i;
         }
         for (size_t k = 0; k < n; k++) {
-            offer(w, w->v[w->joined[k]].prev);
-            offer(w, w->joined[k]);
+            offer_merge(w, w->v[w->joined[k]].prev);
+            offer_merge(w, w->joined[k]);
         }
     }
 }
@@ -199,7 +199,7 @@ static uint32_t last_symbol(struct work *w, const char *p, size_t n)
 }
 
 /* The symbols of a word; returns their number. */
-static size_t split(struct work *w, const char *p, size_t n)
+static size_t split_word(struct work *w, const char *p, size_t n)
 {
     const bool alone = w->b->codes.end_alone;
     size_t k = 0;
@@ -246,9 +246,9 @@ static void put_word(struct work *w, const char *p, size_t n)
         put_piece(w, p, n, true);
         return;
     }
-    const size_t k = split(w, p, n);
+    const size_t k = split_word(w, p, n);
     for (size_t i = 0; i < k; i++)
-        offer(w, (int32_t)i);
+        offer_merge(w, (int32_t)i);
     merge_all(w);
     for (int32_t i = 0; i != NONE && w->v[i].n > 0; i = w->v[i].next) {
         const int32_t next = w->v[i].next;

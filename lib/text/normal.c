@@ -77,7 +77,7 @@ static void put_space(const struct tf_normal *m, struct tf_buf *out)
         tf_buf_byte(out, ' ');
 }
 
-static void put(const struct tf_normal *m, const char *p, size_t n, struct tf_buf *out)
+static void put_text(const struct tf_normal *m, const char *p, size_t n, struct tf_buf *out)
 {
     for (const char *space; n > 0 && (space = memchr(p, ' ', n)) != NULL;) {
         const size_t before = (size_t)(space - p);
@@ -129,7 +129,7 @@ void tf_normalise(const struct tf_normal *m, const char *s, size_t n, struct tf_
             part.n--;
         }
         if (part.n > 0) {
-            put(m, part.p, part.n, out);
+            put_text(m, part.p, part.n, out);
             after_space = m->single && part.p[part.n - 1] == ' ';
         }
     }

@@ -21,7 +21,7 @@ struct list {
     size_t n, cap;
 };
 
-static void add(struct list *l, const char *piece, size_t n, int64_t id)
+static void add_piece(struct list *l, const char *piece, size_t n, int64_t id)
 {
     if (l->n == l->cap) {
         l->cap = l->cap > 0 ? 2 * l->cap : 1024;
@@ -44,7 +44,7 @@ static int read_yaml(struct list *l, const char *bytes, size_t size, struct tf_e
             return tf_fail(err, "'%s': not an id", e->key);
         if (tf_parse_int(&id, e->v[0], 0, (int64_t)y.n - 1, err) != 0)
             return tf_context(err, "'%s'", e->key);
-        add(l, e->key, strlen(e->key), id);
+        add_piece(l, e->key, strlen(e->key), id);
     }
     return 0;
 }
@@ -54,7 +54,7 @@ static void read_lines(struct list *l, const char *p, size_t size)
     for (const char *end = p + size; p < end;) {
         const char *lf = memchr(p, '\n', (size_t)(end - p));
         const size_t n = (size_t)((lf != NULL ? lf : end) - p);
-        add(l, p, n, (int64_t)l->n);
+        add_piece(l, p, n, (int64_t)l->n);
         p += n + 1;
     }
 }
@@ -72,7 +72,7 @@ static int read_json_entry(struct list *l, struct tf_json_reader *r, bool object
         return tf_fail(err, "entry %zu: not a text", l->n);
     if (memchr(r->text.p, 0, r->text.len) != NULL)
         return tf_fail(err, "entry %zu: a piece with a NUL", l->n);
-    add(l, r->text.p, r->text.len, (int64_t)l->n);
+    add_piece(l, r->text.p, r->text.len, (int64_t)l->n);
     if (!object)
         return 1;
     const char *piece = l->piece[l->n - 1];

@@ -44,7 +44,7 @@ static void add_block(struct builder *b)
     b->free += BLOCK;
 }
 
-static void take(struct builder *b, uint32_t place, uint32_t check)
+static void take_place(struct builder *b, uint32_t place, uint32_t check)
 {
     struct tf_piece_node *node = &b->v[place];
     b->v[node->id].base = node->base;
@@ -71,7 +71,7 @@ static uint32_t find_base(struct builder *b, const uint8_t *bytes, size_t n)
     return (uint32_t)b->n - BLOCK;
 }
 
-static void push(struct builder *b, struct range r)
+static void push_range(struct builder *b, struct range r)
 {
     if (b->depth == b->stack_cap) {
         b->stack_cap = b->stack_cap ? b->stack_cap * 2 : 256;
@@ -107,12 +107,12 @@ static void expand(struct builder *b, struct range r)
         while (child.to < r.to && byte_of(b, child.to, r.depth) == bytes[k])
             child.to++;
         r.from = child.to;
-        take(b, child.node, r.node + 1);
-        push(b, child);
+        take_place(b, child.node, r.node + 1);
+        push_range(b, child);
     }
 }
 
-static int compare(const void *a, const void *b)
+static int compare_pieces(const void *a, const void *b)
 {
     const struct tf_trie_piece *x = a, *y = b;
     const int order = memcmp(x->p, y->p, x->n < y->n ? x->n : y->n);
@@ -125,13 +125,13 @@ bool tf_piece_trie_build(struct tf_piece_trie *t, struct tf_trie_piece *pieces, 
     size_t most = 1 << 16; /* places */
     *t = (struct tf_piece_trie){0};
     if (n > 1)
-        qsort(pieces, n, sizeof *pieces, compare);
+        qsort(pieces, n, sizeof *pieces, compare_pieces);
     for (size_t i = 0; i < n; i++)
         most += 4 * pieces[i].n;
     add_block(&b);
-    take(&b, 0, UINT32_MAX); /* the root is no child */
+    take_place(&b, 0, UINT32_MAX); /* the root is no child */
     if (n > 0)
-        push(&b, (struct range){0, 0, (uint32_t)n, 0});
+        push_range(&b, (struct range){0, 0, (uint32_t)n, 0});
     while (b.depth > 0 && b.n <= most)
         expand(&b, b.stack[--b.depth]);
     for (size_t i = 0; i < b.n; i++)

@@ -86,7 +86,7 @@ static void add_up(struct lattice *l, size_t at)
 }
 
 /* Draw a path backward from the end of the segment and append it. */
-static void draw(struct lattice *l, size_t end, struct tf_rng *rng, struct tf_ids *ids)
+static void draw_path(struct lattice *l, size_t end, struct tf_rng *rng, struct tf_ids *ids)
 {
     size_t steps = 0;
     for (size_t at = end; at > l->start;) {
@@ -123,7 +123,7 @@ void tf_sample_unigram(const struct tf_sampler *s, const char *text, size_t n, d
         if (at > l.start)
             add_up(&l, at);
         if (at == reach || user > 0) { /* no piece crosses this point: sample the text before it */
-            draw(&l, at, rng, ids);
+            draw_path(&l, at, rng, ids);
             l.start = at;
             l.forward[at] = 0;
         }
@@ -141,7 +141,7 @@ void tf_sample_unigram(const struct tf_sampler *s, const char *text, size_t n, d
     }
     if (n > l.start)
         add_up(&l, n);
-    draw(&l, n, rng, ids);
+    draw_path(&l, n, rng, ids);
     free(l.edges);
     free(l.forward);
     free(l.path);

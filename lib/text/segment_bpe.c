@@ -20,8 +20,8 @@ static uint32_t walk(const struct tf_piece_trie *t, uint32_t node, const char *p
 }
 
 /* Add the merge of two neighbours to the heap if the result is a piece. */
-static void offer(const struct tf_pieces *v, struct tf_segment_room *r, const char *text,
-                  uint32_t left, uint32_t right)
+static void offer_merge(const struct tf_pieces *v, struct tf_segment_room *r, const char *text,
+                        uint32_t left, uint32_t right)
 {
     const struct tf_segment_symbol *a = &r->symbols[left], *b = &r->symbols[right];
     const uint32_t node = a->node != 0 ? walk(&v->all, a->node, text + b->at, b->n) : 0;
@@ -32,7 +32,7 @@ static void offer(const struct tf_pieces *v, struct tf_segment_room *r, const ch
                                         .node = node});
 }
 
-static void reserve(struct tf_segment_room *r, size_t n)
+static void reserve_symbols(struct tf_segment_room *r, size_t n)
 {
     if (r->n_symbols < n) {
         r->n_symbols = n;
@@ -56,7 +56,7 @@ static uint32_t add_symbols(const struct tf_pieces *v, struct tf_segment_room *r
         count++;
     }
     for (uint32_t i = first; i + 1 < count; i++)
-        offer(v, r, text, i, i + 1);
+        offer_merge(v, r, text, i, i + 1);
     return count;
 }
 
@@ -82,9 +82,9 @@ static void merge(const struct tf_pieces *v, struct tf_segment_room *r, const ch
         if (left->next > 0)
             r->symbols[left->next - 1].prev = at + 1;
         if (left->prev > 0)
-            offer(v, r, text, left->prev - 1, at);
+            offer_merge(v, r, text, left->prev - 1, at);
         if (left->next > 0)
-            offer(v, r, text, at, left->next - 1);
+            offer_merge(v, r, text, at, left->next - 1);
     }
 }
 
@@ -106,7 +106,7 @@ void tf_segment_dropout(const struct tf_pieces *v, struct tf_segment_room *r, co
 {
     size_t from = 0;
     uint32_t count = 0;
-    reserve(r, n);
+    reserve_symbols(r, n);
     for (size_t at = 0, len; at < n; at += len) {
         uint32_t id;
         const size_t user = tf_pieces_user(v, text + at, n - at, &id);
@@ -129,7 +129,7 @@ void tf_segment_dropout(const struct tf_pieces *v, struct tf_segment_room *r, co
 static void segment_word(const struct tf_pieces *v, struct tf_segment_room *r, const char *text,
                          size_t n, struct tf_ids *ids)
 {
-    reserve(r, n);
+    reserve_symbols(r, n);
     const uint32_t count = add_symbols(v, r, 0, text, 0, n);
     merge(v, r, text, 0, NULL);
     put_symbols(v, r, count, text, ids);

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-static void offer(struct tf_segment_path *to, double score, uint32_t from, uint32_t id)
+static void offer_path(struct tf_segment_path *to, double score, uint32_t from, uint32_t id)
 {
     if (to->from == UINT32_MAX || score > (double)to->score)
         *to = (struct tf_segment_path){.score = (float)score, .from = from, .id = id};
@@ -31,12 +31,12 @@ static void extend(const struct tf_segmenter *s, struct tf_segment_path *paths, 
         double score = (double)piece->score;
         if (isnan(score)) /* user-defined: better than any other pieces */
             score = (double)((float)(end - from) * s->pieces.most) - 0.1;
-        offer(&paths[end], score + (double)before, (uint32_t)from, piece->id);
+        offer_path(&paths[end], score + (double)before, (uint32_t)from, piece->id);
         single |= end - from == len;
     }
     if (!single)
-        offer(&paths[from + len], (double)(s->unknown_score + before), (uint32_t)from,
-              s->pieces.unk);
+        offer_path(&paths[from + len], (double)(s->unknown_score + before), (uint32_t)from,
+                   s->pieces.unk);
 }
 
 static void reverse(uint32_t *v, size_t n)

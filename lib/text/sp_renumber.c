@@ -64,7 +64,7 @@ static void list_pieces(struct list *l, struct tf_span model)
     qsort(l->v, l->n, sizeof *l->v, by_text);
 }
 
-static struct known *find(const struct list *l, const char *text)
+static struct known *find_known(const struct list *l, const char *text)
 {
     const struct known key = {.text = span_of(text)};
     return bsearch(&key, l->v, l->n, sizeof *l->v, by_text);
@@ -74,7 +74,7 @@ static bool has_bytes(const struct list *l, const char *const *texts, size_t n)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < n; i++) {
-        const struct known *own = find(l, texts[i]);
+        const struct known *own = find_known(l, texts[i]);
         bytes += own != NULL && own->type == TF_PIECE_BYTE;
     }
     return bytes == 256;
@@ -118,7 +118,7 @@ static bool put_after_space(struct tf_buf *out, struct tf_buf *work, const struc
     tf_buf_clear(work);
     tf_buf_str(work, TF_SPACE);
     tf_buf_str(work, text);
-    struct known *own = find(l, work->p);
+    struct known *own = find_known(l, work->p);
     const struct known key = {.text = {(const uint8_t *)work->p, work->len}};
     const bool twice = bsearch(&key, l->texts, l->n_texts, sizeof *l->texts, by_text) != NULL;
     if (own != NULL && !twice)
@@ -137,7 +137,7 @@ static void put_added(struct tf_buf *out, struct tf_buf *work, const struct list
             tf_buf_str(&text, TF_SPACE);
         else
             tf_buf_byte(&text, (unsigned char)*p);
-    struct known *own = find(l, text.p);
+    struct known *own = find_known(l, text.p);
     if (own != NULL)
         own->listed = true;
     const struct tf_proto_piece within = {.text = span_of(text.p),
@@ -162,7 +162,7 @@ static void put_unlisted(struct tf_buf *out, struct tf_buf *work, const struct l
 static void put_known(struct tf_buf *out, struct tf_buf *work, const struct list *l,
                       const char *text, const struct tf_sp_side *side)
 {
-    struct known *own = find(l, text);
+    struct known *own = find_known(l, text);
     if (own != NULL)
         own->listed = true;
     if (own != NULL && own->type == TF_PIECE_BYTE && !l->bytes)

@@ -153,7 +153,7 @@ static size_t count_tokens(const struct tf_tokenize_work *r, const struct tf_wor
 }
 
 /* Put the piece of t->begin before those of a line. */
-static void begin(const struct tf_tokenize_work *r, struct tf_work_block *b)
+static void put_begin(const struct tf_tokenize_work *r, struct tf_work_block *b)
 {
     if (r->t->begin == NULL)
         return;
@@ -182,7 +182,7 @@ static void encode_item(const struct tf_tokenize_work *r, struct tf_work_block *
         n = b->scratch.len;
     }
     int rc = 0;
-    begin(r, b);
+    put_begin(r, b);
     const size_t ids_begun = b->ids.n, out_begun = b->out.len;
     /* Segmenting takes up to 200 times the size of a line, for each segmentation: convert only one
      * huge line at a time. */

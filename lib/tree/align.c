@@ -22,14 +22,14 @@ static long follow_diagonal(const struct graph *g, long x, long y)
 
 /* The furthest x on diagonal k = x - y with d differences, before its diagonal steps; `v` has those
  * of d - 1 by diagonal. *down: whether the last step took a word of b. */
-static long step(const long *v, long d, long k, bool *down)
+static long furthest_x(const long *v, long d, long k, bool *down)
 {
     *down = k == -d || (k != d && v[k - 1] < v[k + 1]);
     return *down ? v[k + 1] : v[k - 1] + 1;
 }
 
 /* Row d of the history has diagonals -d ... d: where row d starts, plus d, is diagonal 0. */
-static long *row(long *history, long d)
+static long *history_row(long *history, long d)
 {
     return history + d * d + d;
 }
@@ -41,7 +41,7 @@ static size_t trace(const struct graph *g, long *history, long d, size_t offset,
     long x = g->na, y = g->nb;
     for (; d >= 0; d--) {
         bool down = true;
-        long k = x - y, from = d > 0 ? step(row(history, d - 1), d, k, &down) : 0;
+        long k = x - y, from = d > 0 ? furthest_x(history_row(history, d - 1), d, k, &down) : 0;
         while (x > from) {
             match[--x] = (size_t)--y + offset;
             n++;
@@ -65,10 +65,10 @@ static size_t align_middle(const struct graph *g, size_t offset, size_t *match)
         }
         for (long k = -d; k <= d && !found; k += 2) {
             bool down;
-            long x = d > 0 ? step(row(history, d - 1), d, k, &down) : 0, y = x - k;
+            long x = d > 0 ? furthest_x(history_row(history, d - 1), d, k, &down) : 0, y = x - k;
             /* beyond an edge of the graph: never the furthest */
             x = x > g->na || y > g->nb ? x : follow_diagonal(g, x, y);
-            row(history, d)[k] = x;
+            history_row(history, d)[k] = x;
             found = x >= g->na && x - k >= g->nb;
         }
         if (found)

@@ -54,7 +54,7 @@ static void list_add(struct tf_evalb_list *l, struct tf_text s)
     l->v[l->n++] = s;
 }
 
-static struct tf_text keep(struct tf_evalb_params *p, const char *s, size_t n)
+static struct tf_text keep_text(struct tf_evalb_params *p, const char *s, size_t n)
 {
     return (struct tf_text){tf_arena_strndup(&p->mem, s, n), n};
 }
@@ -91,7 +91,7 @@ static void pair(struct tf_evalb_params *p, struct tf_evalb_list *l, const char 
         tf_warn("%s: line %zu: %s takes two values", where, line, key);
         return;
     }
-    struct tf_text one = keep(p, value, a), other = keep(p, value + a + gap, b);
+    struct tf_text one = keep_text(p, value, a), other = keep_text(p, value + a + gap, b);
     list_add(l, one);
     list_add(l, other);
     list_add(l, other);
@@ -99,8 +99,8 @@ static void pair(struct tf_evalb_params *p, struct tf_evalb_list *l, const char 
 }
 
 /* Apply one line, terminated and without trailing white space. */
-static int set(struct tf_evalb_params *p, const char *where, size_t line, char *text,
-               struct tf_err *err)
+static int set_param(struct tf_evalb_params *p, const char *where, size_t line, char *text,
+                     struct tf_err *err)
 {
     int64_t debug = 0;
     const struct {
@@ -129,7 +129,7 @@ static int set(struct tf_evalb_params *p, const char *where, size_t line, char *
         if (keys[i].number != NULL && number(keys[i].number, value, err) != 0)
             return tf_context(err, "%s: line %zu: %s", where, line, text);
         if (keys[i].list != NULL)
-            list_add(keys[i].list, keep(p, value, strlen(value)));
+            list_add(keys[i].list, keep_text(p, value, strlen(value)));
         if (keys[i].pairs != NULL)
             pair(p, keys[i].pairs, where, line, text, value);
         if (debug > 0)
@@ -152,7 +152,7 @@ static int load_text(struct tf_evalb_params *p, const char *where, const char *t
         /* As EVALB, skip comments and lines too short for a keyword. */
         if (len >= 3 && *s != '#') {
             char *copy = tf_xstrndup(s, len);
-            int rc = set(p, where, line + 1, copy, err);
+            int rc = set_param(p, where, line + 1, copy, err);
             free(copy);
             if (rc < 0)
                 return -1;
@@ -162,7 +162,7 @@ static int load_text(struct tf_evalb_params *p, const char *where, const char *t
     return 0;
 }
 
-static int load(struct tf_evalb_params *p, const char *name, struct tf_err *err)
+static int load_params(struct tf_evalb_params *p, const char *name, struct tf_err *err)
 {
     for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++)
         if (strcmp(name, built_in[i].name) == 0 &&
@@ -184,7 +184,8 @@ static int compare_pairs(const void *x, const void *y)
     return c ? c : tf_text_compare(a + 1, b + 1);
 }
 
-static void sort(struct tf_evalb_list *l, size_t width, int (*compare)(const void *, const void *))
+static void sort_list(struct tf_evalb_list *l, size_t width,
+                      int (*compare)(const void *, const void *))
 {
     if (l->n > 0)
         qsort(l->v, l->n / width, width * sizeof *l->v, compare);
@@ -215,17 +216,17 @@ static size_t unite_pairs(struct tf_evalb_list *l, size_t *at)
 static int prepare(struct tf_evalb_params *p, const char *name, struct tf_err *err)
 {
     size_t at = 0;
-    sort(&p->deleted, 1, tf_text_compare);
-    sort(&p->deleted_length, 1, tf_text_compare);
-    sort(&p->quotes, 1, tf_text_compare);
-    sort(&p->eq_labels, 2, compare_pairs);
-    sort(&p->eq_words, 2, compare_pairs);
+    sort_list(&p->deleted, 1, tf_text_compare);
+    sort_list(&p->deleted_length, 1, tf_text_compare);
+    sort_list(&p->quotes, 1, tf_text_compare);
+    sort_list(&p->eq_labels, 2, compare_pairs);
+    sort_list(&p->eq_words, 2, compare_pairs);
     for (size_t i = 0; i < p->deleted.n; i++)
         list_add(&p->deleted_equal, p->deleted.v[i]);
     for (size_t i = 0; i < p->eq_labels.n; i += 2)
         if (tf_evalb_listed(&p->deleted, p->eq_labels.v[i]))
             list_add(&p->deleted_equal, p->eq_labels.v[i + 1]);
-    sort(&p->deleted_equal, 1, tf_text_compare);
+    sort_list(&p->deleted_equal, 1, tf_text_compare);
     if (unite_pairs(&p->eq_labels, &at) <= MAX_EQ_LABELS)
         return 0;
     return tf_fail(err, "%s: EQ_LABEL: more than %d labels equal %.100s", name, MAX_EQ_LABELS,
@@ -235,7 +236,7 @@ static int prepare(struct tf_evalb_params *p, const char *name, struct tf_err *e
 int tf_evalb_params_load(struct tf_evalb_params *p, const char *name, struct tf_err *err)
 {
     *p = (struct tf_evalb_params){.max_error = 10, .cutoff = 40, .labeled = 1};
-    return load(p, name, err) != 0 ? -1 : prepare(p, name, err);
+    return load_params(p, name, err) != 0 ? -1 : prepare(p, name, err);
 }
 
 void tf_evalb_params_release(struct tf_evalb_params *p)

@@ -79,7 +79,7 @@ static void line(struct tf_buf *out, const char *name, double x)
         tf_buf_printf(out, "%-25s = %6.2f\n", name, x);
 }
 
-static void block(struct tf_buf *out, const struct tf_evalb_totals *t)
+static void put_block(struct tf_buf *out, const struct tf_evalb_totals *t)
 {
     struct scores f = scores_of(t);
     tf_buf_printf(out, "Number of sentence        = %6lld\n", (long long)t->sentences);
@@ -127,9 +127,9 @@ void tf_evalb_text_summary(struct tf_buf *out, const struct tf_evalb_summary *s,
                       (long long)t->crossing);
     tf_buf_printf(out, "  %5lld %5lld   %6.2f\n=== Summary ===\n\n-- All --\n", (long long)t->words,
                   (long long)t->tags, percent(t->tags, t->words));
-    block(out, t);
+    put_block(out, t);
     tf_buf_printf(out, "\n-- len<=%lld --\n", (long long)s->cutoff);
-    block(out, &s->cut);
+    put_block(out, &s->cut);
     if (exact)
         return;
     struct tf_evalb_totals all = with_failures(s);

@@ -41,7 +41,7 @@ static size_t count_tokens(struct tf_text s)
 
 /* ---- tree to sequence ---- */
 
-static void put(struct tf_buf *b, const char *mark, struct tf_text s)
+static void put_mark(struct tf_buf *b, const char *mark, struct tf_text s)
 {
     if (b->len > 0)
         tf_buf_byte(b, ' ');
@@ -56,12 +56,12 @@ static void put_leaf(struct tf_buf *words, struct tf_buf *sequence, const struct
     bool in_words = style == TF_BRACKETS_WORDS, punctuation = tf_tree_punctuation_tag(tag);
     while (next_token(&rest, &word)) {
         bool tagged = in_words && punctuation && !tf_tree_punctuation_word(word);
-        put(words, "", word);
+        put_mark(words, "", word);
         if (tagged)
-            put(sequence, "(", leaf->label);
-        put(sequence, "", in_words ? word : tag);
+            put_mark(sequence, "(", leaf->label);
+        put_mark(sequence, "", in_words ? word : tag);
         if (tagged)
-            put(sequence, ")", leaf->label);
+            put_mark(sequence, ")", leaf->label);
         tag = (struct tf_text){more, strlen(more)};
     }
 }
@@ -112,12 +112,12 @@ int tf_linearize(const struct tf_tree *t, enum tf_brackets style, const char *ro
         if (v->kind == TF_TREE_OPEN) {
             outer[i] = parent;
             parent = i;
-            put(sequence, slash ? "" : "(", v->label);
+            put_mark(sequence, slash ? "" : "(", v->label);
         } else if (v->kind == TF_TREE_LEAF) {
             put_leaf(words, sequence, v, style);
         } else {
             parent = outer[v->mate];
-            put(sequence, slash ? "/" : ")", v->label);
+            put_mark(sequence, slash ? "/" : ")", v->label);
         }
     }
     free(outer);

@@ -211,7 +211,7 @@ void tf_tree_drop_empty(struct tf_tree *t)
     tf_tree_mate(t);
 }
 
-static struct tf_text cut(struct tf_text l)
+static struct tf_text cut_label(struct tf_text l)
 {
     size_t n = l.n && l.p[0] != '-' ? 1 : l.n;
     while (n < l.n && l.p[n] != '-' && l.p[n] != '=')
@@ -234,7 +234,7 @@ int tf_tree_clean(struct tf_tree *t, const char *root, struct tf_err *err)
         if (v->kind == TF_TREE_LEAF && trace)
             continue;
         t->v[kept] = t->v[i];
-        t->v[kept].label = cut(t->v[i].label);
+        t->v[kept].label = cut_label(t->v[i].label);
         kept++;
     }
     t->n = kept;

@@ -11,8 +11,8 @@ struct run {
     struct tf_bad_count count;
 };
 
-static void begin(struct run *r, struct tf_tree_filter *f, const char *items, struct tf_in *in,
-                  struct tf_out *words, struct tf_out *out)
+static void begin_run(struct run *r, struct tf_tree_filter *f, const char *items, struct tf_in *in,
+                      struct tf_out *words, struct tf_out *out)
 {
     *r =
         (struct run){.f = f,
@@ -33,7 +33,7 @@ static int end(struct run *r, int rc, const char *name, struct tf_err *err)
     return rc;
 }
 
-static int put(struct tf_buf *line, struct tf_out *out, struct tf_err *err)
+static int put_line(struct tf_buf *line, struct tf_out *out, struct tf_err *err)
 {
     tf_buf_byte(line, '\n');
     return tf_out_write(out, line->p, line->len, err);
@@ -64,11 +64,11 @@ int tf_tree_lines(struct tf_tree_filter *f, struct tf_in *in, struct tf_out *out
 {
     struct run r;
     int rc;
-    begin(&r, f, "trees", in, NULL, out);
+    begin_run(&r, f, "trees", in, NULL, out);
     while ((rc = next_tree(&r, err)) > 0) {
         if (rc == 1)
             tf_tree_write(&r.line, &r.tree);
-        if ((rc = put(&r.line, out, err)) < 0)
+        if ((rc = put_line(&r.line, out, err)) < 0)
             break;
     }
     return end(&r, rc, in->name, err);
@@ -79,7 +79,7 @@ int tf_tree_to_sequences(struct tf_tree_filter *f, struct tf_in *in, struct tf_o
 {
     struct run r;
     int rc;
-    begin(&r, f, "trees", in, words, out);
+    begin_run(&r, f, "trees", in, words, out);
     while ((rc = next_tree(&r, err)) > 0) {
         struct tf_err why = {0};
         bool good = rc == 1;
@@ -94,8 +94,8 @@ int tf_tree_to_sequences(struct tf_tree_filter *f, struct tf_in *in, struct tf_o
             tf_buf_byte(&r.words, '\t');
             tf_buf_add(&r.words, r.line.p, r.line.len);
         }
-        if ((rc = put(&r.words, words != NULL ? words : out, err)) < 0 ||
-            (words != NULL && (rc = put(&r.line, out, err)) < 0))
+        if ((rc = put_line(&r.words, words != NULL ? words : out, err)) < 0 ||
+            (words != NULL && (rc = put_line(&r.line, out, err)) < 0))
             break;
     }
     return end(&r, rc, in->name, err);
@@ -153,7 +153,7 @@ int tf_tree_from_sequences(struct tf_tree_filter *f, struct tf_in *in, struct tf
     struct tf_text s, w;
     struct tf_err why = {0};
     int rc;
-    begin(&r, f, "lines", in, NULL, out);
+    begin_run(&r, f, "lines", in, NULL, out);
     while ((rc = next_pair(&r, in, words, out, &s, &w, &why, err)) > 0) {
         r.count.total++;
         tf_buf_clear(&r.line);
@@ -161,7 +161,7 @@ int tf_tree_from_sequences(struct tf_tree_filter *f, struct tf_in *in, struct tf
             restore(&r, s, w);
         else if ((rc = tf_bad_add(&r.count, in->name, r.count.total, why.msg, false, err)) < 0)
             break;
-        if ((rc = put(&r.line, out, err)) < 0)
+        if ((rc = put_line(&r.line, out, err)) < 0)
             break;
     }
     return end(&r, rc, in->name, err);

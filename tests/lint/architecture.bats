@@ -109,7 +109,7 @@ lib/base/b.h: tf_a is in lib/base/a'
 }
 
 # The same tag may have one definition in each backend, and one in each branch of an #if.
-@test "no struct, union or enum tag is defined twice" {
+@test "no struct, union or enum tag is defined twice, no short name of a function three times" {
     architecture names >"$T/found"
     expect_none "tags" <"$T/found"
 }
@@ -123,6 +123,13 @@ lib/base/b.h: tf_a is in lib/base/a'
     cd "$T"
     output=$(architecture names)
     expect_output 'tf_drop: enum in lib/data/a.h, struct in lib/data/b.h'
+    for d in data ops text; do
+        plant lib/$d/put.c 'static int put(int x)\n{\n    return x;\n}\nstatic void put_it(void)\n{\n}\n'
+        plant lib/$d/own.c 'static void own_'$d'(void)\n{\n}\n'
+    done
+    output=$(architecture names)
+    expect_output 'tf_drop: enum in lib/data/a.h, struct in lib/data/b.h
+put: lib/data/put.c, lib/ops/put.c, lib/text/put.c'
 }
 
 # Names that more than one object file of the archives FILE... defines.

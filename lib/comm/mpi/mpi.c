@@ -30,7 +30,7 @@ static int fail(struct tf_err *err, const char *what, int code)
 
 /* "Open MPI v4.1.4, package: ..." and "MPICH Version:\t4.0.2\n...": up to the first comma or end of
  * line, without the tab. */
-static void describe(char *library, size_t size)
+static void describe_library(char *library, size_t size)
 {
     char text[MPI_MAX_LIBRARY_VERSION_STRING];
     int n;
@@ -50,7 +50,7 @@ static int mpi_open(int *rank, int *size, char *library, size_t library_size, st
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, rank);
     MPI_Comm_size(MPI_COMM_WORLD, size);
-    describe(library, library_size);
+    describe_library(library, library_size);
     return provided >= MPI_THREAD_FUNNELED ? 0 : fail(err, "MPI: no support for threads", 0);
 }
 

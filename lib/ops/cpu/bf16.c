@@ -191,7 +191,7 @@ static void multiply_bf16(struct tf_ctx *c, const struct tf_cpu_gemm *g)
 
 /* ---- packed weights ---- */
 
-static void reserve(struct tf_ctx *c, struct tf_packed *w)
+static void reserve_scratch(struct tf_ctx *c, struct tf_packed *w)
 {
     w->panels = tf_arena_alloc(&c->packed, tf_cpu_panels_size(pairs(w->K), w->N) * sizeof(float));
 }
@@ -211,7 +211,7 @@ static void multiply_packed(struct tf_ctx *c, const struct tf_cpu_gemm *g,
     multiply_bf16(c, &with);
 }
 
-static void column(float *e, const struct tf_packed *w, size_t id)
+static void unpack_column(float *e, const struct tf_packed *w, size_t id)
 {
     const float *from = in(w->panels, id / TF_NR * TF_NR * pairs(w->K) + id % TF_NR);
     for (size_t k = 0; k < w->K; k++) {
@@ -229,6 +229,6 @@ const struct tf_cpu_products TF_CPU_SET(bf16) = {.rows = 240,
                                                  .lay_out_b = lay_out_b,
                                                  .multiply = multiply_bf16,
                                                  .multiply_packed = multiply_packed,
-                                                 .reserve = reserve,
+                                                 .reserve = reserve_scratch,
                                                  .pack = pack_part,
-                                                 .column = column};
+                                                 .column = unpack_column};

@@ -55,7 +55,7 @@ static const struct set {
 };
 enum { SETS = sizeof sets / sizeof sets[0] };
 
-static const struct set *best(void)
+static const struct set *best_set(void)
 {
     const struct set *s = sets + SETS - 1;
     while (s->by_name || !s->runs())
@@ -70,9 +70,9 @@ static void list_sets(struct tf_err *err)
     struct tf_err why;
     for (size_t i = SETS; i-- > 0;)
         tf_buf_printf(&text, "%s: %s; ", sets[i].name,
-                      &sets[i] == best() ? "runs, the best here"
-                      : sets[i].runs()   ? "runs"
-                                         : "not on this processor");
+                      &sets[i] == best_set() ? "runs, the best here"
+                      : sets[i].runs()       ? "runs"
+                                             : "not on this processor");
     const bool openblas = tf_openblas_load(&why) == 0;
     tf_fail(err, "cpu: %.*sopenblas: %s", (int)text.len, text.p,
             openblas ? "runs, with the best for what is no product of matrices" : why.msg);
@@ -86,9 +86,9 @@ const struct tf_backend *const *tf_cpu_backends(struct tf_err *err)
 #ifndef TF_SETS_X86
         /* Our own kernels are at their best on x86-64. */
         if (tf_openblas_load(NULL) == 0)
-            return best()->with_openblas;
+            return best_set()->with_openblas;
 #endif
-        return best()->tables;
+        return best_set()->tables;
     }
     if (strcmp(want, "list") == 0) {
         list_sets(err);
@@ -96,7 +96,7 @@ const struct tf_backend *const *tf_cpu_backends(struct tf_err *err)
     }
     if (strcmp(want, "openblas") == 0) {
         if (tf_openblas_load(err) == 0)
-            return best()->with_openblas;
+            return best_set()->with_openblas;
         tf_context(err, "cpu: TF_CPU_ISA=openblas");
         return NULL;
     }

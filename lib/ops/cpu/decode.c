@@ -35,7 +35,7 @@ static struct keys keys_of(const struct tf_cached_attention *a, size_t r)
                          .n = n_keys[r] - from};
 }
 
-static const float *row(const float *rows, size_t ld, const struct keys *k, size_t j)
+static const float *key_row(const float *rows, size_t ld, const struct keys *k, size_t j)
 {
     return rows + (k->table != NULL ? k->table[j] : k->first + j) * ld;
 }
@@ -51,9 +51,9 @@ INLINE void fetch(const float *rows, size_t ld, const struct keys *k, const floa
 {
     const float *p = NULL;
     if (j < k->n)
-        p = row(rows, ld, k, j);
+        p = key_row(rows, ld, k, j);
     else if (j - k->n < next_k->n)
-        p = row(next, next_ld, next_k, j - k->n);
+        p = key_row(next, next_ld, next_k, j - k->n);
     for (size_t i = 0; p != NULL && i < n; i += 16)
         __builtin_prefetch(p + i, 0, 2);
 }
@@ -67,7 +67,7 @@ INLINE size_t take(const float **at, const float *rows, size_t ld, const struct 
 {
     const size_t m = k->n - j < AT_ONCE ? 1 : AT_ONCE;
     for (size_t t = 0; t < m; t++) {
-        at[t] = row(rows, ld, k, j + t);
+        at[t] = key_row(rows, ld, k, j + t);
         fetch(rows, ld, k, next, next_ld, next_k, j + t + AHEAD, n);
     }
     return m;

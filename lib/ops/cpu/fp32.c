@@ -161,7 +161,7 @@ static void multiply_floats(struct tf_ctx *c, const struct tf_cpu_gemm *g)
 
 /* ---- packed weights ---- */
 
-static void reserve(struct tf_ctx *c, struct tf_packed *w)
+static void reserve_scratch(struct tf_ctx *c, struct tf_packed *w)
 {
     w->panels = tf_arena_alloc(&c->packed, tf_cpu_panels_size(w->K, w->N) *
                                                (w->halves ? sizeof(uint16_t) : sizeof(float)));
@@ -282,7 +282,7 @@ static void multiply_packed(struct tf_ctx *c, const struct tf_cpu_gemm *g,
     multiply(&with);
 }
 
-static void column(float *e, const struct tf_packed *w, size_t id)
+static void unpack_column(float *e, const struct tf_packed *w, size_t id)
 {
     const size_t at = id / TF_NR * TF_NR * w->K + id % TF_NR;
     if (!w->halves) {
@@ -308,6 +308,6 @@ const struct tf_cpu_products TF_CPU(fp32) = {.rows = 240,
                                              .lay_out_b = lay_out_b,
                                              .multiply = multiply_floats,
                                              .multiply_packed = multiply_packed,
-                                             .reserve = reserve,
+                                             .reserve = reserve_scratch,
                                              .pack = pack_part,
-                                             .column = column};
+                                             .column = unpack_column};

@@ -336,7 +336,7 @@ static void multiply_packed(struct tf_ctx *c, const struct tf_cpu_gemm *g,
 /* ---- the weights: column j of panel p, k = GROUP g + i, at byte ((p groups + g) NR + j) GROUP +
  * i. Panels are filled up with columns, and groups with k, whose q is 0. ---- */
 
-static void reserve(struct tf_ctx *c, struct tf_packed *w)
+static void reserve_scratch(struct tf_ctx *c, struct tf_packed *w)
 {
     const size_t padded = whole(w->N, NR), column = groups_of(w->K) * GROUP;
     w->scale = tf_arena_alloc(&c->packed, padded * sizeof *w->scale);
@@ -407,7 +407,7 @@ static void pack_part(struct tf_ctx *c, struct tf_packed *p, const tf_mem_param 
             pack_columns(p, in(w, j), ld, first + j, n - j);
 }
 
-static void column(float *e, const struct tf_packed *w, size_t id)
+static void unpack_column(float *e, const struct tf_packed *w, size_t id)
 {
     const uint8_t *from = bytes_of(w, id);
     const float scale = w->scale[id];
@@ -420,6 +420,6 @@ static void column(float *e, const struct tf_packed *w, size_t id)
 const struct tf_cpu_products TF_CPU_SET(int8) = {.rows = ROWS,
                                                  .lay_out_a = lay_out_a,
                                                  .multiply_packed = multiply_packed,
-                                                 .reserve = reserve,
+                                                 .reserve = reserve_scratch,
                                                  .pack = pack_part,
-                                                 .column = column};
+                                                 .column = unpack_column};

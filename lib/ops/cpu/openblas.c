@@ -122,7 +122,7 @@ static bool all_rows_alike(void)
     return alike;
 }
 
-static void load(void)
+static void load_library(void)
 {
     const char *named = getenv("OPENBLAS_CORETYPE");
     struct variable v[] = {{"OPENBLAS_CORETYPE", named == NULL || named[0] == 0 ? core() : NULL,
@@ -162,7 +162,7 @@ static void load(void)
 
 int tf_openblas_load(struct tf_err *err)
 {
-    pthread_once(&once, load);
+    pthread_once(&once, load_library);
     if (failure.status == 0)
         return 0;
     if (err != NULL)

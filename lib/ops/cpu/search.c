@@ -60,8 +60,8 @@ static void consider(const struct tf_search *s, struct list *l, double logp, uin
     *low = bound(l, logp);
 }
 
-static size_t best(const struct tf_search *s, const struct tf_search_view *v, const float *lp,
-                   struct tf_candidate *out)
+static size_t best_candidates(const struct tf_search *s, const struct tf_search_view *v,
+                              const float *lp, struct tf_candidate *out)
 {
     size_t V = s->opts.V;
     struct list l = {out, 0, s->opts.K == 1 ? 1 : 2 * s->opts.K};
@@ -135,8 +135,8 @@ static void raise_min_key(struct drawable *u, bool weights, double need)
     u->min_key = min_key > u->min_key ? min_key : u->min_key;
 }
 
-static void fill(struct drawable *u, const struct tf_search *s, const struct tf_search_view *v,
-                 const float *lp, double logp)
+static void fill_drawable(struct drawable *u, const struct tf_search *s,
+                          const struct tf_search_view *v, const float *lp, double logp)
 {
     const struct tf_search_opts *opts = &s->opts;
     float top = -INFINITY;
@@ -162,14 +162,15 @@ static void fill(struct drawable *u, const struct tf_search *s, const struct tf_
     }
 }
 
-static size_t draw(const struct tf_search *s, const struct tf_search_view *v, const float *lp,
-                   size_t i, struct drawable *u, struct tf_candidate *out)
+static size_t draw_candidate(const struct tf_search *s, const struct tf_search_view *v,
+                             const float *lp, size_t i, struct drawable *u,
+                             struct tf_candidate *out)
 {
     size_t n = 0, row = 0;
     for (size_t d = 0; d < v->draws; d++) {
         if (d == 0 || v->draws == v->live) { /* each draw has its row, or all draw from the first */
             row = v->draws == v->live ? d : 0;
-            fill(u, s, v, lp + row * s->opts.V, v->logp[row]);
+            fill_drawable(u, s, v, lp + row * s->opts.V, v->logp[row]);
         }
         double at = tf_search_uniform(s, i, v->t, d) * u->total, run = 0;
         size_t drawn = u->n;
@@ -202,9 +203,9 @@ void TF_CPU(search_step)(struct tf_ctx *c, struct tf_search *s, tf_mem_stat *lp)
     for (size_t i = 0; i < s->S; i++) {
         struct tf_search_view v = tf_search_view_of(s, &w, i);
         const float *mine = in(lp, v.row0 * s->opts.V);
-        size_t n = s->opts.sample ? draw(s, &v, mine, i, &u, g)
+        size_t n = s->opts.sample ? draw_candidate(s, &v, mine, i, &u, g)
                    : v.forced     ? forced(s, &v, mine, g)
-                                  : best(s, &v, mine, g);
+                                  : best_candidates(s, &v, mine, g);
         for (size_t k = 0; k < n; k++)
             g[k].row += (uint32_t)v.row0;
         tf_search_advance(s, &w, i, &v, g, n);

@@ -51,7 +51,7 @@ INLINE void gather_group(struct stats *s, const float *z, size_t ld, size_t n, u
     }
 }
 
-static void start(struct stats *s, size_t ld)
+static void start_stats(struct stats *s, size_t ld)
 {
     for (size_t r = 0; r < ld; r++) {
         s->max[r] = -__builtin_inff();
@@ -214,7 +214,7 @@ void TF_CPU(xent)(struct tf_ctx *c, const struct tf_xent *x)
         k.ld = fill_up(k.n, p->multiple);
         for (size_t r = 0; r < k.n; r++)
             TF_ASSERT(targets[r] < V);
-        start(&s, k.ld);
+        start_stats(&s, k.ld);
         lay_out_logits(&k);
         for (size_t v = 0; v < V; v += p->entries) {
             const size_t m = least(p->entries, V - v);

@@ -18,7 +18,7 @@ double TF_REF(dropout_factor)(const struct tf_ctx *c, struct tf_dropout dropout,
     return u[column % 4] >= dropout.p * 0x1p32 ? 1 / (1 - (double)dropout.p) : 0;
 }
 
-static const char *describe(struct tf_ctx *c)
+static const char *describe_lane(struct tf_ctx *c)
 {
     (void)c;
     return DOUBLE ? "plain loops, double" : "plain loops, float";
@@ -54,7 +54,7 @@ const struct tf_backend TABLE(TF_REF_NAME) = {
     .poll = 1,
     .elem_size = TF_HOST_ELEM_SIZES(tf_real),
     .open = open_lane,
-    .describe = describe,
+    .describe = describe_lane,
     .kernels = kernels,
     TF_HOST_ENTRIES
     TF_ACT_OPS(ENTRY)

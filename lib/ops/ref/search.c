@@ -27,8 +27,8 @@ static bool before(const struct tf_candidate *a, const struct tf_candidate *b)
     return a->x != b->x ? a->x > b->x : a->id < b->id;
 }
 
-static size_t best(const struct tf_search *s, const struct tf_search_view *v, const tf_real *lp,
-                   struct tf_candidate *out)
+static size_t best_candidates(const struct tf_search *s, const struct tf_search_view *v,
+                              const tf_real *lp, struct tf_candidate *out)
 {
     size_t want = s->opts.K == 1 ? 1 : 2 * s->opts.K, n;
     for (n = 0; n < want; n++) {
@@ -80,8 +80,8 @@ static bool drawable(const struct tf_search *s, const struct tf_search_view *v, 
            (g->x > last->x || (g->x == last->x && g->id <= last->id));
 }
 
-static size_t draw(const struct tf_search *s, const struct tf_search_view *v, const tf_real *lp,
-                   size_t i, struct tf_candidate *out)
+static size_t draw_candidate(const struct tf_search *s, const struct tf_search_view *v,
+                             const tf_real *lp, size_t i, struct tf_candidate *out)
 {
     bool top_p = s->opts.top_p > 0 && s->opts.top_p < 1;
     size_t n = 0;
@@ -124,7 +124,8 @@ void TF_REF(search_step)(struct tf_ctx *c, struct tf_search *s, tf_mem_stat *lp)
     for (size_t i = 0; i < s->S; i++) {
         struct tf_search_view v = tf_search_view_of(s, &w, i);
         const tf_real *mine = in(lp, v.row0 * s->opts.V);
-        size_t n = s->opts.sample ? draw(s, &v, mine, i, g) : best(s, &v, mine, g);
+        size_t n =
+            s->opts.sample ? draw_candidate(s, &v, mine, i, g) : best_candidates(s, &v, mine, g);
         for (size_t k = 0; k < n; k++)
             g[k].row += (uint32_t)v.row0;
         tf_search_advance(s, &w, i, &v, g, n);

@@ -81,8 +81,8 @@ static void to_device(const struct tf_parts *p, tf_mem *x, enum tf_elem e, size_
 /* ---- exchanges ---- */
 
 /* PARAMs from .. to - 1 of `in` from a rank, and others of `out` to it. */
-static int swap(const struct tf_parts *p, int peer, tf_mem *out, size_t out_from, size_t out_to,
-                tf_mem *in, size_t from, size_t to, struct tf_err *err)
+static int swap_params(const struct tf_parts *p, int peer, tf_mem *out, size_t out_from,
+                       size_t out_to, tf_mem *in, size_t from, size_t to, struct tf_err *err)
 {
     const enum tf_elem e = TF_ELEM_PARAM;
     const size_t size = p->be->elem_size[e];
@@ -117,7 +117,7 @@ int tf_parts_reduce(const struct tf_parts *p, tf_mem *total, tf_mem *theirs, tf_
         const size_t *edge = p->edge, from = edge[upper ? middle : first],
                      to = edge[upper ? last : middle], other = edge[upper ? first : middle],
                      other_to = edge[upper ? middle : last];
-        if (swap(p, c->rank ^ bit, total, other, other_to, theirs, from, to, err) != 0)
+        if (swap_params(p, c->rank ^ bit, total, other, other_to, theirs, from, to, err) != 0)
             return -1;
         add(arg, total, theirs, from, to);
         *(upper ? &first : &last) = middle;

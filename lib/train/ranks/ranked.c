@@ -85,7 +85,7 @@ static int idle(struct tf_stepper *s, struct tf_err *err)
     return agree(t, &well, NULL, 0, err);
 }
 
-static void begin(struct tf_stepper *s)
+static void begin_update(struct tf_stepper *s)
 {
     struct ranked *r = ranked_of(s);
     r->given = r->n_received = 0;
@@ -101,8 +101,8 @@ void tf_ranked_receive(struct tf_stepper *s, const void *bytes, const struct tf_
 }
 
 /* Rank 0 sends a micro-batch to the ranks that have a part of it. */
-static int add(struct tf_stepper *s, const struct tf_pairs *p, const struct tf_rng_state *rng,
-               struct tf_err *err)
+static int add_batch(struct tf_stepper *s, const struct tf_pairs *p, const struct tf_rng_state *rng,
+                     struct tf_err *err)
 {
     struct ranked *r = ranked_of(s);
     const struct tf_order o = {.kind = TF_ORDER_ADD, .add = {.rng = *rng, .number = r->given}};
@@ -165,7 +165,7 @@ static int add_on_ranks(struct tf_stepper *s, struct tf_err *err)
     return tf_parts_reduce(&r->parts, s->total, theirs, add_range, s, err);
 }
 
-static int measure(struct tf_stepper *s, struct tf_stepper_metrics *m, struct tf_err *err)
+static int measure_update(struct tf_stepper *s, struct tf_stepper_metrics *m, struct tf_err *err)
 {
     struct ranked *r = ranked_of(s);
     if (order(s, (struct tf_order){.kind = TF_ORDER_MEASURE}, err) != 0 ||
@@ -182,8 +182,8 @@ static int wait_metrics(struct tf_stepper *s, struct tf_err *err)
     return s->be->download_wait(s->ctx[0], err) == 0 ? 0 : tf_team_lost(ranked_of(s)->team);
 }
 
-static int apply(struct tf_stepper *s, const struct tf_adam *h, double ema_decay,
-                 struct tf_err *err)
+static int apply_update(struct tf_stepper *s, const struct tf_adam *h, double ema_decay,
+                        struct tf_err *err)
 {
     const struct tf_order o = {.kind = TF_ORDER_APPLY,
                                .apply = {.adam = *h, .ema_decay = ema_decay}};
@@ -210,8 +210,8 @@ static int hand_out(struct tf_stepper *s, const struct tf_pairs *p, struct tf_er
 }
 
 /* Ranks share the shards of a batch; those after the number of shards have none. */
-static int evaluate(struct tf_stepper *s, struct tf_sums *shard, const struct tf_pairs *p,
-                    struct tf_err *err)
+static int evaluate_batch(struct tf_stepper *s, struct tf_sums *shard, const struct tf_pairs *p,
+                          struct tf_err *err)
 {
     struct tf_team *t = ranked_of(s)->team;
     const int n = s->shards, ranks = t->comm.size < n ? t->comm.size : n, each = n / ranks,
@@ -230,8 +230,8 @@ static int evaluate(struct tf_stepper *s, struct tf_sums *shard, const struct tf
 }
 
 /* Rank 0 has all of the weights. */
-static int collect(struct tf_stepper *s, float *dst, enum tf_stepper_block block,
-                   struct tf_err *err)
+static int collect_block(struct tf_stepper *s, float *dst, enum tf_stepper_block block,
+                         struct tf_err *err)
 {
     const tf_mem *src = tf_share_block(s, block);
     if (block == TF_BLOCK_P)
@@ -242,7 +242,7 @@ static int collect(struct tf_stepper *s, float *dst, enum tf_stepper_block block
 }
 
 /* -1 names a rank whose weights differ from those of rank 0. */
-static int compare(struct tf_stepper *s, struct tf_err *err)
+static int compare_weights(struct tf_stepper *s, struct tf_err *err)
 {
     struct tf_team *t = ranked_of(s)->team;
     const size_t size = s->w.params.size;
@@ -272,7 +272,7 @@ static void release_ranked(struct ranked *r)
     free(r);
 }
 
-static void release(struct tf_stepper *s)
+static void release_stepper(struct tf_stepper *s)
 {
     struct tf_err ignored = {0}; /* sets comm.failed */
     (void)!order(s, (struct tf_order){.kind = TF_ORDER_RELEASE}, &ignored);
@@ -282,15 +282,15 @@ static void release(struct tf_stepper *s)
 
 static const struct tf_step_calls ranked_calls = {
     .idle = idle,
-    .begin = begin,
-    .add = add,
-    .measure = measure,
+    .begin = begin_update,
+    .add = add_batch,
+    .measure = measure_update,
     .wait = wait_metrics,
-    .apply = apply,
-    .evaluate = evaluate,
-    .collect = collect,
-    .compare = compare,
-    .release = release,
+    .apply = apply_update,
+    .evaluate = evaluate_batch,
+    .collect = collect_block,
+    .compare = compare_weights,
+    .release = release_stepper,
 };
 
 static int check_ranks(int ranks, int shards, int64_t accumulate, struct tf_err *err)
@@ -303,9 +303,9 @@ static int check_ranks(int ranks, int shards, int64_t accumulate, struct tf_err 
 }
 
 /* Our part of a stepper, and what is around it. */
-static int create(struct tf_stepper *s, struct ranked *r, const struct tf_backend *be,
-                  const struct tf_config *c, const struct tf_stepper_start *start,
-                  struct tf_err *err)
+static int create_ranked(struct tf_stepper *s, struct ranked *r, const struct tf_backend *be,
+                         const struct tf_config *c, const struct tf_stepper_start *start,
+                         struct tf_err *err)
 {
     const struct tf_comm *comm = &r->team->comm;
     struct tf_stepper_start own = *start;
@@ -371,7 +371,7 @@ int tf_ranked_init(struct tf_stepper *s, struct tf_team *team, const struct tf_b
         return -1;
     struct ranked *r = tf_xcalloc(1, sizeof *r);
     r->team = team;
-    if (create(s, r, be, c, &all, &mine) != 0)
+    if (create_ranked(s, r, be, c, &all, &mine) != 0)
         release_ranked(r);
     if (agree(team, &mine, NULL, 0, err) == 0 && tf_parts_link(&ranked_of(s)->parts, err) == 0 &&
         share_start(s, moments, &all, err) == 0)

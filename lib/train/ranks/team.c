@@ -106,7 +106,7 @@ static const char *different(const struct hello *a, const struct hello *b)
                                                      : NULL;
 }
 
-static int compare(struct tf_team *t, const struct hello *all, struct tf_err *err)
+static int compare_hellos(struct tf_team *t, const struct hello *all, struct tf_err *err)
 {
     const struct tf_comm *c = &t->comm;
     const struct hello *first = &all[0], *own = &all[tf_comm_slot(c, c->rank)];
@@ -132,7 +132,7 @@ static int greet(struct tf_team *t, struct tf_err *err)
     sched_getaffinity(0, sizeof own.cpus, &own.cpus);
     int rc = tf_team_share(t, all, &own, sizeof own, err);
     if (rc == 0)
-        rc = compare(t, all, err);
+        rc = compare_hellos(t, all, err);
     free(all);
     return rc;
 }

@@ -15,7 +15,8 @@ struct worker {
 };
 
 /* n bytes came with the order. */
-static int start(struct worker *w, const struct tf_team_start *o, size_t n, struct tf_err *err)
+static int start_worker(struct worker *w, const struct tf_team_start *o, size_t n,
+                        struct tf_err *err)
 {
     const struct tf_stepper_start start = {.ema = o->ema,
                                            .accumulate = o->accumulate,
@@ -35,7 +36,7 @@ static void receive(struct worker *w, const struct tf_order *o)
         tf_ranked_receive(&w->stepper, w->bytes.p, &o->add.rng);
 }
 
-static int measure(struct worker *w, struct tf_err *err)
+static int measure_part(struct worker *w, struct tf_err *err)
 {
     struct tf_stepper_metrics m;
     struct tf_sums ignored = {0};
@@ -45,7 +46,7 @@ static int measure(struct worker *w, struct tf_err *err)
                : -1;
 }
 
-static int evaluate(struct worker *w, struct tf_err *err)
+static int evaluate_part(struct worker *w, struct tf_err *err)
 {
     struct tf_sums ignored = {0};
     tf_pairs_get(&w->pairs, w->bytes.p);
@@ -56,16 +57,16 @@ static int obey(struct worker *w, const struct tf_order *o, struct tf_err *err)
 {
     switch (o->kind) {
     case TF_ORDER_START:
-        return start(w, &o->start, o->n, err);
+        return start_worker(w, &o->start, o->n, err);
     case TF_ORDER_ADD:
         receive(w, o);
         return 0;
     case TF_ORDER_MEASURE:
-        return measure(w, err);
+        return measure_part(w, err);
     case TF_ORDER_APPLY:
         return tf_stepper_apply(&w->stepper, &o->apply.adam, o->apply.ema_decay, err);
     case TF_ORDER_EVALUATE:
-        return evaluate(w, err);
+        return evaluate_part(w, err);
     case TF_ORDER_COLLECT:
         return tf_stepper_collect(&w->stepper, NULL, (enum tf_stepper_block)o->block, err);
     case TF_ORDER_COMPARE:

@@ -114,7 +114,7 @@ int tf_run_save_rest(struct tf_run *r, struct tf_err *err)
 }
 
 /* Wait for a save in progress, and log the end. */
-static int finish(struct tf_run *r, const char *reason, struct tf_err *err)
+static int finish_run(struct tf_run *r, const char *reason, struct tf_err *err)
 {
     if (tf_run_wait_save(r, err) != 0 ||
         tf_run_report_end(&r->report, &r->state, reason, tf_stepper_bytes(&r->stepper), err) != 0)
@@ -124,7 +124,7 @@ static int finish(struct tf_run *r, const char *reason, struct tf_err *err)
 
 int tf_run_complete(struct tf_run *r, const char *reason, struct tf_err *err)
 {
-    int rc = finish(r, reason, err);
+    int rc = finish_run(r, reason, err);
     if (rc == TF_RUN_ENDED)
         tf_run_report_complete(r->o, &r->state, tf_saver_last(r->saved.saver),
                                r->much_worse);
@@ -135,7 +135,7 @@ int tf_run_stop(struct tf_run *r, struct tf_err *err)
 {
     if (tf_run_save_rest(r, err) != 0)
         return -1;
-    int rc = finish(r, "signal", err);
+    int rc = finish_run(r, "signal", err);
     const char *last = tf_saver_last(r->saved.saver);
     tf_note("stopped at step %llu%s%s%s", (unsigned long long)r->state.step,
             last != NULL ? ", saved in " : "", last != NULL ? last : "",
@@ -158,7 +158,7 @@ static int save(struct tf_run *r, bool ends, struct tf_err *err)
 static void stop_collapsed(struct tf_run *r, struct tf_err *err)
 {
     struct tf_err second = {0};
-    if (finish(r, "collapse", &second) < 0)
+    if (finish_run(r, "collapse", &second) < 0)
         tf_warn("%s", second.msg);
     tf_run_add_last_good(r, err);
 }

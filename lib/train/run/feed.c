@@ -80,7 +80,7 @@ static struct tf_feed_item *room(struct tf_feed *f)
 }
 
 /* rc: what filling it returned. */
-static void push(struct tf_feed *f, struct tf_feed_item *item, int rc)
+static void push_item(struct tf_feed *f, struct tf_feed_item *item, int rc)
 {
     item->kind = rc > 0 ? TF_FEED_BATCH : rc == 0 ? TF_FEED_END : TF_FEED_ERROR;
     pthread_mutex_lock(&f->lock);
@@ -221,7 +221,7 @@ static int take_batch(struct tf_feed *f, struct tf_feed_item *item, const struct
 }
 
 /* Fill one slot: 1 with a batch in it, 0 at the end, -1 on error. */
-static int fill(struct tf_feed *f, struct tf_feed_item *item, struct tf_err *err)
+static int fill_item(struct tf_feed *f, struct tf_feed_item *item, struct tf_err *err)
 {
     struct tf_record rec;
     int rc;
@@ -257,9 +257,9 @@ static void *read_main(void *arg)
         memset(&item->err, 0, sizeof item->err);
         /* tf_feed_close may cancel only the wait for input. */
         pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old);
-        int rc = fill(f, item, &item->err);
+        int rc = fill_item(f, item, &item->err);
         pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
-        push(f, item, rc);
+        push_item(f, item, rc);
         if (rc <= 0)
             return NULL;
     }
@@ -292,7 +292,7 @@ static void read_here(struct tf_feed *f)
         poll(&(struct pollfd){.fd = f->in.fd, .events = POLLIN}, 1, WAIT_MS);
     } else {
         memset(&item->err, 0, sizeof item->err);
-        push(f, item, fill(f, item, &item->err));
+        push_item(f, item, fill_item(f, item, &item->err));
     }
 }
 

@@ -31,7 +31,7 @@ static const struct kind {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-static void row(struct tf_buf *out, const char *label, uint64_t n, double all)
+static void put_row(struct tf_buf *out, const char *label, uint64_t n, double all)
 {
     tf_buf_printf(out, "  %-26s %13llu  %5.1f %%\n", label, (unsigned long long)n,
                   100 * (double)n / all);
@@ -187,8 +187,8 @@ static int add_cost(struct tf_buf *out, const struct tf_settings *o, const struc
     tf_buf_printf(out, "parameters\n");
     for (int k = 0; k < KINDS; k++)
         if (count[k] > 0)
-            row(out, kinds[k].label, count[k], all);
-    row(out, "total", p.count, all);
+            put_row(out, kinds[k].label, count[k], all);
+    put_row(out, "total", p.count, all);
     add_table3(out, c);
     int ema = o->ema > 0, lanes = (int)o->threads,
         shards = o->shards > 0 ? (int)o->shards : tf_shards_usual((int64_t)tokens);

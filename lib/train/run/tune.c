@@ -39,8 +39,8 @@ static int open_stepper(struct tf_setup *s, struct tf_stepper *stepper, struct t
     return rc;
 }
 
-static int measure(struct tf_setup *s, struct tf_stepper *stepper, struct tf_out *out,
-                   struct tf_err *err)
+static int measure_model(struct tf_setup *s, struct tf_stepper *stepper, struct tf_out *out,
+                         struct tf_err *err)
 {
     uint32_t batches = 0;
     int rc = 0;
@@ -71,7 +71,7 @@ int tf_run_tune(const struct tf_settings *o, const struct tf_run_env *env, const
         return -1;
     int rc = tf_setup_open(&s, o, env, err);
     if (rc == 0)
-        rc = measure(&s, &stepper, &out, err);
+        rc = measure_model(&s, &stepper, &out, err);
     if (rc == 0)
         rc = tf_out_commit(&out, err);
     tf_out_abort(&out);

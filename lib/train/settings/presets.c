@@ -119,7 +119,7 @@ static const struct change presets[][MOST_CHANGES + 1] = {
 #undef PRESET
 };
 
-static void apply(struct tf_settings *s, const struct change *changes, enum tf_dialect as)
+static void apply_changes(struct tf_settings *s, const struct change *changes, enum tf_dialect as)
 {
     for (const struct change *x = changes; x->setting != NULL; x++) {
         if (*x->setting == 0 && as != TF_AS_T2T)
@@ -151,8 +151,8 @@ int tf_preset(struct tf_settings *s, const char *name, enum tf_dialect as, struc
     s->preset = name;
     s->config = (struct tf_config){.dialect = as, .source_eos = true, .bos = 2, .eos = 3};
     s->schedule = (struct tf_schedule){0};
-    apply(s, base, as);
-    apply(s, presets[row], as);
+    apply_changes(s, base, as);
+    apply_changes(s, presets[row], as);
     s->own_d_k = s->config.d_k * s->config.heads != s->config.d_model;
     s->keep = s->average > 5 ? s->average : 5;
     s->usual = s->schedule;

@@ -90,7 +90,7 @@ static void climb(struct pass *r, size_t i, tf_mem *g, int lane)
     pthread_mutex_unlock(&r->lock);
 }
 
-static void fail(struct pass *r, const struct tf_err *e)
+static void note_failure(struct pass *r, const struct tf_err *e)
 {
     pthread_mutex_lock(&r->lock);
     if (r->err.status == 0)
@@ -112,7 +112,7 @@ static void backward_job(void *arg, size_t job, int lane)
         tf_mem *acc = tf_at(s->w->be, TF_ELEM_F64, s->sums, 4 * job);
         if (tf_queue_backward(s->work[lane], g, acc, r->pairs, r->cut[job], r->cut[job + 1], r->rng,
                               &e) != 0) {
-            fail(r, &e);
+            note_failure(r, &e);
             return;
         }
     }
@@ -126,7 +126,7 @@ static void forward_job(void *arg, size_t job, int lane)
     job += r->range.first;
     if (r->cut[job] < r->cut[job + 1] && tf_forward(r->s->work[lane], &r->sums[job], NULL, r->pairs,
                                                     r->cut[job], r->cut[job + 1], &e) != 0)
-        fail(r, &e);
+        note_failure(r, &e);
 }
 
 static int run_shards(struct pass *r, void (*job)(void *, size_t, int), struct tf_err *err)

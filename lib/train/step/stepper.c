@@ -17,7 +17,7 @@ static size_t norm_chunks(const struct tf_stepper *s)
     return (s->w.params.size + s->be->norm_chunk - 1) / s->be->norm_chunk;
 }
 
-static tf_mem *block(struct tf_stepper *s, const float *from, size_t n, struct tf_err *err)
+static tf_mem *new_block(struct tf_stepper *s, const float *from, size_t n, struct tf_err *err)
 {
     tf_mem *p = s->be->alloc(s->ctx[0], TF_ELEM_PARAM, n, err);
     if (p != NULL && from != NULL)
@@ -67,13 +67,13 @@ static int alloc_blocks(struct tf_stepper *s, const struct tf_stepper_start *sta
         s->grads.n = start->gradients;
     s->grads.all = tf_xcalloc(s->grads.n, sizeof *s->grads.all);
     s->grads.unused = tf_xcalloc(s->grads.n, sizeof *s->grads.unused);
-    if ((s->m = block(s, part_of(s, start->m), part, err)) == NULL ||
-        (s->v = block(s, part_of(s, start->v), part, err)) == NULL)
+    if ((s->m = new_block(s, part_of(s, start->m), part, err)) == NULL ||
+        (s->v = new_block(s, part_of(s, start->v), part, err)) == NULL)
         return -1;
-    if (start->ema && (s->e = block(s, part_of(s, e), part, err)) == NULL)
+    if (start->ema && (s->e = new_block(s, part_of(s, e), part, err)) == NULL)
         return -1;
     for (size_t i = 0; i < s->grads.n; i++)
-        if ((s->grads.all[i] = block(s, NULL, n, err)) == NULL)
+        if ((s->grads.all[i] = new_block(s, NULL, n, err)) == NULL)
             return -1;
     if ((s->norms = s->be->alloc(s->ctx[0], TF_ELEM_F64, norm_chunks(s), err)) == NULL)
         return -1;
@@ -83,8 +83,8 @@ static int alloc_blocks(struct tf_stepper *s, const struct tf_stepper_start *sta
     return s->be->sync(s->ctx[0], err);
 }
 
-static int create(struct tf_stepper *s, const struct tf_config *c,
-                  const struct tf_stepper_start *start, struct tf_err *err)
+static int create_stepper(struct tf_stepper *s, const struct tf_config *c,
+                          const struct tf_stepper_start *start, struct tf_err *err)
 {
     if (open_lanes(s, start, err) != 0 ||
         tf_weights_init(&s->w, s->be, s->ctx[0], c, start->p, err) != 0)
@@ -291,7 +291,7 @@ static int idle(struct tf_stepper *s, struct tf_err *err)
     return 0;
 }
 
-static int measure(struct tf_stepper *s, struct tf_stepper_metrics *m, struct tf_err *err)
+static int measure_update(struct tf_stepper *s, struct tf_stepper_metrics *m, struct tf_err *err)
 {
     s->total = tf_share_total(s);
     tf_share_norms(s);
@@ -303,22 +303,22 @@ static int wait_metrics(struct tf_stepper *s, struct tf_err *err)
     return s->be->download_wait(s->ctx[0], err);
 }
 
-static int apply(struct tf_stepper *s, const struct tf_adam *h, double ema_decay,
-                 struct tf_err *err)
+static int apply_update(struct tf_stepper *s, const struct tf_adam *h, double ema_decay,
+                        struct tf_err *err)
 {
     (void)err;
     tf_share_apply(s, h, ema_decay);
     return 0;
 }
 
-static int evaluate(struct tf_stepper *s, struct tf_sums *shard, const struct tf_pairs *p,
-                    struct tf_err *err)
+static int evaluate_batch(struct tf_stepper *s, struct tf_sums *shard, const struct tf_pairs *p,
+                          struct tf_err *err)
 {
     return tf_share_evaluate(s, shard, p, s->share.shards, err);
 }
 
-static int collect(struct tf_stepper *s, float *dst, enum tf_stepper_block block,
-                   struct tf_err *err)
+static int collect_block(struct tf_stepper *s, float *dst, enum tf_stepper_block block,
+                         struct tf_err *err)
 {
     return tf_floats_down(s->be, s->ctx[0], dst, TF_ELEM_PARAM, tf_share_block(s, block),
                           s->w.params.size, err);
@@ -328,11 +328,11 @@ static const struct tf_step_calls own_calls = {
     .idle = idle,
     .begin = tf_share_begin,
     .add = tf_share_add,
-    .measure = measure,
+    .measure = measure_update,
     .wait = wait_metrics,
-    .apply = apply,
-    .evaluate = evaluate,
-    .collect = collect,
+    .apply = apply_update,
+    .evaluate = evaluate_batch,
+    .collect = collect_block,
     .compare = idle,
     .release = tf_share_release,
 };
@@ -345,7 +345,7 @@ int tf_stepper_init(struct tf_stepper *s, const struct tf_backend *be, const str
                              .shards = start->shards > 0 ? start->shards : be->shards,
                              .accumulate = start->accumulate > 0 ? start->accumulate : 1};
     TF_ASSERT(s->shards <= TF_MAX_SHARDS && (s->shards & (s->shards - 1)) == 0);
-    int rc = create(s, c, start, err);
+    int rc = create_stepper(s, c, start, err);
     if (rc != 0)
         tf_share_release(s);
     return rc;

@@ -209,7 +209,7 @@ struct mean {
     struct tf_value inputs; /* MAP: number -> fingerprint */
 };
 
-static int begin(struct mean *s, const struct tf_model_file *m, struct tf_err *err)
+static int begin_mean(struct mean *s, const struct tf_model_file *m, struct tf_err *err)
 {
     s->header = m->header;
     s->header.config = tf_value_clone(&s->arena, &m->header.config);
@@ -256,8 +256,8 @@ static int same_model(const struct mean *s, const struct tf_model_file *m, const
     return tf_same_vocab(&m->header, path, &s->header, first, err);
 }
 
-static int add(struct mean *s, size_t i, struct tf_in *in, const char *first, bool ema,
-               struct tf_err *err)
+static int add_file(struct mean *s, size_t i, struct tf_in *in, const char *first, bool ema,
+                    struct tf_err *err)
 {
     struct tf_model_file m;
     struct tf_config config;
@@ -265,7 +265,7 @@ static int add(struct mean *s, size_t i, struct tf_in *in, const char *first, bo
     char number[32];
     if (tf_model_read_in(&m, in, ema ? 0 : TF_MODEL_WEIGHTS, 0, err) != 0)
         return -1;
-    int rc = i == 0 ? begin(s, &m, err) : same_model(s, &m, in->name, first, err);
+    int rc = i == 0 ? begin_mean(s, &m, err) : same_model(s, &m, in->name, first, err);
     if (rc == 0 && (rc = tf_model_load(&m, &config, &flat, ema ? "e/" : "p/", err)) != 0)
         tf_context(err, "%s%s", in->name, ema ? ": no moving average (--ema)" : "");
     if (rc == 0) {
@@ -282,8 +282,8 @@ static int add(struct mean *s, size_t i, struct tf_in *in, const char *first, bo
     return rc;
 }
 
-static int put(struct mean *s, struct tf_out *out, size_t n, const char *prog,
-               const struct tf_opt *opts, struct tf_err *err)
+static int put_mean(struct mean *s, struct tf_out *out, size_t n, const char *prog,
+                    const struct tf_opt *opts, struct tf_err *err)
 {
     float *flat = tf_try_alloc(s->params.size * sizeof *flat, err);
     if (flat == NULL)
@@ -337,9 +337,9 @@ static int average(const char *output, struct tf_in *in, size_t n, bool ema, con
     struct tf_out out = {0};
     int rc = tf_out_open(&out, output, TF_OUT_BINARY, err);
     for (size_t i = 0; rc == 0 && i < n; i++)
-        rc = add(&s, i, &in[i], in[0].name, ema, err);
+        rc = add_file(&s, i, &in[i], in[0].name, ema, err);
     if (rc == 0)
-        rc = put(&s, &out, n, prog, opts, err);
+        rc = put_mean(&s, &out, n, prog, opts, err);
     if (rc == 0)
         rc = tf_out_commit(&out, err);
     tf_out_abort(&out);

@@ -37,7 +37,8 @@ static bool kept(const char *line, size_t n, const struct tf_run_state *from)
     return whole && at <= (valid ? from->valid_step : from->step);
 }
 
-static int cut(const struct tf_rundir *d, const struct tf_run_state *from, struct tf_err *err)
+static int cut_journal(const struct tf_rundir *d, const struct tf_run_state *from,
+                       struct tf_err *err)
 {
     struct tf_in in;
     struct tf_out out;
@@ -73,7 +74,7 @@ int tf_journal_open(struct tf_journal *j, const struct tf_rundir *d,
 {
     enum { APPEND = O_WRONLY | O_CREAT | O_APPEND };
     *j = (struct tf_journal){.fd = {-1, -1}, .name[0] = tf_rundir_file(d->path, TF_RUN_LOG)};
-    if (cut(d, from, err) != 0)
+    if (cut_journal(d, from, err) != 0)
         return -1;
     j->fd[0] = tf_rundir_open_file(d, TF_RUN_LOG, APPEND | O_NOFOLLOW, err);
     if (j->fd[0] < 0)

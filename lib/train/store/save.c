@@ -100,7 +100,7 @@ static int check_finite(const struct tf_saver *s, struct tf_err *err)
     return 0;
 }
 
-static int put(const struct tf_saver *s, struct tf_out *out, struct tf_err *err)
+static int put_checkpoint(const struct tf_saver *s, struct tf_out *out, struct tf_err *err)
 {
     static const char *const prefix[] = {"p/", "m/", "v/", "e/"};
     const struct tf_save_common *c = s->common;
@@ -165,7 +165,7 @@ static int write_file(struct tf_saver *s, struct tf_err *err)
     struct tf_out out;
     if (tf_rundir_create(s->dir, &out, s->name, err) != 0)
         return -1;
-    int rc = put(s, &out, err);
+    int rc = put_checkpoint(s, &out, err);
     set_reading(s, false);
     if (rc == 0)
         rc = verify(s, &out, err);
