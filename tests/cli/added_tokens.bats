@@ -4,9 +4,9 @@ bats_require_minimum_version 1.5.0
 load helper
 
 prepare() {
-    cp -r "$TOP/tests/golden/marian_tokenizer/m" m
-    chmod -R u+w m
-    jq -r '.[0]' "$TOP/tests/golden/marian_tokenizer/expected" >text
+    golden marian_tokenizer
+    mv "$G/m" m
+    jq -r '.[0]' "$G/expected" >text
 }
 
 ids() {
@@ -15,8 +15,8 @@ ids() {
 
 @test "ids are those of MarianTokenizer: segmented first, then looked up; added tokens are one" {
     t 0 tf-convert m -o m.tfm
-    jq -c '.[1]' "$TOP/tests/golden/marian_tokenizer/expected" | diff - <(ids)
-    jq -c '.[2]' "$TOP/tests/golden/marian_tokenizer/expected" | diff - <(ids --target)
+    jq -c '.[1]' "$G/expected" | diff - <(ids)
+    jq -c '.[2]' "$G/expected" | diff - <(ids --target)
     # The same where only one of the files has the tokens.
     mv m/added_tokens.json .
     tf-convert m -o n.tfm
@@ -42,7 +42,7 @@ ids() {
     mv x m/added_tokens.json
     t 0 tf-convert m -o m.tfm
     expect_contains "$stderr" "m/added_tokens.json: added token '<far>' has the id 71, and the model 71 embeddings: left out"
-    jq -c '.[1]' "$TOP/tests/golden/marian_tokenizer/expected" | diff - <(ids)
+    jq -c '.[1]' "$G/expected" | diff - <(ids)
 }
 
 @test "added tokens replace pieces, by text and by id" {

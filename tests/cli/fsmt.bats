@@ -6,7 +6,7 @@ load helper
 
 prepare() {
     need jq
-    G=$TOP/tests/golden/fsmt
+    golden fsmt
 }
 
 make() {

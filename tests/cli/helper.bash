@@ -161,6 +161,14 @@ same() {
     cmp "$1" "$2" >&2
 }
 
+# Golden files in folder $G: a copy of tests/golden/$1 whose compressed files are unpacked.
+golden() {
+    G=$PWD/golden
+    cp -r "$TOP/tests/golden/$1" "$G"
+    chmod -R u+w "$G"
+    gunzip -r "$G"
+}
+
 # A batch stream of a copying task: batches n=20 >FILE, see batches.py.
 batches() {
     "$TF_PYTHON" "$TOP/tests/cli/batches.py" "$@"

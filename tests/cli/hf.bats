@@ -6,9 +6,7 @@ load helper
 
 prepare() {
     need jq
-    cp -r "$TOP/tests/golden/hf" golden
-    gunzip -r golden
-    G=golden
+    golden hf
 }
 
 fingerprint() { tf-info "$1" | grep '^model'; }

@@ -66,7 +66,7 @@ options_of() { tf-cbor json "$1" | jq -c 'select(.type == "header").header.made[
 
 @test "transformers and CTranslate2 find the same with a forced tag" {
     natively
-    G=$TOP/tests/golden/search
+    golden search
     t 0 tf-convert "$G/m" -o m.tfm
     expect_contains "$stderr" "decoded with --search transformers --beam 4 --normalize 1 --begin __fr__ --free-prefix --max-extra 59 --max-factor 0 --allow-unk"
     sed 's/^/__en__ /' "$G/text" | tf-tokenize -m m.tfm -o s.tfs
@@ -211,8 +211,8 @@ lengths() { tf-cbor json "$1" | jq 'select(.type == "tokens").ids | length'; }
 }
 
 @test "generation_config.json: what is not kept is named, numbers out of range too" {
-    cp -r "$TOP/tests/golden/search/m" d
-    chmod -R u+w d
+    golden search
+    mv "$G/m" d
     cp d/generation_config.json g
     without() { # JQ WHAT
         jq "$1" g >d/generation_config.json

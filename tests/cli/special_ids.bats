@@ -109,7 +109,8 @@ edit() {
     t 0 tf-tokenize -d -m "$MODEL" bos.tfs
     [ -z "$stderr" ]
     # <s> of a model whose decoder starts with another id
-    tf-convert "$TOP/tests/golden/tune/nllb" -o m.tfm 2>/dev/null
+    golden tune
+    tf-convert "$G/nllb" -o m.tfm 2>/dev/null
     echo 'eng_Latn the red cat' | tf-tokenize -m m.tfm | edit '[0] + .' |
         tf-cbor json | jq -c 'del(.header.special) | if .type == "end" then {type} else . end' |
         tf-cbor unjson >bos.tfs

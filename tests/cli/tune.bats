@@ -4,7 +4,9 @@ bats_require_minimum_version 1.5.0
 load helper
 
 setup_file() {
-    export GOLDEN=$TOP/tests/golden/tune
+    cd "$BATS_FILE_TMPDIR" || return 1
+    golden tune
+    export GOLDEN=$G
 }
 
 # [TAG TAG]: both sides of the golden text as tokens of m.tfm, x.tfs and y.tfs.
@@ -86,8 +88,9 @@ tunes_text() {
 @test "models of FSMT, fairseq, CTranslate2 and Marian: untuned, what tf-score has" {
     need jq
     natively
-    tf-convert "$TOP/tests/golden/fsmt/m" -o m.tfm 2>/dev/null
-    jq -r .text "$TOP/tests/golden/fsmt/expected" | tee x >y
+    golden fsmt
+    tf-convert "$G/m" -o m.tfm 2>/dev/null
+    jq -r .text "$G/expected" | tee x >y
     tunes_text
     words s 40 >x
     words w 40 >y

@@ -158,6 +158,12 @@ wide_lines() {
         END { for (f in n) if (n[f] > 190) print f ": " n[f] }' | expect_none "commands over 190 lines without their options"
 }
 
+# Those of releases never change.
+@test "golden files have at most 600 KB" {
+    size=$(project_files | grep '^tests/golden/' | grep -v '^tests/golden/files/' | xargs cat | wc -c)
+    [ "$size" -le $((600 * 1024)) ] || { echo "$size bytes in tests/golden" >&2; return 1; }
+}
+
 @test "no tab, no trailing blank, no CR in sources" {
     bad_space | expect_none "white space"
 }

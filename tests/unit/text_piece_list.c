@@ -8,7 +8,8 @@
 
 static struct tf_arena arena;
 
-static void golden(const char *name)
+/* NAME.yml has the pieces of PIECES.json. */
+static void golden(const char *name, const char *pieces)
 {
     char path[100];
     struct tf_err err = {0};
@@ -16,7 +17,7 @@ static void golden(const char *name)
     size_t same = 0;
     snprintf(path, sizeof path, "tests/golden/yaml/%s.yml", name);
     must(tf_piece_list_read(&got, &arena, path, &err), &err);
-    snprintf(path, sizeof path, "tests/golden/yaml/%s.json", name);
+    snprintf(path, sizeof path, "tests/golden/yaml/%s.json", pieces);
     must(tf_piece_list_read(&want, &arena, path, &err), &err);
     is_int((long long)got.n, (long long)want.n, "%s: as many pieces", name);
     while (same < got.n && same < want.n && strcmp(got.v[same], want.v[same]) == 0)
@@ -63,11 +64,14 @@ static void names(void)
 
 int main(void)
 {
-    static const char *const names_of[] = {"marian", "ascii",  "unicode", "libyaml",
-                                           "narrow", "wide",   "flow",    "canonical",
-                                           "single", "double", "literal", "folded"};
-    for (size_t i = 0; i < sizeof names_of / sizeof *names_of; i++)
-        golden(names_of[i]);
+    static const char *const some[] = {"libyaml",   "narrow", "wide",   "flow",
+                                       "canonical", "single", "double", "literal"};
+    golden("marian", "marian");
+    golden("ascii", "all");
+    golden("unicode", "all");
+    golden("folded", "folded");
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++)
+        golden(some[i], "some");
     names();
     tf_arena_release(&arena);
     return done();

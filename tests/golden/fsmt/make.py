@@ -8,6 +8,7 @@ import json
 import os
 import random
 import shutil
+import subprocess
 
 import torch
 from transformers import FSMTConfig, FSMTForConditionalGeneration, FSMTTokenizer
@@ -84,3 +85,4 @@ with open("expected", "w", encoding="utf-8") as out:
         json.dump({"text": line, "ids": ids, "target": y,
                    "logp": round(logp, 5), "greedy": greedy(ids + [EOS])}, out, ensure_ascii=False)
         out.write("\n")
+subprocess.run(["gzip", "-9n", "m/pytorch_model.bin"], check=True)

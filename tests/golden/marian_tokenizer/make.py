@@ -8,6 +8,7 @@ import io
 import json
 import os
 import shutil
+import subprocess
 
 import sentencepiece
 import torch
@@ -67,3 +68,4 @@ with open("expected", "w", encoding="utf-8") as f:
     for text in TEXTS:
         ids = [tokenizer(text)["input_ids"][:-1], tokenizer(text_target=text)["input_ids"][:-1]]
         f.write(json.dumps([text, *ids]) + "\n")
+subprocess.run(["gzip", "-9n", "m/model.safetensors"], check=True)

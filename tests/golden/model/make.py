@@ -2,7 +2,7 @@
 """Golden numbers of two small models from an independent implementation (PyTorch, float64).
 
 Needs Debian's python3-torch. Writes paper.txt and t2t.txt beside itself: lines `name count
-values...`: weights (exact in float32), pairs, logits, sums, gradients of the summed smoothed loss,
+values...`: weights (of two decimals, as float32 has them), pairs, logits, sums, gradients of the summed smoothed loss,
 and weights after three Adam updates on the mean. The attention is written sentence by sentence and
 head by head, without any of the library's tricks."""
 import math
@@ -23,7 +23,7 @@ class Model:
         gen = torch.Generator().manual_seed(17)
 
         def add(name, *dims, mean=0.0, sd=0.4):
-            x = mean + sd * torch.randn(*dims, generator=gen)
+            x = torch.round(mean + sd * torch.randn(*dims, generator=gen), decimals=2)
             self.p[name] = x.float().double().requires_grad_(True)
 
         V, D, F, hk, hv = self.V, self.D, self.F, self.H * self.dk, self.H * self.dv
@@ -151,13 +151,12 @@ def main():
         m = Model(dialect == "t2t")
         lines = []
 
-        def put(name, x, exact=False):
+        def put(name, x, form="%.8g"):
             x = x.detach().reshape(-1).tolist()
-            lines.append(" ".join([name, str(len(x))] + [("%.9g" if exact else "%.10g") % v
-                                                         for v in x]))
+            lines.append(" ".join([name, str(len(x))] + [form % v for v in x]))
 
         for name, p in m.p.items():
-            put("w/" + name, p, True)
+            put("w/" + name, p, "%.2f")
         tokens = sum(len(t) + 1 for _, t in PAIRS)
         moments = {n: (torch.zeros_like(p), torch.zeros_like(p)) for n, p in m.p.items()}
         for step in (1, 2, 3):
@@ -184,7 +183,7 @@ def main():
                     else:
                         p -= lr * (a / (1 - b1 ** step)) / ((v / (1 - b2 ** step)).sqrt() + eps)
         for name, p in m.p.items():
-            put("u/" + name, p)
+            put("u/" + name, p, "%.6g")
         with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), dialect + ".txt"),
                   "w") as f:
             f.write("\n".join(lines) + "\n")

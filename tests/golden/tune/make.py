@@ -8,6 +8,7 @@ transformers 4: ids of SentencePiece and 1, after a tag."""
 import json
 import os
 import shutil
+import subprocess
 
 import sentencepiece
 import torch
@@ -50,7 +51,8 @@ def finish(kind, model, ids):
                 p.copy_(torch.randn_like(p) * 0.3 + name.endswith("norm.weight"))
     model.eval().save_pretrained(kind)
     os.remove(kind + "/generation_config.json")
-    os.chmod(kind + "/model.safetensors", 0o644)
+    subprocess.run(["gzip", "-9n", kind + "/model.safetensors"], check=True)
+    os.chmod(kind + "/model.safetensors.gz", 0o644)
     nll = 0
     for source, target in ids:
         with torch.no_grad():

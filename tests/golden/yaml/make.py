@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Lists of pieces as two programs write them: Marian's `vocab` (yaml-cpp) and PyYAML, with pieces of
 all of Unicode's kinds and everything that means something in YAML. Beside NAME.yml, which the
-program wrote, NAME.json has the pieces by id as they went in. Golden files are of pymarian 1.12.42
+program wrote, a file of JSON has the pieces by id as they went in: marian.json, folded.json, all.json
+for ascii and unicode, some.json for the others. Golden files are of pymarian 1.12.42
 and PyYAML 6.0.4 (libyaml 0.2.5). Run in this folder, with pymarian in PATH."""
 import json
 import subprocess
@@ -35,8 +36,11 @@ def with_spaces():
     return [*blanks, *lines, *words]
 
 
-def write(name, text, v):
+def write(name, text):
     open(f"{name}.yml", "wb").write(text)
+
+
+def write_pieces(name, v):
     json.dump(v, open(f"{name}.json", "w"), separators=(",", ":"))
 
 
@@ -47,18 +51,21 @@ def marian(name, v):
     words.insert(0, "x")
     lines += "x " * len(words) + "\n"
     run = subprocess.run(["pymarian", "vocab"], input=lines.encode(), capture_output=True, check=True)
-    write(name, run.stdout, ["</s>", "<unk>", *words])
+    write(name, run.stdout)
+    write_pieces(name, ["</s>", "<unk>", *words])
 
 
 def pyyaml(name, v, dumper=yaml.SafeDumper, **how):
     ids = {p: i for i, p in enumerate(v)}
-    write(name, yaml.dump(ids, Dumper=dumper, sort_keys=False, encoding="utf-8", **how), v)
+    write(name, yaml.dump(ids, Dumper=dumper, sort_keys=False, encoding="utf-8", **how))
 
 
 def main():
     all_of_them = list(dict.fromkeys([*pieces(), *with_spaces()]))
     some = [p for i, p in enumerate(pieces()) if i % 7 == 0 and len(p) < 200] + with_spaces()
     marian("marian", pieces())
+    write_pieces("all", all_of_them)
+    write_pieces("some", some)
     pyyaml("ascii", all_of_them)
     pyyaml("unicode", all_of_them, allow_unicode=True)
     pyyaml("libyaml", some, yaml.CSafeDumper, allow_unicode=True, explicit_start=True)
@@ -70,6 +77,7 @@ def main():
     pyyaml("double", some, default_style='"', allow_unicode=True, width=30)
     pyyaml("literal", some, default_style="|", allow_unicode=True)
     some.remove(" two  blanks" * 12)  # which PyYAML folds wrongly
+    write_pieces("folded", some)
     pyyaml("folded", some, default_style=">", width=30, allow_unicode=True)
 
 
