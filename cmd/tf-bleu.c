@@ -218,7 +218,6 @@ static void configure(const struct tf_args *args)
                                         : TF_TEST_NONE;
     eval.resampling.samples = bootstrap ? bootstrap_n : randomize ? randomize_n : confidence_n;
     eval.stats = args->mode == STATS;
-    tf_eval_environment(&eval);
     eval.force |= quiet;
     eval.quiet = quiet;
     eval.table = opts;
@@ -268,7 +267,8 @@ static int run(const struct tf_args *args, struct tf_err *err)
         use_language(&tokenizer, err) != 0)
         return -1;
     configure(args);
-    if (tf_segment_files_unique(&inputs, bootstrap || randomize, err) != 0 ||
+    if (tf_eval_environment(&eval, err) != 0 ||
+        tf_segment_files_unique(&inputs, bootstrap || randomize, err) != 0 ||
         tf_spm_choose(&eval.metric.bleu.tokenizer, tokenizer, spm_model != NULL, err) != 0)
         return -1;
     in.systems = inputs.v;

@@ -121,6 +121,8 @@ static const struct tf_tool tool = {
     .summary = "draw learning curves, heat maps, attention and position tables as SVG",
     .opts = opts,
     .max_args = -1,
+    .ending = ".jsonl",
+    .ending_mode = CURVE,
 };
 
 static int draw_curves(struct tf_buf *svg, const struct tf_args *files, struct tf_err *err)

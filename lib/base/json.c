@@ -170,7 +170,7 @@ void tf_json_read_release(struct tf_json_reader *r)
 
 static int bad(struct tf_json_reader *r, struct tf_err *err, const char *what)
 {
-    return tf_fail(err, "json: byte %td: %s", r->p - r->start, what);
+    return tf_fail(err, "json: byte %td: %s", r->p - r->start + 1, what);
 }
 
 static int hex4(const char *p, const char *end)

@@ -68,6 +68,10 @@ static int take_word(const struct tf_tool *tool, struct tf_args *args, struct tf
             args->n--;
             return 0;
         }
+    if (tool->ending != NULL && tf_ends_with(args->v[0], tool->ending)) {
+        args->mode = tool->ending_mode;
+        return 0;
+    }
     return bad_word(tool, args->v[0], err);
 }
 

@@ -38,6 +38,18 @@ static bool read_count(int *n, const char *variable)
     return true;
 }
 
+/* A launcher that this program does not understand, or what is left of one: without a word each of
+ * its processes would be a run of its own. */
+static void warn_half_set(void)
+{
+    int size, rank;
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
+        if (read_count(&size, launchers[i].size) && size > 1 &&
+            !read_count(&rank, launchers[i].rank))
+            tf_warn("%s=%d without %s: this process trains alone", launchers[i].size, size,
+                    launchers[i].rank);
+}
+
 /* The launcher; NULL without one: rank 0 of 1. */
 static const struct launcher *find_launcher(int *rank, int *size)
 {
@@ -129,6 +141,8 @@ int tf_comm_open(struct tf_comm *c, enum tf_comm_use use, double limit, struct t
 {
     int rank, size;
     const struct launcher *by = find_launcher(&rank, &size);
+    if (by == NULL)
+        warn_half_set();
     *c = (struct tf_comm){.rank = rank, .size = 1, .limit = limit};
     if (!tf_comm_wanted(use)) {
         c->rank = 0;

@@ -403,6 +403,20 @@ static int find_vocabularies(struct tf_import *m, struct tf_err *err)
                : 0;
 }
 
+static int fail_unknown(const struct tf_dir *d, struct tf_err *err)
+{
+    const char *newest = NULL;
+    for (size_t i = 0; i < d->n; i++) /* in the order of their steps */
+        if (strncmp(d->name[i], "ckpt-", 5) == 0 && tf_ends_with(d->name[i], ".tfm"))
+            newest = d->name[i];
+    return newest != NULL
+               ? tf_fail(err,
+                         "%s: the directory of a run; name a model in it: %s/%s, or the average "
+                         "that tf-avgckpt makes",
+                         d->path, d->path, newest)
+               : tf_fail(err, "%s: no model of a format that is known", d->path);
+}
+
 static int find_marian_files(struct tf_import *m, struct tf_err *err)
 {
     const struct tf_dir *d = m->dir;
@@ -418,7 +432,7 @@ static int find_marian_files(struct tf_import *m, struct tf_err *err)
         tf_dir_only(d, "model*.bin*", NAME_ONE, &f->weights, err) != 0)
         return -1;
     if (f->weights == NULL)
-        return tf_fail(err, "%s: no model of a format that is known", d->path);
+        return fail_unknown(d, err);
     if (f->vocab[0] == NULL && find_vocabularies(m, err) != 0)
         return -1;
     return f->vocab[0] != NULL ? 0 : tf_fail(err, "%s: no SentencePiece model (.spm)", d->path);

@@ -53,13 +53,18 @@ int tf_eval_check_files(const struct tf_segment_files *in, enum tf_eval_mode mod
     return 0;
 }
 
-void tf_eval_environment(struct tf_eval_opts *o)
+int tf_eval_environment(struct tf_eval_opts *o, struct tf_err *err)
 {
     const char *seed = getenv("SACREBLEU_SEED"), *format = getenv("SACREBLEU_FORMAT");
     o->resampling.seed = seed != NULL && strcasecmp(seed, "none") == 0 ? "none" : seed;
-    for (int i = 0; format != NULL && tf_report_formats[i] != NULL; i++)
-        if (strcasecmp(format, tf_report_formats[i]) == 0)
+    if (format == NULL || *format == 0)
+        return 0;
+    for (int i = 0; tf_report_formats[i] != NULL; i++)
+        if (strcasecmp(format, tf_report_formats[i]) == 0) {
             o->report.format = i;
+            return 0;
+        }
+    return tf_fail_status(err, TF_USAGE, "SACREBLEU_FORMAT=%s: json, text or latex", format);
 }
 
 struct evaluation {

@@ -29,8 +29,8 @@ struct tf_eval_opts {
 };
 
 /* Apply sacreBLEU's environment variables: SACREBLEU_SEED sets the seed, SACREBLEU_FORMAT overrides
- * the format of the report. */
-void tf_eval_environment(struct tf_eval_opts *o);
+ * the format of the report. A usage error for a format that there is not. */
+int tf_eval_environment(struct tf_eval_opts *o, struct tf_err *err) TF_MUST_CHECK;
 
 /* Usage errors: several metrics or a significance test with sentence scores, chrF without any
  * order. */

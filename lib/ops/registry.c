@@ -128,7 +128,8 @@ static const struct tf_backend *find_backend(const char *name, int process, cons
             *why = reason;
         return usable(tf_cpu_backends(err), precision, use, err);
     }
-    tf_fail_status(err, TF_USAGE, "no backend '%s': cpu, ref, ref64, cuda, cuda:N or auto", name);
+    tf_fail_status(err, TF_USAGE, "no backend '%s': cpu, ref, %scuda, cuda:N or auto", name,
+                   use != TF_USE_TRAINING ? "ref64, " : "");
     return NULL;
 }
 

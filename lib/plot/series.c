@@ -8,9 +8,11 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "text/text_file.h"
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const size_t max_line = (size_t)16 << 20;
 
@@ -239,6 +241,20 @@ static int append(struct tf_series_list *out, struct tf_series_list *log, size_t
     return 0;
 }
 
+/* Of the directory of a run, the message names the log. */
+static int open_log(struct tf_in *in, const char *path, struct tf_err *err)
+{
+    int rc = tf_text_open(in, path, TF_TEXT_UTF8, err);
+    if (rc == 0 || err->sys != EISDIR)
+        return rc;
+    struct tf_buf log = {0};
+    tf_buf_printf(&log, "%s/log.jsonl", path);
+    if (access(log.p, F_OK) == 0)
+        tf_fail(err, "%s: is a directory; the log in it is %s", path, log.p);
+    tf_buf_release(&log);
+    return rc;
+}
+
 int tf_series_read(struct tf_series_list *out, const struct tf_series_keys *keys, const char *path,
                    struct tf_run_facts *facts, struct tf_err *err)
 {
@@ -248,7 +264,7 @@ int tf_series_read(struct tf_series_list *out, const struct tf_series_keys *keys
     int got, rc = 0;
     struct tf_series_list log = {0};
     TF_ASSERT(keys->ny <= TF_SERIES_MAX);
-    if (tf_text_open(&in, path, TF_TEXT_UTF8, err) != 0)
+    if (open_log(&in, path, err) != 0)
         return -1;
     tf_in_may_grow(&in); /* a run may be writing its log */
     for (uint64_t number = 1; !rc && (got = tf_in_line(&in, &line, &n, max_line, err)) != 0;

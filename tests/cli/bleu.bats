@@ -200,6 +200,8 @@ PY
     expect_output "$want"
     SACREBLEU_SEED=none t 0 tf-bleu ref -i hyp -ci -cin 20 -f text
     expect_contains "$output" "|seed:none|"
+    SACREBLEU_FORMAT=xx t 2 tf-bleu ref -i hyp
+    expect_error "tf-bleu: SACREBLEU_FORMAT=xx: json, text or latex"
     SACREBLEU_FORMAT=TEXT t 0 tf-bleu ref -i hyp -ci -cin 20
     expect_output "$want"
 }

@@ -738,3 +738,16 @@ TXT
     t 1 tf-plot positions -o base
     t 1 tf-plot positions -o no/such/dir.svg
 }
+
+@test "a log needs no word before it, and the directory of a run names its log" {
+    tf-plot curve base/log.jsonl big/log.jsonl >want
+    tf-plot base/log.jsonl big/log.jsonl >got
+    cmp want got
+    t 2 tf-plot m.csv
+    expect_error "'m.csv': one of curve, heat, attention, positions"
+    t 1 tf-plot curve base
+    expect_error "base: is a directory; the log in it is base/log.jsonl"
+    mkdir other
+    t 1 tf-plot curve other
+    [ "$stderr" = "tf-plot: other: is a directory" ]
+}

@@ -439,3 +439,16 @@ PY
     tr_t 2 --positions learned --position-offset 1 --steps 1 -o run b.tfs
     expect_contains "$stderr" "position_offset 1: a learned table begins with the first position"
 }
+
+# shellcheck disable=SC2154
+@test "a wrong device names those that train, half a launcher is reported, a run is no model" {
+    tr_t 2 --device foo --steps 1 -o x b.tfs
+    expect_error "no backend 'foo': cpu, ref, cuda, cuda:N or auto"
+    PMI_SIZE=4 tr_t 0 -q --steps 1 -o run b.tfs
+    expect_contains "$stderr" "warning: PMI_SIZE=4 without PMI_RANK: this process trains alone"
+    PMI_SIZE=1 tr_t 0 -q --steps 2 -o run b.tfs
+    [[ $stderr != *PMI_SIZE* ]]
+    train -q --steps 40 --save-every 20 -o run b.tfs
+    t 1 tf-convert run -o m.tfm
+    expect_error "run: the directory of a run; name a model in it: run/ckpt-00000040.tfm, or the average"
+}

@@ -110,7 +110,7 @@ static void round_trip(void)
     memset(deep, '[', 65);
     memset(deep + 65, ']', 65);
     ok(again(deep, 130, &err) == NULL, "65 levels are refused");
-    is_str(err.msg, "json: byte 64: nested too deeply", "the offset in its message");
+    is_str(err.msg, "json: byte 65: nested too deeply", "the offset in its message");
 }
 
 /* Every character that a message escapes, and no other but quote and backslash. */
@@ -265,7 +265,7 @@ static void refused(void)
         all &= again(text, n, &err) == NULL;
     ok(all, "truncated at every byte");
     again("[1,\n x]", 7, &err);
-    is_str(err.msg, "json: byte 5: not a value", "a message with its offset");
+    is_str(err.msg, "json: byte 6: not a value", "a message with its offset");
 }
 
 static void writer(void)

@@ -445,7 +445,7 @@ static void test_json(void)
         {"9223372036854775808", "value: an integer beyond 64 bits with sign",
          "9.223372036854776e+18"},
         {"{\"a\":{\"k\":1,\"j\":2,\"k\":1}}", "k: twice", "k: twice"},
-        {"[1]]", "json: byte 3: text after the value", "json: byte 3: text after the value"},
+        {"[1]]", "json: byte 4: text after the value", "json: byte 4: text after the value"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         from_json(rows[i].text, TF_JSON_EXACT, rows[i].exact);

@@ -87,6 +87,6 @@ int main(void)
     reads("[[1],2]", "row 2 is not an array");
     reads("[[\"a\"]]", "a row holds something other than numbers and null");
     reads("{\"data\":[[1,2]],\"rows\":[\"a\",\"b\"]}", "2 labels for 1 rows");
-    reads("[[1]] x", "json: byte 6: text after the value");
+    reads("[[1]] x", "json: byte 7: text after the value");
     return done();
 }

@@ -51,7 +51,7 @@ static void names(void)
     is_str(pieces("e.yml", "# none\n"), "no pieces", "an empty one");
     is_str(pieces("f.txt", "a: 0\n? b\n[c\n"), "[a: 0][? b][[c]", "a list by its name");
     is_str(pieces("g.json", "[\"a: 0\", \"b\"]"), "[a: 0][b]", "JSON");
-    is_str(pieces("h.json", "a: 0"), "json: byte 0: not a value", "and nothing else by that name");
+    is_str(pieces("h.json", "a: 0"), "json: byte 1: not a value", "and nothing else by that name");
     is_str(pieces("i", "# x\n---\n?a: 1\n\"\\N\": 0\n"), "[\xc2\x85][?a]", "no name: YAML");
     is_str(pieces("j", "\xef\xbb\xbf{?a: 0, b: 1}"), "[?a][b]", "YAML in brackets");
     is_str(pieces("k", " { \"a\": 0}"), "[a]", "JSON");
