@@ -119,8 +119,8 @@ struct tf_tool {
     struct tf_opt *opts;      /* ends with OPT_END; -h, --help and --version are built in */
     int min_args, max_args;   /* operands, without a word that selects a mode; max -1: any number */
     const char *default_mode; /* what mode 1 is called in messages, if no option selects it */
-    const char *ending;       /* of files: a first operand that ends so needs no word, and selects */
-    unsigned ending_mode;     /* this mode; NULL: none does */
+    const char *ending;       /* a first operand that ends so needs no word, or NULL */
+    unsigned ending_mode;     /* the mode that it selects */
     unsigned stdin_modes;     /* modes that read stdin if no operand is given; 1 without modes */
     /* Add to the sandbox (base/sandbox.h), which has the files of the command line, what else the
      * tool needs; NULL: nothing. */

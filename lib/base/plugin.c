@@ -3,10 +3,12 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #ifndef TF_LIBDIR
@@ -56,4 +58,26 @@ void *tf_plugin_load(const char *path, const char *symbol, void **entry, struct 
     else
         *entry = dlsym(lib, symbol);
     return lib;
+}
+
+int tf_plugin_try(int (*f)(struct tf_err *err), struct tf_err *err)
+{
+    int ends[2], status;
+    struct tf_err own = {0};
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return 0;
+    const pid_t child = fork();
+    if (child == 0) {
+        if (f(&own) != 0)
+            (void)!write(ends[1], &own, sizeof own);
+        _exit(0);
+    }
+    close(ends[1]);
+    const bool failed = child > 0 && read(ends[0], &own, sizeof own) == sizeof own;
+    close(ends[0]);
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (failed)
+        *err = own;
+    return failed ? -1 : 0;
 }

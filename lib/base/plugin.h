@@ -17,4 +17,8 @@ bool tf_plugin_path(char *path, size_t size, const char *name, struct tf_err *er
  * for dlclose, or NULL and err. */
 void *tf_plugin_load(const char *path, const char *symbol, void **entry, struct tf_err *err);
 
+/* Run f, which loads plugins, in a child, so that nothing of them stays in this process: -1 and its
+ * error if it fails; 0 also if that is not known. Call it before threads are started. */
+int tf_plugin_try(int (*f)(struct tf_err *err), struct tf_err *err);
+
 #endif

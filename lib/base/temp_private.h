@@ -3,8 +3,8 @@
  * XCPU, USR1 and USR2), it removes those that it still has. A signal that has a handler or is
  * ignored when the first file is created is left alone. Thread-safe.
  *
- * The directory that a file is created in is held open: whatever other users of it or of those above
- * do to its name meanwhile, the file is renamed and removed there and nowhere else. */
+ * The directory that a file is created in is held open: whatever other users of it or of those
+ * above do to its name meanwhile, the file is renamed and removed there and nowhere else. */
 #ifndef TF_BASE_TEMP_PRIVATE_H
 #define TF_BASE_TEMP_PRIVATE_H
 

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define PLUGIN "tf-backend-cuda.so"
@@ -158,29 +157,12 @@ static bool has_gpu_node(void)
     return false;
 }
 
-/* Load the plugin and probe its first GPU in a child, so that nothing of the driver stays in this
- * process. Sets no_gpu to the reason why it does not work. */
-static void probe_in_child(void)
+static int probe(struct tf_err *err)
 {
-    int ends[2], status;
-    if (pipe(ends) != 0)
-        return;
-    const pid_t child = fork();
-    if (child == 0) {
-        struct tf_err err = {0};
-        const struct tf_backend *const *tables = load_plugin(0, false, &err);
-        if (tables != NULL && tables[0]->probe(&err) != 0)
-            tf_context(&err, "%s", tables[0]->name);
-        if (err.status != 0)
-            (void)!write(ends[1], &err, sizeof err);
-        _exit(0);
-    }
-    close(ends[1]);
-    struct tf_err err;
-    const bool failed = child > 0 && read(ends[0], &err, sizeof err) == sizeof err;
-    close(ends[0]);
-    if (child > 0 && waitpid(child, &status, 0) == child && failed)
-        no_gpu = err;
+    const struct tf_backend *const *tables = load_plugin(0, false, err);
+    if (tables == NULL || tables[0]->probe(err) == 0)
+        return tables == NULL ? -1 : 0;
+    return tf_context(err, "%s", tables[0]->name);
 }
 
 bool tf_backend_may_load(const char *name)
@@ -192,7 +174,7 @@ bool tf_backend_may_load(const char *name)
     if (!tf_plugin_path(path, sizeof path, PLUGIN, &none))
         return false;
     if (strcmp(name, "auto") == 0 && !has_gpu_node())
-        probe_in_child();
+        (void)tf_plugin_try(probe, &no_gpu);
     return no_gpu.status == 0;
 }
 

@@ -28,8 +28,8 @@ enum tf_tag { TF_TAG_KNOWN, TF_TAG_UNKNOWN, TF_TAG_NONE };
 enum tf_tag tf_tags_begin(const struct tf_tags *t, const char *line, size_t n, const char **tag,
                           size_t *tag_n);
 
-/* Append "; did you mean A, B?" or "; its tags are A, B, C, ... (tf-info lists all N)", or nothing if
- * there are none. */
+/* Append "; did you mean A, B?" or "; its tags are A, B, C, ... (tf-info lists all N)", or nothing
+ * if there are none. */
 void tf_tags_suggest(struct tf_buf *out, const struct tf_tags *t, const char *text);
 
 /* For tf_describe_file: the key "tags" for a vocabulary that has some. */

@@ -198,8 +198,8 @@ END
     [ "$rc" -eq 4 ]
     [ "$(grep -c ': warning: stdin: line ' err)" -eq 10 ]
     [ "$(tail -n 2 err)" = "tf-tokenize: warning: 11 more like 'stdin: line 2: invalid UTF-8 at byte 2'
-tf-tokenize: stdin: 21 of 22 lines bad; the first is line 2: invalid UTF-8 at byte 2 (text in Latin-1? \
-iconv -f latin1 -t utf-8)" ]
+tf-tokenize: stdin: 21 of 22 lines bad; the first is line 2: invalid UTF-8 at byte 2 (text \
+in Latin-1? iconv -f latin1 -t utf-8)" ]
     # The next tool only counts them.
     t 4 tf-tokenize -d -m "$V" out.tfs
     expect_error "out.tfs: 21 of 22 records bad; the first is record 1: invalid UTF-8 at byte 2"

@@ -118,8 +118,8 @@ all_stopped() {
     tf-tokenize --train --vocab-size 40 -o v.model in/text
     tf-tokenize -m v.model in/text >s.tfs
     tf-batch --tokens 200 --batches 2 -o b.tfs s.tfs s.tfs
-    tf-train --preset base --d-model 8 --d-ff 8 --heads 1 --layers 1 --device cpu --steps 1 -q -o run \
-        b.tfs
+    tf-train --preset base --d-model 8 --d-ff 8 --heads 1 --layers 1 --device cpu --steps 1 -q \
+        -o run b.tfs
     mkdir plugin
     gcc -shared -fPIC -o plugin/tf-backend-cuda.so -x c - <<<'void *other;'
     for option in '' '--device auto'; do

@@ -34,7 +34,8 @@ prepare() {
     t 0 tf-tokenize -m marian.tfm -o s.tfs text
     [ "$stderr" = "tf-tokenize: warning: text: line 3 begins with no language's tag, as the model \
 expects; its tags are >>fra<<, >>zlm_Latn<<
-tf-tokenize: warning: text: line 4: >>xx<< is no tag of the model; its tags are >>fra<<, >>zlm_Latn<<
+tf-tokenize: warning: text: line 4: >>xx<< is no tag of the model; its tags are >>fra<<, \
+>>zlm_Latn<<
 tf-tokenize: warning: text: 3 of 7 lines begin with no tag of the model" ]
     t 0 tf-tokenize -m marian.tfm --pieces text
     expect_contains "$stderr" "3 of 7 lines"

@@ -247,7 +247,7 @@ np.savez("both.npz", vocab_target=np.frombuffer(open("fewer", "rb").read(), "u1"
 }
 
 # shellcheck disable=SC2154
-@test "what a run that began with --init says of its best, the model that it began with" {
+@test "a run whose best model is that of --init reports it by what it is" {
     natively
     batches n=300 >long.tfs
     batches n=5 seed=9 >v.tfs
