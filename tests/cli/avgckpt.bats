@@ -177,6 +177,11 @@ PY
     cp run/mean.tfm run/ckpt-00000035.tfm
     t 0 tf-avgckpt -n 2 run -o again.tfm
     expect_error "tf-avgckpt: warning: run/ckpt-00000035.tfm: not a checkpoint; skipped"
+    mkdir run/ckpt-00000042.tfm
+    t 0 tf-avgckpt -n 2 run -o beside.tfm
+    expect_contains "$stderr" "tf-avgckpt: warning: run/ckpt-00000042.tfm: not a checkpoint; skipped"
+    cmp again.tfm beside.tfm
+    rmdir run/ckpt-00000042.tfm
     cmp run/mean.tfm again.tfm
     t 1 tf-avgckpt -n 7 run
     expect_contains "$stderr" "6 regular checkpoints (of step 5, 10, 15, 20, 25, 30), 7 requested; "

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -71,11 +72,14 @@ uint64_t tf_count_regular(const char *dir, uint64_t most)
 
 /* ---- which checkpoints ---- */
 
-/* Is it a checkpoint of its step? 0; 1 for a model that is not a checkpoint. */
+/* Is it a checkpoint of its step? 0; 1 for a directory, and for a model that is not a checkpoint. */
 static int check_checkpoint(const struct tf_checkpoint_file *f, struct tf_err *err)
 {
     struct tf_model_file m;
+    struct stat st;
     uint64_t step;
+    if (stat(f->path, &st) == 0 && S_ISDIR(st.st_mode))
+        return 1;
     if (tf_model_read(&m, f->path, TF_MODEL_HEAD, 0, err) != 0)
         return -1;
     int rc = strcmp(m.header.kind, "checkpoint") != 0;
