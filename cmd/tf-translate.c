@@ -14,11 +14,14 @@ static const char *output;
 static const char *const decoding[] = {DECODE_PRECISIONS, NULL};
 static int precision;
 static bool crlf, replace_invalid, json;
+static const char *input, *to; /* what other programs call what needs no option here */
 
 static struct tf_opt opts[] = {
     OPT_GROUP("Models and text"),
     COMMON_MODELS(&o.run.models),
     COMMON_OUTPUT(&output),
+    OPT_STR('i', "input", &input, .flags = TF_OPT_HIDDEN),
+    OPT_STR(0, "to", &to, .flags = TF_OPT_HIDDEN),
     OPT_FLAG(0, "crlf", &crlf, .help = "strip a carriage return at the end of a line"),
     OPT_FLAG(0, "replace-invalid", &replace_invalid,
              .help = "replace invalid UTF-8 by U+FFFD; otherwise such a line becomes an empty one"),
@@ -52,8 +55,8 @@ static const struct tf_tool tool = {
 };
 
 /* Options that are not tf-decode's, or that it gets another way. */
-static const char *const own[] = {"model", "output", "crlf", "quiet", "replace-invalid", "bad",
-                                  "json", "nbest", NULL};
+static const char *const own[] = {"model", "output", "crlf",  "quiet", "replace-invalid",
+                                  "bad",   "json",   "nbest", NULL};
 
 static void add_option(struct tf_strs *to, const char *name, const char *value)
 {
@@ -66,16 +69,16 @@ static int check_model(const char *path, struct tf_err *err)
 {
     struct tf_model_file m;
     struct stat st;
-    if (tf_is_std(path) ||
-        (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+    if (tf_is_std(path) || (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
         return tf_fail_status(err, TF_USAGE, "%s: not a regular file: three tools read the model",
                               path);
     if (tf_model_read(&m, path, TF_MODEL_HEAD, 0, err) != 0)
         return -1;
     const bool has_vocab = m.vocab != NULL;
     tf_model_release(&m);
-    return has_vocab ? 0 : tf_fail(err, "%s: contains no vocabulary (tf-convert --vocab adds one)",
-                                   path);
+    return has_vocab
+               ? 0
+               : tf_fail(err, "%s: contains no vocabulary (tf-convert --vocab adds one)", path);
 }
 
 static int check_models(const struct tf_strs *models, struct tf_err *err)
@@ -89,6 +92,13 @@ static int check_models(const struct tf_strs *models, struct tf_err *err)
 static int run(const struct tf_args *args, struct tf_err *err)
 {
     const struct tf_strs *models = &o.run.models;
+    if (input != NULL)
+        return tf_fail_status(err, TF_USAGE, "-i: the text is an operand: tf-translate -m MODEL %s",
+                              input);
+    if (to != NULL)
+        return tf_fail_status(err, TF_USAGE,
+                              "--to: the model decides on the language; of several, "
+                              "the tag that a line begins with or --begin (tf-info lists them)");
     if (models->n == 0)
         return tf_fail_status(err, TF_USAGE, "-m FILE is required");
     if (args->n > 1)

@@ -198,3 +198,10 @@ PY
         TF_PIPELINE=1 tf-decode -m "$MODEL"'
     expect_contains "$stderr" "upstream failed"
 }
+
+@test "options of other programs are answered with what stands for them here" {
+    t 2 tf-translate -i text -m "$MODEL"
+    expect_error "tf-translate: -i: the text is an operand: tf-translate -m MODEL text"
+    t 2 tf-translate --to de -m "$MODEL"
+    expect_error "tf-translate: --to: the model decides on the language"
+}
