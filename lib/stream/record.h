@@ -15,10 +15,12 @@
 
 enum tf_record_type {
     TF_REC_HEADER = 0,
-    TF_REC_TOKENS = 1, /* [1, idx, ids, cut?] one sentence, without EOS */
+    /* [1, idx, ids, cut?, source?, alignment?] one sentence, without EOS */
+    TF_REC_TOKENS = 1,
     TF_REC_PAIR = 2,   /* [2, idx, src, tgt] */
     TF_REC_BATCH = 3,  /* [3, ordinal, {...}, crc] packed batch */
-    /* [4, idx, [[ids, score, logp, token_logp?], ...], cut?] hypotheses, best first */
+    /* [4, idx, [[ids, score, logp, token_logp?, alignment?], ...], cut?, source?] hypotheses, best
+     * first */
     TF_REC_NBEST = 4,
     /* [5, idx, kind, layer, heads, rows, columns, weights] of one sentence and layer */
     TF_REC_ATTN = 5,
@@ -58,6 +60,8 @@ struct tf_hyp {
     size_t n;
     float score, logp;       /* score = logp / length penalty */
     const float *token_logp; /* n + 1 (EOS last), or NULL */
+    const float *alignment;  /* as that of a token record, or NULL */
+    size_t n_alignment;
 };
 
 /* A packed batch: sentences one after the other, no padding, no EOS. */
@@ -130,6 +134,12 @@ struct tf_record {
     size_t n_hyps;
     uint64_t cut; /* TOKENS NBEST: tokens that the input had beyond those used; has_cut */
     bool has_cut;
+    /* TOKENS NBEST, or NULL: the source, for the alignment of each output: n + 1 rows (EOS last) of
+     * weights of its tokens and, of a model whose sources end with EOS, of that */
+    const uint32_t *source;
+    size_t n_source;
+    const float *alignment; /* TOKENS */
+    size_t n_alignment;
     struct tf_attn attn;         /* ATTN */
     struct tf_batch batch;       /* BATCH */
     struct tf_score score;       /* SCORE */

@@ -15,6 +15,8 @@
     }
 #define F_IDX F("idx", UINT, AT(idx))
 #define F_CUT F("cut", UINT, .flags = TF_OPTIONAL, AT(cut), FLAG_AT(has_cut))
+#define F_SOURCE \
+    F("source", IDS, .flags = TF_OPTIONAL, AT(source), N_AT(n_source), .max = TF_MAX_IDS)
 #define F_LAST       \
     {                \
         .name = NULL \
@@ -38,6 +40,8 @@ static const struct tf_field hyp_fields[] = {
     F("logp", FLOAT, HYP_AT(logp)),
     F("token_logp", FLOATS, .flags = TF_OPTIONAL, HYP_AT(token_logp), .count = hyp_tokens,
       .max = TF_MAX_IDS + 1),
+    F("alignment", FLOATS, .flags = TF_OPTIONAL, HYP_AT(alignment), HYP_N_AT(n_alignment),
+      .max = TF_MAX_RECORD / sizeof(float)),
     F_LAST,
 };
 
@@ -65,7 +69,10 @@ const struct tf_schema tf_schemas[TF_REC_END + 1] = {
     [TF_REC_TOKENS] = {"tokens", TF_KIND_TOKENS | OTHER,
                        .fields = FIELDS(F_IDX, F("ids", IDS, .flags = TF_VOCAB, AT(ids), N_AT(n),
                                                  .max = TF_MAX_IDS),
-                                        F_CUT)},
+                                        F_CUT, F_SOURCE,
+                                        F("alignment", FLOATS, .flags = TF_OPTIONAL, AT(alignment),
+                                          N_AT(n_alignment),
+                                          .max = TF_MAX_RECORD / sizeof(float)))},
     [TF_REC_PAIR] = {"pair", TF_KIND_PAIRS | OTHER,
                      .fields = FIELDS(F_IDX,
                                       F("src", IDS, .flags = TF_VOCAB | TF_KNOWN, AT(ids), N_AT(n),
@@ -80,7 +87,7 @@ const struct tf_schema tf_schemas[TF_REC_END + 1] = {
                       .fields = FIELDS(F_IDX, F("hyps", STRUCTS, AT(hyps), N_AT(n_hyps),
                                                 .max = TF_MAX_HYPS, .fields = hyp_fields,
                                                 .size = sizeof(struct tf_hyp)),
-                                        F_CUT)},
+                                        F_CUT, F_SOURCE)},
     [TF_REC_ATTN] =
         {"attention", TF_KIND_ATTENTION | OTHER,
          .fields =

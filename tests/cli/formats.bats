@@ -78,7 +78,7 @@ need_zcbor() {
     local v want
     for v in "${vectors[@]}"; do
         case $(basename "$v" .cbor) in
-            tokens | tokens-wide | bad | parts | error | ancillary) want="token stream" ;;
+            tokens | tokens-wide | bad | parts | error | ancillary | alignment) want="token stream" ;;
             pairs) want="stream of pairs" ;;
             batch) want="batch stream" ;;
             nbest) want="stream of n-best lists" ;;

@@ -104,9 +104,9 @@ void put_sample(struct tf_out *out, const char *kind, int letter)
         TF_BUG("no labels");
     must(tf_writer_begin(&w, out, &h, &err), &err);
     static const float token_logp[] = {-0.5f, -0.25f, -1.0f};
-    const struct tf_hyp hyps[] = {{ids_b, 2, -0.75f, -1.75f, token_logp},
-                                  {ids_a, 5, -1.5f, -3.1f, NULL},
-                                  {NULL, 0, -9.0f, -9.0f, NULL}};
+    const struct tf_hyp hyps[] = {{ids_b, 2, -0.75f, -1.75f, token_logp, NULL, 0},
+                                  {ids_a, 5, -1.5f, -3.1f, NULL, NULL, 0},
+                                  {NULL, 0, -9.0f, -9.0f, NULL, NULL, 0}};
     static const uint32_t src_off[] = {0, 5, 7}, tgt_off[] = {0, 2, 2}, idx[] = {4, 2},
                           src[] = {5, 6, 7, 4095, 1, 9, 8};
     struct tf_batch b = {.ordinal = 7,
@@ -129,6 +129,13 @@ void put_sample(struct tf_out *out, const char *kind, int letter)
                                   1.0f, 0.0f,  0.0f,  0.125f, 0.75f, 0.125f};
     const struct tf_attn decoder = {"decoder", 1, heads, asks, seen, causal, 1, 2, 2},
                          between = {"cross", 6, heads, asks, source, cross, 2, 2, 3};
+    const struct tf_record aligned = {.type = TF_REC_TOKENS,
+                                      .ids = ids_b,
+                                      .n = 1,
+                                      .source = ids_a,
+                                      .n_source = 2,
+                                      .alignment = cross,
+                                      .n_alignment = 6};
     switch (letter) {
     case 'k':
         must(tf_writer_tokens(&w, 0, ids_a, 5, &err), &err);
@@ -176,6 +183,9 @@ void put_sample(struct tf_out *out, const char *kind, int letter)
         must(tf_writer_attention(&w, 0, &decoder, &err), &err);
         must(tf_writer_attention(&w, 0, &between, &err), &err);
         must(tf_writer_bad(&w, 1, TF_BAD_OTHER, "too long", &err), &err);
+        break;
+    case 'g':
+        must(tf_writer_record(&w, &aligned, &err), &err);
         break;
     case 'e':
         must(tf_writer_tokens(&w, 0, ids_b, 2, &err), &err);
@@ -304,6 +314,7 @@ void make_samples(struct sample s[N_SAMPLES])
     s[10] = model_sample("checkpoint", "checkpoint");
     s[11] = stream_sample("stats", "stats", "c");
     s[12] = stream_sample("attention", "attention", "a");
+    s[14] = stream_sample("alignment", "tokens", "g");
     s[13] = stream_sample("ancillary", "tokens", "y");
 }
 

@@ -566,8 +566,8 @@ static void test_too_much(void)
     out.len = 0;
     out.offset = 0;
     must(tf_writer_begin(&w, &out, &h, &err), &err);
-    must(tf_writer_raw(&w, "\x85\x04\x00\x81\x85\x81\x07\x20\x21\xf6\x61x\xf6\xf5", 14, &err),
-         &err);
+    static const char newer[] = "\x86\x04\x00\x81\x86\x81\x07\x20\x21\xf6\xf6\x61x\xf6\xf6\xf5";
+    must(tf_writer_raw(&w, newer, sizeof newer - 1, &err), &err);
     must(tf_writer_end(&w, &err), &err);
     struct tf_in in = memory_in(out.buf, out.len);
     struct tf_reader *r;
