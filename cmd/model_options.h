@@ -27,6 +27,11 @@
             .choices = (const char *const[]){"auto", "cpu", "ref", "ref64", "cuda", NULL}, \
             .help = "compute device: auto, cpu, ref, ref64, cuda, or cuda:N for GPU N")
 
+#define COMMON_ALIGNMENT_HEAD(p, ...) \
+    OPT_STR(0, "alignment-head", p, .arg = "LAYER[,HEAD]", .flags = TF_OPT_SEMANTIC, __VA_ARGS__, \
+            .help = "the cross-attention that aligns, counted from 1; without HEAD the mean " \
+                    "(default: the model's)")
+
 #define COMMON_RUNNING(o, what) \
     OPT_GROUP("Running (on the CPU the output does not depend on these)"), \
     OPT_INT('t', "threads", &(o).threads, .arg = "N", .lo = 1, .hi = TF_THREADS_MAX, \

@@ -53,6 +53,7 @@ struct tf_import {
     const char *begin;         /* the token with which targets begin, or NULL */
     struct tf_buf segmenter[2]; /* SentencePiece models; p of the second is NULL: one serves both */
     const char *vocab_name;     /* what the segmenters are from, for messages */
+    int64_t align_layer;        /* of the decoder, from 1: its first head aligns; 0: not known */
     bool guessed;               /* the table of positions is t2t's because nobody said otherwise */
     struct tf_buf left;         /* settings of the search that cannot be kept, by name */
 };

@@ -8,7 +8,9 @@
 #include "ops/search_state.h"
 #include "text/sp_check.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,7 +113,10 @@ int tf_search_of_marian(struct tf_import *m, struct tf_err *err)
     char *text;
     size_t n;
     struct tf_yaml y;
+    char head[32];
     put_choice(m, "search", "marian");
+    snprintf(head, sizeof head, "%" PRId64 ",1", m->align_layer);
+    put_choice(m, TF_ALIGNMENT_HEAD, head);
     if (settings == NULL) {
         put_setting(m, "normalize", tf_value_real(1));
         put_factor(m, 3);

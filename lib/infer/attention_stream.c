@@ -2,7 +2,7 @@
 #include "infer/attention_stream.h"
 #include "base/memory.h"
 #include "base/parse.h"
-#include "infer/lane_forward_private.h"
+#include "infer/alignment_private.h"
 #include "text/piece_list.h"
 #include "text/sp_check.h"
 
@@ -20,6 +20,7 @@ struct attention {
     struct tf_piece_list pieces[2]; /* text by id, of sources and targets; empty: not known */
     bool *layers[TF_ATTENTION_KINDS]; /* NULL: no layer of this kind */
     struct tf_watch watch;            /* the same layers */
+    struct tf_alignment alignment;    /* with --alignment; watch is its */
     uint32_t *heads;                  /* the chosen ones, from 1 */
     size_t n_heads;
     struct tf_lane_forward **forward; /* one per lane */
@@ -100,13 +101,29 @@ static void read_pieces(struct attention *a)
         target->n = 0;
 }
 
+static int choose_alignment(struct attention *a, struct tf_err *err)
+{
+    if (a->s.in.sources_only)
+        return tf_fail_status(err, TF_USAGE, "%s: sources without targets have no alignment",
+                              a->s.in.name);
+    if (tf_alignment_open(&a->alignment, a->o->alignment_head, &a->s.models, err) != 0)
+        return -1;
+    a->watch = a->alignment.watch;
+    return 0;
+}
+
 static int start_attention(struct attention *a, struct tf_err *err)
 {
     const int64_t longest = a->o->run.max_length;
     const struct tf_config *c = &a->s.models.model[0].config;
-    read_pieces(a);
-    if (choose_layers(a, err) != 0 || choose_heads(a, err) != 0)
-        return -1;
+    if (a->o->alignment) {
+        if (choose_alignment(a, err) != 0)
+            return -1;
+    } else {
+        read_pieces(a);
+        if (choose_layers(a, err) != 0 || choose_heads(a, err) != 0)
+            return -1;
+    }
     a->s.in.side[0] = tf_input_side(&a->s.models, 0, "source", longest, "--max-length allows");
     a->s.in.side[1] =
         tf_input_side(&a->s.models, 1, "target", longest + TF_MAX_EXTRA, "--max-length allows");
@@ -122,8 +139,8 @@ static int begin_part(void *arg, struct tf_err *err)
 {
     struct attention *a = arg;
     struct tf_arena mem = {0};
-    struct tf_header h =
-        tf_ensemble_header(&a->s.models, &mem, a->s.in.header, "attention", a->table);
+    struct tf_header h = tf_ensemble_header(&a->s.models, &mem, a->s.in.header,
+                                            a->o->alignment ? "tokens" : "attention", a->table);
     int rc = tf_output_begin(&a->s.out, &h, err);
     tf_arena_release(&mem);
     return rc;
@@ -180,6 +197,13 @@ static size_t source_rows(const struct attention *a, size_t n)
 static void check_size(struct attention *a, struct tf_item *it)
 {
     size_t S = source_rows(a, it->n_source), T = it->n_given + (size_t)1;
+    if (a->o->alignment) {
+        if (4 * (S * T + S + T) + 1024 > TF_MAX_RECORD) {
+            it->code = TF_BAD_TOO_MANY_TOKENS;
+            it->text = "alignments of more weights than a record holds";
+        }
+        return;
+    }
     if (S == 0 && (a->layers[TF_ATTENTION_ENCODER] != NULL ||
                    a->layers[TF_ATTENTION_CROSS] != NULL)) {
         it->code = TF_BAD_OTHER;
@@ -206,6 +230,8 @@ static int attention_group(void *arg, size_t lane, const struct tf_lane_item *gr
                            struct tf_err *err)
 {
     struct attention *a = arg;
+    if (a->o->alignment)
+        return tf_alignment_group(&a->alignment, a->forward[lane], group, n, err);
     return tf_lane_forward_attention(a->forward[lane], &a->watch, group, n, err);
 }
 
@@ -227,12 +253,10 @@ static int write_layer(struct attention *a, uint64_t idx, struct tf_attn *t, con
 /* As in decoding, a record without a finite result is bad. */
 static void check_finite(struct tf_item *it, const float *weights, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!isfinite(weights[i])) {
-            it->code = TF_BAD_OTHER;
-            it->text = "an attention weight that is not finite";
-            return;
-        }
+    if (tf_alignment_is_finite(weights, n))
+        return;
+    it->code = TF_BAD_OTHER;
+    it->text = "an attention weight that is not finite";
 }
 
 static void check_weights(const struct attention *a, struct tf_item *it,
@@ -282,6 +306,30 @@ static int write_result(struct attention *a, struct tf_item *it, const struct tf
     return 0;
 }
 
+/* The target as tf_decode_stream writes it. */
+static int write_alignment(struct attention *a, struct tf_item *it, const struct tf_forward_pair *p,
+                           struct tf_err *err)
+{
+    const float *w = p->weights[TF_ATTENTION_CROSS];
+    static const float nothing[1] = {0};
+    const size_t cells = w != NULL ? tf_alignment_cells(&a->alignment, p->n_src, p->n_tgt) : 0;
+    if (it->code == 0)
+        check_finite(it, w, cells);
+    int good = tf_output_count(&a->s.out, it, a->s.in.name, err);
+    if (good <= 0)
+        return good;
+    return tf_writer_record(&a->s.out.writer,
+                            &(struct tf_record){.type = TF_REC_TOKENS,
+                                                .idx = it->idx,
+                                                .ids = p->tgt,
+                                                .n = p->n_tgt,
+                                                .source = p->src,
+                                                .n_source = p->n_src,
+                                                .alignment = w != NULL ? w : nothing,
+                                                .n_alignment = cells},
+                            err);
+}
+
 static int attention_window(void *arg, struct tf_err *err)
 {
     struct attention *a = arg;
@@ -296,13 +344,14 @@ static int attention_window(void *arg, struct tf_err *err)
                                                .n_tgt = in[i].n_given};
         if (in[i].code == 0)
             check_size(a, &in[i]);
-        if (in[i].code == 0)
+        if (in[i].code == 0 && (!a->o->alignment || in[i].n_source > 0))
             a->items[good++] = tf_forward_item(&a->pairs[i], &a->s.models, &a->watch);
     }
     int rc = tf_lanes_run(a->s.lanes, a->items, good, attention_group, a, err);
     for (size_t i = 0; i < n; i++) {
         if (rc == 0)
-            rc = write_result(a, &in[i], &a->pairs[i], err);
+            rc = a->o->alignment ? write_alignment(a, &in[i], &a->pairs[i], err)
+                                 : write_result(a, &in[i], &a->pairs[i], err);
         for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++)
             free(a->pairs[i].weights[kind]);
         tf_arena_clear(&a->labels);
@@ -317,6 +366,7 @@ static void release_attention(struct attention *a)
     tf_lane_forward_free(a->forward, a->s.lanes);
     for (int kind = 0; kind < TF_ATTENTION_KINDS; kind++)
         free(a->layers[kind]);
+    tf_alignment_close(&a->alignment);
     free(a->heads);
     free(a->pairs);
     free(a->items);

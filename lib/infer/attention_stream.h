@@ -14,6 +14,10 @@ struct tf_attention_opts {
     struct tf_session_opts run; /* with one model */
     int kind;                   /* index into tf_attention_choices */
     const char *layers, *heads; /* "all", or numbers from 1: "1,3-5" */
+    /* Write the targets with their alignments instead, as tf_decode_stream does; the three above
+     * do not count then. */
+    bool alignment;
+    const char *alignment_head; /* see alignment_private.h; NULL: the model's */
 };
 
 /* Run the whole job: a record for each pair, kind and layer. inputs: one path (pairs, batches, or

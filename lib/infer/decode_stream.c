@@ -2,6 +2,7 @@
 #include "infer/decode_stream.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "infer/alignment_private.h"
 #include "infer/lane_search_private.h"
 #include "text/tags.h"
 #include "text/vocab_file.h"
@@ -19,6 +20,10 @@ struct decode {
     struct tf_lane_search **search; /* one per lane */
     struct tf_sentence *sentences;  /* of the window */
     struct tf_lane_item *items;     /* the good ones among them */
+    /* With --alignment a forward pass over the outputs follows the search. */
+    struct tf_alignment alignment;
+    struct tf_lane_forward **forward; /* one per lane */
+    struct tf_forward_pair *outputs;  /* of the window */
     uint64_t tokens;
     uint32_t begin; /* id of the first piece of every output, if has_begin */
     bool has_begin;
@@ -91,7 +96,9 @@ static int find_begin(struct decode *d, struct tf_err *err)
 
 static int start_decode(struct decode *d, struct tf_err *err)
 {
-    if (find_begin(d, err) != 0)
+    if (find_begin(d, err) != 0 ||
+        (d->o->alignment &&
+         tf_alignment_open(&d->alignment, d->o->alignment_head, &d->s.models, err) != 0))
         return -1;
     const int64_t longest = d->o->run.max_length;
     d->s.in.side[0] = tf_input_side(&d->s.models, 0, "source", longest, "--max-length allows");
@@ -106,8 +113,12 @@ static int start_decode(struct decode *d, struct tf_err *err)
     if (d->o->insert != NULL &&
         tf_insertions_read(&d->insertions, d->o->insert, &d->s.models, d->o->run.force, err) != 0)
         return -1;
+    if (d->o->alignment)
+        d->s.in.weights_per_cell = (size_t)d->o->nbest;
     if (tf_session_start(&d->s, d->memory.budget, err) != 0)
         return -1;
+    if (d->o->alignment)
+        d->forward = tf_lane_forward_new(d->s.lanes);
     d->search = tf_lane_search_new(d->s.lanes, &d->search_opts,
                                    d->o->insert != NULL ? &d->insertions : NULL);
     return 0;
@@ -144,24 +155,41 @@ static int search_group(void *arg, size_t lane, const struct tf_lane_item *group
     return tf_lane_search_run(d->search[lane], group, n, err);
 }
 
-/* An empty source has one hypothesis, which is empty. */
-static int write_result(struct decode *d, struct tf_item *it, const struct tf_sentence *s,
-                        struct tf_err *err)
+/* The outputs of a sentence that are written; an item without becomes bad. */
+static void judge(const struct decode *d, struct tf_item *it, struct tf_sentence *s)
 {
-    static const float nothing[1] = {0};
-    struct tf_hyp empty = {.token_logp = nothing};
-    struct tf_hyp *h = s->n_src > 0 ? s->hyps : &empty;
-    size_t n = s->n_src > 0 ? s->n_hyps : 1, ids = 0;
-    n = n < (size_t)d->o->nbest ? n : (size_t)d->o->nbest;
-    for (size_t i = 0; it->code == 0 && i < n; i++)
-        ids += h[i].n;
-    if (it->code == 0 && n == 0) {
+    size_t ids = 0, bytes = 0;
+    if (s->n_hyps > (size_t)d->o->nbest)
+        s->n_hyps = (size_t)d->o->nbest;
+    for (size_t i = 0; i < s->n_hyps; i++) {
+        ids += s->hyps[i].n;
+        bytes += 8 * s->hyps[i].n + 64;
+        if (d->o->alignment)
+            bytes += 4 * tf_alignment_cells(&d->alignment, s->n_src, s->hyps[i].n);
+    }
+    if (it->code != 0)
+        return;
+    if (s->n_src > 0 && s->n_hyps == 0) {
         it->code = TF_BAD_OTHER;
         it->text = "no hypothesis of finite probability";
     } else if (ids > TF_MAX_IDS) {
         it->code = TF_BAD_TOO_MANY_TOKENS;
         it->text = "hypotheses of more ids than a record holds";
+    } else if (d->o->alignment && bytes + 4 * (size_t)s->n_src + 1024 > TF_MAX_RECORD) {
+        it->code = TF_BAD_TOO_MANY_TOKENS;
+        it->text = "alignments of more weights than a record holds";
     }
+}
+
+/* An empty source has one hypothesis, which is empty. */
+static int write_result(struct decode *d, struct tf_item *it, const struct tf_sentence *s,
+                        struct tf_err *err)
+{
+    static const float nothing[1] = {0};
+    struct tf_hyp empty = {.token_logp = nothing,
+                           .alignment = d->o->alignment ? nothing : NULL};
+    struct tf_hyp *h = s->n_src > 0 ? s->hyps : &empty;
+    const size_t n = s->n_src > 0 ? s->n_hyps : 1;
     int good = tf_output_count(&d->s.out, it, d->s.in.name, err);
     if (good <= 0)
         return good;
@@ -175,8 +203,66 @@ static int write_result(struct decode *d, struct tf_item *it, const struct tf_se
                             .hyps = h,
                             .n_hyps = n,
                             .cut = it->cut,
-                            .has_cut = it->cut > 0};
+                            .has_cut = it->cut > 0,
+                            .source = d->o->alignment ? it->source : NULL,
+                            .n_source = it->n_source,
+                            .alignment = h[0].alignment,
+                            .n_alignment = h[0].n_alignment};
     return tf_writer_record(&d->s.out.writer, &rec, err);
+}
+
+static int align_group(void *arg, size_t lane, const struct tf_lane_item *group, size_t n,
+                       struct tf_err *err)
+{
+    struct decode *d = arg;
+    return tf_alignment_group(&d->alignment, d->forward[lane], group, n, err);
+}
+
+/* Give each output of the window its alignment. */
+static int align_window(struct decode *d, struct tf_err *err)
+{
+    struct tf_item *in = d->s.in.items;
+    const struct tf_ensemble *m = &d->s.models;
+    size_t n = 0;
+    for (size_t i = 0; i < d->s.in.n; i++)
+        n += in[i].code == 0 ? d->sentences[i].n_hyps : 0;
+    d->outputs = tf_xarray(d->outputs, n + 1, sizeof *d->outputs);
+    d->items = tf_xarray(d->items, n + 1, sizeof *d->items);
+    struct tf_forward_pair *p = d->outputs;
+    for (size_t i = 0; i < d->s.in.n; i++)
+        for (size_t k = 0; in[i].code == 0 && k < d->sentences[i].n_hyps; k++, p++) {
+            const struct tf_hyp *h = &d->sentences[i].hyps[k];
+            *p = (struct tf_forward_pair){.src = in[i].source,
+                                          .n_src = in[i].n_source,
+                                          .tgt = h->ids,
+                                          .n_tgt = (uint32_t)h->n};
+            struct tf_lane_item *item = &d->items[p - d->outputs];
+            *item = tf_forward_item(p, m, &d->alignment.watch);
+            /* The lanes' budget is that of the search. */
+            item->cost = item->cost * (d->memory.budget / tf_forward_budget(m) + 1);
+        }
+    const int rc = tf_lanes_run(d->s.lanes, d->items, n, align_group, d, err);
+    p = d->outputs;
+    for (size_t i = 0; i < d->s.in.n; i++) {
+        const bool good = in[i].code == 0;
+        for (size_t k = 0; good && k < d->sentences[i].n_hyps; k++, p++) {
+            struct tf_hyp *h = &d->sentences[i].hyps[k];
+            h->alignment = p->weights[TF_ATTENTION_CROSS];
+            h->n_alignment = tf_alignment_cells(&d->alignment, p->n_src, p->n_tgt);
+            if (rc == 0 && !tf_alignment_is_finite(h->alignment, h->n_alignment)) {
+                in[i].code = TF_BAD_OTHER;
+                in[i].text = "an attention weight that is not finite";
+            }
+        }
+    }
+    return rc;
+}
+
+static void free_hyps(const struct tf_sentence *s)
+{
+    for (size_t k = 0; k < s->n_hyps; k++)
+        free((void *)(uintptr_t)s->hyps[k].alignment);
+    free(s->hyps);
 }
 
 static int decode_window(void *arg, struct tf_err *err)
@@ -197,10 +283,14 @@ static int decode_window(void *arg, struct tf_err *err)
             d->items[good++] = tf_search_item(&d->sentences[i], &d->search_opts, &d->memory);
     }
     int rc = tf_lanes_run(d->s.lanes, d->items, good, search_group, d, err);
+    for (size_t i = 0; i < n; i++)
+        judge(d, &in[i], &d->sentences[i]);
+    if (rc == 0 && d->o->alignment)
+        rc = align_window(d, err);
     for (size_t i = 0; i < n; i++) {
         if (rc == 0)
             rc = write_result(d, &in[i], &d->sentences[i], err);
-        free(d->sentences[i].hyps);
+        free_hyps(&d->sentences[i]);
     }
     if (tf_progress_due(&d->s.progress)) {
         double t = tf_now() - d->s.progress.start;
@@ -214,7 +304,10 @@ static int decode_window(void *arg, struct tf_err *err)
 static void release_decode(struct decode *d)
 {
     tf_lane_search_free(d->search, d->s.lanes);
+    tf_lane_forward_free(d->forward, d->s.lanes);
+    tf_alignment_close(&d->alignment);
     free(d->sentences);
+    free(d->outputs);
     free(d->items);
     tf_insertions_release(&d->insertions);
 }

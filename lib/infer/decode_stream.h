@@ -19,6 +19,8 @@ struct tf_decode_opts {
     int64_t max_extra, max_insert, seed;
     double max_factor; /* of the input's tokens, before max_extra is added */
     bool nbest_out; /* n-best records instead of token records */
+    const char *alignment_head; /* see alignment_private.h; NULL: the model's */
+    bool alignment;             /* with the source and the alignments of each output */
     bool token_scores, allow_unk;
     bool early_stopping; /* the rule is TF_SEARCH_CTRANSLATE2 */
     int rule;            /* 0: of the model; else 1 + enum tf_search_rule; not with sample */

@@ -48,7 +48,7 @@ struct tf_work {
     tf_mem *shared_kv;
     size_t shared_cap;
     tf_mem *src, *tgt_in, *tgt_out; /* U32 ids */
-    tf_mem *src_at; /* U32: positions of src, for tables that are packed; else NULL */
+    tf_mem *src_at, *tgt_at; /* U32: positions, for tables that are packed; else NULL */
     tf_mem *acc;                    /* F64 [4] */
     tf_mem *logp;                   /* STAT [target rows] */
     tf_mem *grads;                  /* PARAM, of the current pass; NULL forward only */

@@ -2,6 +2,7 @@
 #include "model/search_settings.h"
 #include "base/opt.h"
 #include "base/parse.h"
+#include "model/config.h"
 #include "ops/search_state.h"
 
 #include <inttypes.h>
@@ -17,6 +18,7 @@ static const struct row {
     enum tf_value_kind kind;
     double lo, hi;
     const char *const *words; /* of a text, or NULL: any */
+    bool is_head;             /* a text for tf_alignment_head_parse */
 } rows[] = {
     {.key = "search", .kind = TF_TEXT, .words = tf_search_words + 2},
     {.key = "beam", .kind = TF_INT, .lo = 1, .hi = TF_SEARCH_MAX_BEAM},
@@ -31,7 +33,23 @@ static const struct row {
     {.key = "repetition-penalty", .kind = TF_REAL, .lo = 1e-3, .hi = 1e3},
     {.key = "allow-unk", .kind = TF_BOOL},
     {.key = "precision", .kind = TF_TEXT, .words = precisions},
+    {.key = TF_ALIGNMENT_HEAD, .kind = TF_TEXT, .is_head = true},
 };
+
+int tf_alignment_head_parse(const char *text, int64_t *layer, int64_t *head, struct tf_err *err)
+{
+    char first[16];
+    const size_t n = strcspn(text, ",");
+    *head = 0;
+    if (n >= sizeof first)
+        return tf_fail(err, "%.40s: neither LAYER nor LAYER,HEAD, counted from 1", text);
+    memcpy(first, text, n);
+    first[n] = 0;
+    if (tf_parse_int(layer, first, 1, TF_MAX_LAYERS, err) != 0 ||
+        (text[n] != 0 && tf_parse_int(head, text + n + 1, 1, 1024, err) != 0))
+        return tf_fail(err, "%.40s: neither LAYER nor LAYER,HEAD, counted from 1", text);
+    return 0;
+}
 
 static const struct row *find_row(const char *key, struct tf_err *err)
 {
@@ -45,8 +63,13 @@ static const struct row *find_row(const char *key, struct tf_err *err)
 static int check_word(const struct row *r, const char *text, struct tf_err *err)
 {
     struct tf_err why = {0};
+    int64_t layer, head;
     if (*text == 0)
         return tf_fail(err, "search: %s: empty", r->key);
+    if (r->is_head)
+        return tf_alignment_head_parse(text, &layer, &head, err) == 0
+                   ? 0
+                   : tf_context(err, "search: %s", r->key);
     if (r->words == NULL || tf_opt_find_word(r->words, text, &why) >= 0)
         return 0;
     return tf_fail(err, "search: %s: %s", r->key, why.msg);

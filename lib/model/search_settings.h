@@ -8,6 +8,13 @@
 
 enum { TF_SEARCH_MAX_LENGTH = 1 << 20 /* of "max-extra", "min-length", "no-repeat-ngram" */ };
 
+/* The key of the head of cross-attention that aligns: "LAYER,HEAD", or "LAYER" for the mean of its
+ * heads, counted from 1. */
+#define TF_ALIGNMENT_HEAD "alignment-head"
+/* Take such a text apart; *head is 0 for the mean. */
+int tf_alignment_head_parse(const char *text, int64_t *layer, int64_t *head,
+                            struct tf_err *err) TF_MUST_CHECK;
+
 /* The words of the key "search", and of the option; the first is that of a model without the key,
  * and no value of it. The others are enum tf_search_rule plus 1. */
 extern const char *const tf_search_words[];

@@ -93,14 +93,18 @@ tf_mem *tf_decoder_step(struct tf_work *k, const struct tf_decoding *d, size_t r
     return dec->ends_in_sum ? x : in;
 }
 
-static void embed_fwd(struct tf_work *k, struct tf_stack_acts *side, const tf_mem *ids, int table,
-                      int pos, enum tf_dropout_site dropout_site)
+/* at: positions, for tables that are packed. */
+static void embed_fwd(struct tf_work *k, struct tf_stack_acts *side, const tf_mem *ids,
+                      const tf_mem *at, int table, int pos, enum tf_dropout_site dropout_site)
 {
     const struct tf_config *c = &k->w->config;
     const tf_mem *p = pos >= 0 ? tf_weight(k, pos) : k->w->sinusoids;
-    k->be->embed_fwd(k->ctx, side->embed, ids, tf_weight(k, table), p, side->rows, (int)c->d_model,
-                     (float)sqrt((double)c->d_model),
-                     tf_dropout_at(k, c->dropout, 0, dropout_site));
+    const float scale = (float)sqrt((double)c->d_model);
+    if (k->w->tables_packed)
+        k->be->embed_packed(k->ctx, side->embed, ids, at, k->w->packed[table], p, side->n, scale);
+    else
+        k->be->embed_fwd(k->ctx, side->embed, ids, tf_weight(k, table), p, side->rows,
+                         (int)c->d_model, scale, tf_dropout_at(k, c->dropout, 0, dropout_site));
 }
 
 static void embed_bwd(struct tf_work *k, struct tf_stack_acts *side, const tf_mem *dx,
@@ -115,12 +119,7 @@ static void embed_bwd(struct tf_work *k, struct tf_stack_acts *side, const tf_me
 const tf_mem *tf_encoder_fwd(struct tf_work *k)
 {
     const struct tf_params *p = &k->w->params;
-    if (k->w->tables_packed)
-        k->be->embed_packed(k->ctx, k->enc.embed, k->src, k->src_at, k->w->packed[p->src_embed],
-                            p->src_pos >= 0 ? tf_weight(k, p->src_pos) : k->w->sinusoids, k->enc.n,
-                            (float)sqrt((double)k->w->config.d_model));
-    else
-        embed_fwd(k, &k->enc, k->src, p->src_embed, p->src_pos, TF_DROPOUT_SRC_EMBED);
+    embed_fwd(k, &k->enc, k->src, k->src_at, p->src_embed, p->src_pos, TF_DROPOUT_SRC_EMBED);
     return stack_fwd(k, &k->enc);
 }
 
@@ -147,7 +146,7 @@ void tf_cross_kv_bwd(struct tf_work *k, const tf_mem *memory)
 const tf_mem *tf_decoder_fwd(struct tf_work *k)
 {
     const struct tf_params *p = &k->w->params;
-    embed_fwd(k, &k->dec, k->tgt_in, p->tgt_embed, p->tgt_pos, TF_DROPOUT_TGT_EMBED);
+    embed_fwd(k, &k->dec, k->tgt_in, k->tgt_at, p->tgt_embed, p->tgt_pos, TF_DROPOUT_TGT_EMBED);
     return stack_fwd(k, &k->dec);
 }
 

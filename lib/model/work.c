@@ -181,6 +181,7 @@ static void make_buffers(struct tf_work *k, size_t n, size_t src_rows, size_t tg
     k->dkv = k->backward ? own_acts(k, src_rows, kv, err) : NULL;
     k->tgt_in = own(k, TF_ELEM_U32, tgt_rows, err);
     k->tgt_out = own(k, TF_ELEM_U32, tgt_rows, err);
+    k->tgt_at = k->w->tables_packed ? own(k, TF_ELEM_U32, tgt_rows, err) : NULL;
     k->acc = own(k, TF_ELEM_F64, 4, err);
     k->logp = own(k, TF_ELEM_STAT, tgt_rows, err);
 }
@@ -235,6 +236,21 @@ int tf_work_reserve(struct tf_work *k, size_t n, size_t src_rows, size_t tgt_row
     return 0;
 }
 
+/* Positions of packed rows. */
+static int load_positions(struct tf_work *k, tf_mem *at, const uint32_t *off, size_t n,
+                          struct tf_err *err)
+{
+    const size_t rows = off[n] - off[0];
+    uint32_t *v = tf_xarray(NULL, rows + 1, sizeof *v);
+    for (size_t i = 0; i < n; i++)
+        for (uint32_t r = off[i]; r < off[i + 1]; r++)
+            v[r - off[0]] = r - off[i];
+    k->be->upload(k->ctx, at, TF_ELEM_U32, v, rows);
+    const int rc = k->be->sync(k->ctx, err); /* v is freed */
+    free(v);
+    return rc;
+}
+
 int tf_work_load(struct tf_work *k, const struct tf_pairs *p, size_t from, size_t to, bool training,
                  struct tf_err *err)
 {
@@ -253,5 +269,8 @@ int tf_work_load(struct tf_work *k, const struct tf_pairs *p, size_t from, size_
     k->be->upload(k->ctx, k->src, TF_ELEM_U32, p->src + p->src_off[from], s);
     k->be->upload(k->ctx, k->tgt_in, TF_ELEM_U32, p->tgt_in + p->tgt_off[from], t);
     k->be->upload(k->ctx, k->tgt_out, TF_ELEM_U32, p->tgt_out + p->tgt_off[from], t);
+    if (k->w->tables_packed && (load_positions(k, k->src_at, p->src_off + from, n, err) != 0 ||
+                                load_positions(k, k->tgt_at, p->tgt_off + from, n, err) != 0))
+        return -1;
     return 0;
 }
