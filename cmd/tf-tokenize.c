@@ -8,7 +8,8 @@
 
 enum { ENCODE = 1, DECODE = 2, TRAIN = 4, PIECES = 8, EXPORT = 16 };
 
-static const char *model, *output;
+static const char *model, *output, *alignment, *alignment_output;
+static struct tf_links links;
 static struct tf_tokenize job;
 static struct tf_sp_train trainer;
 static struct tf_strs symbols;
@@ -76,6 +77,15 @@ static struct tf_opt opts[] = {
              .help = "print a JSON object for each record: line, status, score, text or reason"),
     OPT_FLAG(0, "moses", &job.moses, .needs = "nbest",
              .help = "--nbest: in the form of Moses, \"idx ||| text ||| F0= log P ||| score\""),
+    OPT_STR(0, "alignment", &alignment, .arg = "WORD", .modes = DECODE,
+            .choices = (const char *const[]){"hard", "soft", NULL},
+            .help = "print alignments of words after the text: hard (0-0 1-2), soft, or links of "
+                    "more than a number up to 1"),
+    OPT_FLAG(0, "alignment-pieces", &links.pieces, .needs = "alignment",
+             .help = "of pieces and the end in place of words, as Marian does"),
+    OPT_STR(0, "alignment-output", &alignment_output, .arg = "FILE",
+            .flags = TF_OPT_FILE | TF_OPT_OUT, .needs = "alignment", .excludes = "json",
+            .help = "write alignments to FILE, a line for each line of text"),
     OPT_GROUP("Training"),
     OPT_INT(0, "vocab-size", &trainer.size, .arg = "N", .def = "8000", .lo = 5, .hi = 1 << 22,
             .modes = TRAIN, .help = "number of pieces, including special ones"),
@@ -141,6 +151,17 @@ static int open_input(struct tf_in *in, const struct tf_args *args, struct tf_er
                                                                    : 0;
 }
 
+/* What --alignment needs besides. */
+static int open_links(struct tf_out *out, struct tf_err *err)
+{
+    if (tf_links_parse(&links, alignment, err) != 0 ||
+        (alignment_output != NULL && tf_out_open(out, alignment_output, 0, err) != 0))
+        return -1;
+    job.links = &links;
+    job.links_out = alignment_output != NULL ? out : NULL;
+    return 0;
+}
+
 static int convert(const struct tf_vocab *v, unsigned mode, struct tf_in *in, struct tf_out *out,
                    struct tf_err *err)
 {
@@ -156,19 +177,25 @@ static int convert(const struct tf_vocab *v, unsigned mode, struct tf_in *in, st
 static int use_vocab(const struct tf_args *args, struct tf_err *err)
 {
     struct tf_vocab vocab;
-    struct tf_out out = {0};
+    struct tf_out out = {0}, more = {0};
     struct tf_in in = {.fd = -1};
     if (tf_vocab_read(&vocab, model, job.target || args->mode == DECODE, err) < 0)
         return -1;
     int rc = tf_out_open(&out, output, args->mode == ENCODE ? TF_OUT_BINARY : 0, err);
+    if (rc == 0 && alignment != NULL)
+        rc = open_links(&more, err);
     if (rc == 0)
         rc = open_input(&in, args, err);
     (void)tf_sandbox_seal();
     if (rc == 0)
         rc = tf_vocab_parse(&vocab, model, err);
+    if (rc == 0 && job.links != NULL && vocab.source != NULL)
+        rc = tf_vocab_parse(vocab.source, model, err);
     if (rc == 0)
         rc = convert(&vocab, args->mode, &in, &out, err);
     tf_in_close(&in);
+    if (job.links_out != NULL)
+        rc = tf_out_finish(&more, rc, err);
     rc = tf_out_finish(&out, rc, err);
     tf_vocab_release(&vocab);
     return rc;

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 static struct tf_decode_opts o;
-static const char *output;
+static const char *output, *alignment, *alignment_output;
 static const char *const decoding[] = {DECODE_PRECISIONS, NULL};
 static int precision;
 static bool crlf, replace_invalid, json;
@@ -30,6 +30,14 @@ static struct tf_opt opts[] = {
     OPT_INT('n', "nbest", &o.nbest, .arg = "N", .lo = 1, .hi = TF_SEARCH_MAX_BEAM, .needs = "json",
             .help = "--json: the N best translations, N at most --beam; with --sample N draws"),
     COMMON_BAD(&o.run.bad, "lines that cannot be translated"),
+    OPT_STR(0, "alignment", &alignment, .arg = "WORD",
+            .choices = (const char *const[]){"hard", "soft", NULL},
+            .help = "print alignments of words after each line: hard (0-0 1-2), soft, or links of "
+                    "more than a number up to 1"),
+    OPT_STR(0, "alignment-output", &alignment_output, .arg = "FILE",
+            .flags = TF_OPT_FILE | TF_OPT_OUT, .needs = "alignment", .excludes = "json",
+            .help = "write alignments to FILE, a line for each translation"),
+    COMMON_ALIGNMENT_HEAD(&o.alignment_head, .needs = "alignment"),
     DECODE_SEARCH(o),
     DECODE_DEVICE(o, precision, decoding),
     COMMON_RUNNING(o.run, "sentences"),
@@ -55,8 +63,8 @@ static const struct tf_tool tool = {
 };
 
 /* Options that are not tf-decode's, or that it gets another way. */
-static const char *const own[] = {"model", "output", "crlf",  "quiet", "replace-invalid",
-                                  "bad",   "json",   "nbest", NULL};
+static const char *const own[] = {"model", "output", "crlf", "quiet", "replace-invalid", "bad",
+                                  "json", "nbest", "alignment", "alignment-output", NULL};
 
 static void add_option(struct tf_strs *to, const char *name, const char *value)
 {
@@ -126,6 +134,8 @@ static int run(const struct tf_args *args, struct tf_err *err)
     tf_opt_words(&decode, opts, own);
     if (json) /* scores are in n-best streams only */
         add_option(&decode, "--nbest", nbest != NULL ? nbest : "1");
+    if (alignment != NULL)
+        tf_strs_add(&decode, "--alignment");
     /* A progress line would stand among the translations. */
     if (o.run.quiet || (!o.run.progress && isatty(STDOUT_FILENO) && strcmp(output, "-") == 0))
         tf_strs_add(&decode, "--quiet");
@@ -138,6 +148,10 @@ static int run(const struct tf_args *args, struct tf_err *err)
         tf_strs_add(&detokenize, "--nbest");
     add_option(&detokenize, "--bad", fail ? bad : "ok"); /* tf-decode has said what is bad */
     add_option(&detokenize, "-o", output);
+    if (alignment != NULL)
+        add_option(&detokenize, "--alignment", alignment);
+    if (alignment_output != NULL)
+        add_option(&detokenize, "--alignment-output", alignment_output);
     struct tf_strs *const all[] = {&encode, &decode, &detokenize};
     for (size_t i = 0; i < 3; i++)
         tf_strs_add(all[i], NULL);

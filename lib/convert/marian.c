@@ -283,7 +283,7 @@ static int read_ids(struct tf_import *m, struct tf_err *err)
 static int read_align_layer(struct marian *x, struct tf_err *err)
 {
     static const char key[] = "transformer-guided-alignment-layer";
-    const char *layer = text_of(x, key, "last");
+    const char *layer = setting_text(x, key, "last");
     int64_t *to = &x->m->align_layer;
     *to = x->m->config.decoder_layers;
     return strcmp(layer, "last") == 0 || tf_parse_int(to, layer, 1, *to, err) == 0
@@ -302,8 +302,8 @@ int tf_marian_import(struct tf_import *m, struct tf_err *err)
     m->config.norm_eps = 1e-6;
     if (tf_yaml_read(&x.yaml, m->arena, settings->data, settings->bytes, err) != 0)
         return tf_context(err, SETTINGS);
-    if (read_marian_settings(&x, err) != 0 || read_align_layer(&x, err) != 0 || read_ids(m, err) != 0 ||
-        tf_config_check(&m->config, err) != 0)
+    if (read_marian_settings(&x, err) != 0 || read_align_layer(&x, err) != 0 ||
+        read_ids(m, err) != 0 || tf_config_check(&m->config, err) != 0)
         return -1;
     struct tf_names f = marian_names(&m->config);
     f.tied_layers = x.tied;

@@ -301,6 +301,19 @@ static bool cut_end(struct tf_text *s, const char *end)
     return true;
 }
 
+/* Cut the mark of the codes from the token of an id. True if a word ends with it. */
+static bool cut_word(const struct tf_bpe *b, uint32_t id, struct tf_text *s)
+{
+    const bool end = b->codes.end_in_pieces;
+    return id == b->unk || b->words || cut_end(s, end ? TF_BPE_END : TF_BPE_CONTINUES) == end;
+}
+
+bool tf_bpe_ends_word(const struct tf_bpe *b, uint32_t id)
+{
+    struct tf_text s = token_of(b->sp, id);
+    return cut_word(b, id, &s);
+}
+
 int tf_bpe_decode(const struct tf_bpe *b, const uint32_t *ids, size_t n, struct tf_buf *out,
                   struct tf_err *err)
 {
@@ -314,12 +327,12 @@ int tf_bpe_decode(const struct tf_bpe *b, const uint32_t *ids, size_t n, struct 
                            tf_sp_size(b->sp));
         if (tf_sp_kind(b->sp, ids[i]) == TF_SP_CONTROL)
             continue;
-        const bool unknown = ids[i] == b->unk, end = b->codes.end_in_pieces;
+        const bool unknown = ids[i] == b->unk;
         struct tf_text s =
             unknown ? (struct tf_text){UNKNOWN, sizeof UNKNOWN - 1} : token_of(b->sp, ids[i]);
         if (!within)
             tf_buf_byte(out, ' ');
-        within = !unknown && !b->words && cut_end(&s, end ? TF_BPE_END : TF_BPE_CONTINUES) != end;
+        within = !cut_word(b, ids[i], &s);
         tf_buf_add(out, s.p, s.n);
     }
     return 0;

@@ -24,6 +24,8 @@ void tf_bpe_free(struct tf_bpe *bpe);
 void tf_bpe_encode(const struct tf_bpe *bpe, const char *text, size_t n, struct tf_ids *ids);
 /* Append the same pieces, separated by spaces; before words that no codes split is U+2581. */
 void tf_bpe_pieces(const struct tf_bpe *bpe, const char *text, size_t n, struct tf_buf *out);
+/* Does a word end with this id, which is below the size? With the unknown one it does. */
+bool tf_bpe_ends_word(const struct tf_bpe *bpe, uint32_t id);
 /* Append the words of ids, separated by spaces. Errors as tf_sp_decode. */
 int tf_bpe_decode(const struct tf_bpe *bpe, const uint32_t *ids, size_t n, struct tf_buf *out,
                   struct tf_err *err) TF_MUST_CHECK;

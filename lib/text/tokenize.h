@@ -6,6 +6,7 @@
 
 #include "base/input.h"
 #include "base/output.h"
+#include "text/links.h"
 #include "text/vocab.h"
 
 struct tf_tokenize {
@@ -27,6 +28,8 @@ struct tf_tokenize {
     /* ids to text */
     bool json;               /* each record is an object: line, status, score, text, reason */
     bool all;                /* write every hypothesis: idx TAB rank TAB score TAB text */
+    const struct tf_links *links; /* write alignments, too, or NULL */
+    struct tf_out *links_out;     /* a line of its own for each of the text, or NULL: after ||| */
     bool moses; /* with `all`: idx ||| text ||| F0= logp ||| score, and &#124; for | in text */
 };
 

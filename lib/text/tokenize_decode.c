@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "stream/reader.h"
 #include "stream/sentence.h"
+#include "text/text.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,6 +14,27 @@ struct decoder {
     bool pending;         /* the round was full before all of rec was taken */
     size_t hyp;           /* next hypothesis of rec */
 };
+
+/* Add the source and the weights of one alignment of the record. */
+static void take_alignment(struct tf_work_block *b, const struct tf_record *rec,
+                           const float *weights, size_t n)
+{
+    tf_ids_add(&b->sources, rec->source, rec->n_source);
+    tf_buf_add(&b->weights, weights, n * sizeof *weights);
+}
+
+static int check_aligned(const struct tf_tokenize_work *r, const struct tf_record *rec,
+                         struct tf_err *err)
+{
+    bool all = rec->type == TF_REC_BAD || rec->source != NULL;
+    if (rec->type == TF_REC_TOKENS)
+        all = all && rec->alignment != NULL;
+    for (size_t i = 0; rec->type == TF_REC_NBEST && i < rec->n_hyps; i++)
+        all = all && rec->hyps[i].alignment != NULL;
+    return all ? 0
+               : tf_fail(err, "%s: record %llu has no alignment (tf-decode --alignment adds it)",
+                         r->name, (unsigned long long)rec->idx);
+}
 
 /* Add the hypotheses of the current record to blocks, from d->hyp on. False when the round is full
  * before the last one. */
@@ -43,12 +65,19 @@ static bool take_record(struct decoder *d)
             it->rank = (uint32_t)d->hyp + 1;
             it->score = rec->hyps[d->hyp].score;
             it->logp = rec->hyps[d->hyp].logp;
+            if (r->t->links != NULL)
+                take_alignment(b, rec, rec->hyps[d->hyp].alignment,
+                               rec->hyps[d->hyp].n_alignment);
         } else {
             tf_ids_add(&b->ids, rec->ids, rec->n);
+            if (r->t->links != NULL)
+                take_alignment(b, rec, rec->alignment, rec->n_alignment);
         }
         size_t decoded = tf_sp_text_bytes(r->t->vocab->sp, b->ids.v + start, b->ids.n - start);
         b->decoded += decoded < TF_MAX_TEXT ? decoded : TF_MAX_TEXT;
         it->end = b->ids.n;
+        it->source_end = b->sources.n;
+        it->weights_end = b->weights.len;
     }
     d->hyp = 0;
     return true;
@@ -83,6 +112,8 @@ static int read_records(struct decoder *d, struct tf_reader *reader, struct tf_e
                     return -1;
                 continue;
             }
+            if (r->t->links != NULL && check_aligned(r, &d->rec, err) != 0)
+                return -1;
             r->count.total++;
         }
         if (!take_record(d))
@@ -92,7 +123,8 @@ static int read_records(struct decoder *d, struct tf_reader *reader, struct tf_e
 
 /* JSON: the first hypothesis opens the object of its record, the second the list of alternatives,
  * the last closes both. text: of a good one. */
-static void put_json(struct tf_buf *out, const struct tf_work_item *it, const struct tf_buf *text)
+static void put_json(struct tf_buf *out, const struct tf_work_item *it, const struct tf_buf *text,
+                     const struct tf_text *links)
 {
     struct tf_json j = {.out = out, .comma = it->rank > 2};
     if (it->rank == 2)
@@ -108,6 +140,10 @@ static void put_json(struct tf_buf *out, const struct tf_work_item *it, const st
     if (it->code == 0) {
         tf_json_key(&j, "text");
         tf_json_strn(&j, text->len > 0 ? text->p : "", text->len);
+    }
+    if (it->code == 0 && links != NULL) {
+        tf_json_key(&j, "alignment");
+        tf_json_strn(&j, links->n > 0 ? links->p : "", links->n);
     }
     if (it->rank > 1 || it->last)
         tf_json_close(&j, '}');
@@ -130,10 +166,15 @@ static void put_before(struct tf_buf *out, const struct tf_tokenize *t,
         tf_buf_printf(out, "%llu\t%lu\t%.6f\t", idx, (unsigned long)it->rank, (double)it->score);
 }
 
+/* links: of its alignment, or NULL. */
 static void put_after(struct tf_buf *out, const struct tf_tokenize *t,
-                      const struct tf_work_item *it)
+                      const struct tf_work_item *it, const struct tf_text *links)
 {
     const bool bad = it->code != 0;
+    if (links != NULL) {
+        tf_buf_str(out, t->all && !t->moses ? "\t" : " ||| ");
+        tf_buf_add(out, links->p, links->n);
+    }
     if (t->moses)
         tf_buf_printf(out, " ||| F0= %.6f ||| %.6f", bad ? -INFINITY : (double)it->logp,
                       bad ? -INFINITY : (double)it->score);
@@ -182,8 +223,31 @@ static void check_ids(const struct tf_tokenize_work *r, struct tf_work_item *it,
         tf_work_bad(it, TF_BAD_OTHER, "%s", tf_sentence_describe(text, &rule, is, "tokens", id));
 }
 
+/* Where the inputs of an item are in its block. */
+struct place {
+    size_t ids, source, weights;
+};
+
+/* Append the alignment of an item, which may become bad by it. */
+static void put_links(const struct tf_tokenize *t, struct tf_work_block *b,
+                      struct tf_work_item *it, struct place at)
+{
+    struct tf_err err = {0};
+    const struct tf_aligned a = {
+        .ids = b->ids.v + at.ids,
+        .n = it->end - at.ids,
+        .source = b->sources.v + at.source,
+        .n_source = it->source_end - at.source,
+        .weights = (const float *)(const void *)(b->weights.p + at.weights),
+        .n_weights = (it->weights_end - at.weights) / sizeof(float),
+    };
+    if (it->code == 0 && tf_links_put(&b->links, t->links, t->vocab, &a, &err) != 0)
+        tf_work_bad(it, TF_BAD_OTHER, "%.200s", err.msg);
+}
+
 static void decode_json(const struct tf_tokenize_work *r, struct tf_work_block *b,
-                        struct tf_work_item *it, const uint32_t *ids, size_t n)
+                        struct tf_work_item *it, const uint32_t *ids, size_t n,
+                        const struct tf_text *links)
 {
     struct tf_err err = {0};
     struct tf_buf *text = &b->scratch;
@@ -193,21 +257,16 @@ static void decode_json(const struct tf_tokenize_work *r, struct tf_work_block *
     for (size_t i = 0; i < text->len; i++)
         if (text->p[i] == '\n')
             text->p[i] = ' ';
-    put_json(&b->out, it, text);
+    put_json(&b->out, it, text, links);
     it->out_end = b->out.len;
 }
 
-static void decode_item(const struct tf_tokenize_work *r, struct tf_work_block *b,
-                        struct tf_work_item *it, const uint32_t *ids, size_t n)
+/* links: of its alignment, or NULL. */
+static void decode_line(const struct tf_tokenize *t, struct tf_work_block *b,
+                        struct tf_work_item *it, const uint32_t *ids, size_t n,
+                        const struct tf_text *links)
 {
     struct tf_err err = {0};
-    const struct tf_tokenize *t = r->t;
-    if (it->code == 0)
-        check_ids(r, it, ids, n);
-    if (t->json) {
-        decode_json(r, b, it, ids, n);
-        return;
-    }
     const size_t start = b->out.len;
     put_before(&b->out, t, it);
     const size_t text = b->out.len;
@@ -218,9 +277,32 @@ static void decode_item(const struct tf_tokenize_work *r, struct tf_work_block *
     } else if (t->moses) {
         escape_bars(&b->out, text);
     }
-    put_after(&b->out, t, it);
+    put_after(&b->out, t, it, links);
     tf_work_end_line(b, start);
+}
+
+static void decode_item(const struct tf_tokenize_work *r, struct tf_work_block *b,
+                        struct tf_work_item *it, struct place at)
+{
+    const struct tf_tokenize *t = r->t;
+    const uint32_t *ids = b->ids.v + at.ids;
+    const size_t n = it->end - at.ids, start = b->links.len;
+    if (it->code == 0)
+        check_ids(r, it, ids, n);
+    if (t->links != NULL)
+        put_links(t, b, it, at);
+    const struct tf_text text = {b->links.p + start, b->links.len - start},
+                         *links = t->links != NULL && t->links_out == NULL ? &text : NULL;
+    if (t->json)
+        decode_json(r, b, it, ids, n, links);
+    else
+        decode_line(t, b, it, ids, n, links);
+    if (t->links_out != NULL)
+        tf_buf_byte(&b->links, '\n');
+    else
+        b->links.len = start;
     it->out_end = b->out.len;
+    it->links_end = b->links.len;
 }
 
 static void decode_block(void *arg, size_t job, int lane)
@@ -228,11 +310,19 @@ static void decode_block(void *arg, size_t job, int lane)
     (void)lane;
     const struct tf_tokenize_work *r = arg;
     struct tf_work_block *b = &r->blocks[job];
-    size_t at = 0;
+    struct place at = {0};
     for (size_t k = 0; k < b->n; k++) {
-        decode_item(r, b, &b->items[k], b->ids.v + at, b->items[k].end - at);
-        at = b->items[k].end;
+        const struct tf_work_item *it = &b->items[k];
+        decode_item(r, b, &b->items[k], at);
+        at = (struct place){it->end, it->source_end, it->weights_end};
     }
+}
+
+static int flush(const struct tf_tokenize_work *r, struct tf_out *out, struct tf_err *err)
+{
+    if (tf_out_flush(out, err) != 0)
+        return -1;
+    return r->t->links_out != NULL ? tf_out_flush(r->t->links_out, err) : 0;
 }
 
 static int decode_all(struct decoder *d, struct tf_reader *reader, struct tf_out *out,
@@ -251,7 +341,7 @@ static int decode_all(struct decoder *d, struct tf_reader *reader, struct tf_out
             *err = input;
             return -1;
         }
-        if (more > 0 && !d->pending && !tf_reader_ready(reader) && tf_out_flush(out, err) != 0)
+        if (more > 0 && !d->pending && !tf_reader_ready(reader) && flush(r, out, err) != 0)
             return -1;
     }
     return 0;

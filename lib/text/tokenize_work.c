@@ -9,6 +9,7 @@
 enum {
     BLOCK_BYTES = 128 << 10,
     BLOCK_DECODED = 512 << 10,
+    BLOCK_WEIGHTS = 1 << 20, /* bytes */
     ROUND_BLOCKS = 32,
     KEEP_BYTES = 1 << 20 /* larger buffers are freed after a round */
 };
@@ -73,7 +74,10 @@ void tf_work_end(struct tf_tokenize_work *r)
         tf_buf_release(&r->blocks[i].text);
         tf_buf_release(&r->blocks[i].out);
         tf_buf_release(&r->blocks[i].scratch);
+        tf_buf_release(&r->blocks[i].weights);
+        tf_buf_release(&r->blocks[i].links);
         tf_ids_release(&r->blocks[i].ids);
+        tf_ids_release(&r->blocks[i].sources);
     }
     free(r->blocks);
     for (int i = 0; r->rooms != NULL && i < tf_pool_lanes(r->pool); i++)
@@ -91,8 +95,8 @@ void tf_work_round(struct tf_tokenize_work *r)
         struct tf_work_block *b = &r->blocks[i];
         for (size_t k = 0; k < b->n; k++)
             free(b->items[k].why);
-        b->n = b->ids.n = b->decoded = 0;
-        struct tf_buf *texts[] = {&b->text, &b->out, &b->scratch};
+        b->n = b->ids.n = b->sources.n = b->decoded = 0;
+        struct tf_buf *texts[] = {&b->text, &b->out, &b->scratch, &b->weights, &b->links};
         for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
             tf_buf_clear(texts[k]);
             if (texts[k]->cap > KEEP_BYTES)
@@ -100,6 +104,8 @@ void tf_work_round(struct tf_tokenize_work *r)
         }
         if (b->ids.cap > KEEP_BYTES / sizeof *b->ids.v)
             tf_ids_release(&b->ids);
+        if (b->sources.cap > KEEP_BYTES / sizeof *b->sources.v)
+            tf_ids_release(&b->sources);
     }
     r->used = 0;
 }
@@ -108,16 +114,19 @@ struct tf_work_block *tf_work_room(struct tf_tokenize_work *r)
 {
     struct tf_work_block *b = r->used > 0 ? &r->blocks[r->used - 1] : NULL;
     if (b != NULL && b->n < TF_WORK_ITEMS && b->text.len < BLOCK_BYTES &&
-        b->ids.n < BLOCK_BYTES / 4 && b->decoded < BLOCK_DECODED)
+        b->ids.n < BLOCK_BYTES / 4 && b->decoded < BLOCK_DECODED &&
+        b->weights.len < BLOCK_WEIGHTS)
         return b;
     /* Long lines fill blocks on their own: bound the round by bytes as well. */
-    size_t bytes = 0, decoded = 0;
+    size_t bytes = 0, decoded = 0, weights = 0;
     for (size_t i = 0; i < r->used; i++) {
         bytes += r->blocks[i].text.len + 4 * r->blocks[i].ids.n;
         decoded += r->blocks[i].decoded;
+        weights += r->blocks[i].weights.len;
     }
     if (r->used == ROUND_BLOCKS || bytes >= (size_t)ROUND_BLOCKS * BLOCK_BYTES ||
-        decoded >= (size_t)ROUND_BLOCKS * BLOCK_DECODED)
+        decoded >= (size_t)ROUND_BLOCKS * BLOCK_DECODED ||
+        weights >= (size_t)ROUND_BLOCKS * BLOCK_WEIGHTS)
         return NULL;
     return &r->blocks[r->used++];
 }
@@ -145,11 +154,15 @@ int tf_work_put_text(struct tf_tokenize_work *r, struct tf_out *out, struct tf_e
     int rc = 0;
     for (size_t i = 0; i < r->used && rc == 0; i++) {
         const struct tf_work_block *b = &r->blocks[i];
-        size_t end = 0;
-        for (size_t k = 0; k < b->n; end = b->items[k++].out_end)
+        size_t end = 0, links = 0;
+        for (size_t k = 0; k < b->n; k++) {
             if (b->items[k].code != 0 && (rc = tf_work_count_bad(r, &b->items[k], err)) < 0)
                 break;
-        if (end > 0 && tf_out_write(out, b->out.p, end, err) != 0)
+            end = b->items[k].out_end;
+            links = b->items[k].links_end;
+        }
+        if ((end > 0 && tf_out_write(out, b->out.p, end, err) != 0) ||
+            (links > 0 && tf_out_write(r->t->links_out, b->links.p, links, err) != 0))
             return -1;
     }
     return rc;

@@ -17,6 +17,9 @@ enum { TF_WORK_ITEMS = 256 }; /* of a block */
 struct tf_work_item {
     size_t end;     /* of its input in the block's text or ids; it starts where the last one ends */
     size_t out_end; /* of its output in the block's ids or out */
+    size_t links_end;   /* and in links */
+    size_t source_end;  /* of its source in the block's sources */
+    size_t weights_end; /* of its alignment in the block's weights, in bytes */
     uint64_t number; /* of its line or record, from 0 */
     uint64_t idx;    /* of the record in its part */
     uint32_t rank;   /* in an n-best list, from 1; 0: bad, or not in a list */
@@ -34,6 +37,9 @@ struct tf_work_block {
     struct tf_ids ids;
     size_t decoded; /* bytes of the text that the ids will become */
     struct tf_buf out, scratch;
+    /* With alignments: sources, floats, and text that goes to a file of its own. */
+    struct tf_ids sources;
+    struct tf_buf weights, links;
 };
 
 struct tf_tokenize_work {

@@ -1,6 +1,7 @@
 /* vocab.c - see vocab.h. */
 #include "text/vocab.h"
 #include "base/hash.h"
+#include "base/memory.h"
 #include "base/sandbox.h"
 #include "text/sp_check.h"
 #include "text/vocab_file.h"
@@ -16,12 +17,15 @@ int tf_vocab_read(struct tf_vocab *v, const char *path, bool target, struct tf_e
     if (rc == 0) {
         tf_sha256_of(v->hash, v->bytes, v->n);
         if (own.len > 0) {
-            free(v->bytes);
+            v->source = tf_xcalloc(1, sizeof *v->source);
+            v->source->bytes = v->bytes;
+            v->source->n = v->n;
             v->n = own.len;
             v->bytes = own.p;
             own = (struct tf_buf){0};
         }
-        if (tf_vocab_file_check(v->bytes, v->n, err) != 0)
+        if (tf_vocab_file_check(v->bytes, v->n, err) != 0 ||
+            (v->source != NULL && tf_vocab_file_check(v->source->bytes, v->source->n, err) != 0))
             rc = tf_context(err, "%s", path);
     }
     tf_buf_release(&own);
@@ -50,6 +54,9 @@ int tf_vocab_parse(struct tf_vocab *v, const char *path, struct tf_err *err)
 
 void tf_vocab_release(struct tf_vocab *v)
 {
+    if (v->source != NULL)
+        tf_vocab_release(v->source);
+    free(v->source);
     tf_bpe_free(v->bpe);
     tf_sp_free(v->sp);
     free(v->bytes);

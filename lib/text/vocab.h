@@ -16,6 +16,8 @@ struct tf_vocab {
     /* SHA-256 of the bytes, which identifies the vocabulary in streams; of a segmenter of targets,
      * that of the vocabulary whose ids it has */
     uint8_t hash[32];
+    /* of sources, read but not parsed, where this one is the model's own of targets; else NULL */
+    struct tf_vocab *source;
 };
 
 /* Read from a path, "-" or /dev/fd/N. The first bytes decide the format, not the name. Errors name

@@ -30,7 +30,8 @@ X
     # And for the paper's layers, where these models have one.
     cat >bin/tf-attn <<X
 #!/bin/bash
-exec $(command -v tf-attn) "\$@" --layer 1
+[[ " \$* " == *" --alignment "* ]] || set -- "\$@" --layer 1
+exec $(command -v tf-attn) "\$@"
 X
     # The examples in Python import numpy, which the first python3 on PATH need not have.
     cat >bin/python3 <<X
@@ -76,7 +77,7 @@ X
     mkdir base big
     cp run/log.jsonl base
     cp run/log.jsonl big
-    tf-avgckpt -n 2 run -o model.tfm
+    tf-avgckpt -n 2 run | tf-convert --to tfm --search alignment-head=1,1 -o model.tfm
     cp model.tfm other.tfm
     cp model.tfm reverse.tfm
 

@@ -5,11 +5,13 @@
                                of -g NAME.bin, and the scores before the conversion
     make.py score FILE VOCAB TARGET_VOCAB     print Marian's scores of this directory's pairs
     make.py golden             this directory's own files
+    make.py alignments         of them, the alignments of pairs
 
 Text and vocabularies are in this directory: `vocab.spm` of both languages, `en.spm` and `de.spm` of
 one each, all of 32 pieces; variants whose names begin with "two" have the latter. NAME.scores has
-the log-probability of each of the first 20 pairs. Needs the package pymarian (written with
-1.12.42)."""
+the log-probability of each of the first 20 pairs, NAME.links what `--alignment hard` prints for
+them, and NAME.weights what `--alignment soft` prints for the first. Needs the package pymarian
+(written with 1.12.42)."""
 import gzip
 import os
 import random
@@ -58,6 +60,7 @@ VARIANTS = {
 }
 GOLDEN = ["relu", "before", "before-no-top", "ssru", "ssru-before", "tied-layers", "ff", "two",
           "two-intgemm8"]
+ALIGNED = ["before", "ssru", "two"]
 
 
 def marian(command, *args):
@@ -100,10 +103,23 @@ def train(path, options, vocabs):
            "--overwrite", "--sentencepiece-options", "--normalization_rule_name=identity", *options)
 
 
-def score(path, vocabs):
+def score(path, vocabs, *options):
     lines = marian("score", "--model", path, "--train-sets", at("en"), at("de"), "--vocabs", *vocabs,
-                   "--cpu-threads", "1", "--workspace", "128").splitlines(True)
+                   "--cpu-threads", "1", "--workspace", "128", *options).splitlines(True)
     return "".join(lines[:20])
+
+
+def alignments():
+    for name in ALIGNED:
+        vocabs = [at(v) for v in (["en.spm", "de.spm"] if name == "two" else ["vocab.spm"] * 2)]
+        with tempfile.TemporaryDirectory() as tmp:
+            path = os.path.join(tmp, "m.npz")
+            with gzip.open(at(name + ".npz.gz")) as f, open(path, "wb") as out:
+                out.write(f.read())
+            for kind, end, n in ("hard", ".links", 20), ("soft", ".weights", 1):
+                lines = score(path, vocabs, "--alignment", kind).splitlines(True)[:n]
+                with open(at(name + end), "w", encoding="ascii") as out:
+                    out.writelines(line.split(" ||| ", 1)[1] for line in lines)
 
 
 def make(directory, name):
@@ -191,10 +207,13 @@ def golden():
         with open(path, "rb") as f, gzip.GzipFile(path + ".gz", "wb", mtime=0) as out:
             out.write(f.read())
         os.remove(path)
+    alignments()
 
 
 if sys.argv[1] == "golden":
     golden()
+elif sys.argv[1] == "alignments":
+    alignments()
 elif sys.argv[1] == "score":
     print(score(sys.argv[2], sys.argv[3:5]), end="")
 else:
