@@ -376,8 +376,9 @@ static int read_first(const struct tf_batcher *b, struct tf_corpus *c, struct tf
 {
     if (tf_corpus_read(c, c->files ? SIZE_MAX : b->window + 1, err) != 0)
         return -1;
-    return c->ended && c->kept == 0 && (b->epochs == 0 || c->records > 0) ? fail_no_pair(b, c, err)
-                                                                          : 0;
+    if (c->ended && c->kept == 0 && (b->epochs == 0 || c->records > 0))
+        return fail_no_pair(b, c, err);
+    return 0;
 }
 
 static int write_stream(struct tf_batcher *b, struct tf_corpus *c, const struct tf_opt *table,

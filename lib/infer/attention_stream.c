@@ -377,8 +377,8 @@ static void release_attention(struct attention *a)
 int tf_attention_stream(const struct tf_attention_opts *o, const char *const *inputs, size_t n,
                         const char *output, const struct tf_opt *table, struct tf_err *err)
 {
-    static const char *const single[] = {"pairs", "batch", "tokens", NULL}, *const second[] = {
-                                                                                "tokens", NULL};
+    static const char *const single[] = {"pairs", "batch", "tokens", NULL};
+    static const char *const second[] = {"tokens", NULL};
     const struct tf_input_spec in = {inputs, n, single, second};
     struct attention a = {.o = o, .table = table};
     int rc = tf_session_open(&a.s, &o->run, TF_USE_SCORING, &in, output, false, err);

@@ -278,8 +278,8 @@ static void release_score(struct score *c)
 int tf_score_stream(const struct tf_score_opts *o, const char *const *inputs, size_t n,
                     const char *output, const struct tf_opt *table, struct tf_err *err)
 {
-    static const char *const single[] = {"pairs", "batch", NULL}, *const second[] = {"tokens",
-                                                                                     "nbest", NULL};
+    static const char *const single[] = {"pairs", "batch", NULL};
+    static const char *const second[] = {"tokens", "nbest", NULL};
     const struct tf_input_spec in = {inputs, n, single, second};
     struct score c = {.o = o, .table = table};
     int rc = tf_session_open(&c.s, &o->run, TF_USE_SCORING, &in, output, o->form != TF_SCORE_STREAM,

@@ -394,9 +394,8 @@ static void try_block(struct tf_ter_work *w, struct shift *best, int32_t before,
             continue;
         last = target;
         move_block(w, h, n, target);
-        int from = h < target ? h : target, to = h > target           ? h + n
-                                                 : target + n < w->nh ? target + n
-                                                                      : w->nh;
+        const int from = h < target ? h : target, past = target + n < w->nh ? target + n : w->nh;
+        const int to = h > target ? h + n : past;
         struct shift s = {true, before - candidate_distance(w, from, to), n, h, target};
         w->candidates++;
         if (better(&s, best)) {

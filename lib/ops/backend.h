@@ -200,15 +200,15 @@ typedef const char *tf_kernels_fn(void);
 
 /* ---- lanes and memory ---- */
 
-#define TF_LANE_OPS(OP)                                                                    \
-    OP(close)                                                                              \
-    OP(set_tuning)                                                                         \
-    OP(start_tuning)                                                                       \
-    OP(get_tuning)                                                                         \
-    OP(alloc) OP(free) OP(upload) OP(download) OP(download_async) OP(download_wait)        \
-        OP(free_memory) OP(zero) OP(copy) OP(sync) OP(rows_new) OP(rows_free) OP(rows_set) \
-            OP(rows_shape) OP(set_rng_state) OP(graph_begin) OP(graph_end) OP(link_info)   \
-                OP(link_open) OP(link_close) OP(send_receive) OP(sync_within) OP(pack_free)
+/* clang-format off */
+#define TF_LANE_OPS(OP)                                                                      \
+    OP(close) OP(set_tuning) OP(start_tuning) OP(get_tuning)                                 \
+    OP(alloc) OP(free) OP(upload) OP(download) OP(download_async) OP(download_wait)          \
+    OP(free_memory) OP(zero) OP(copy) OP(sync)                                               \
+    OP(rows_new) OP(rows_free) OP(rows_set) OP(rows_shape) OP(set_rng_state)                 \
+    OP(graph_begin) OP(graph_end)                                                            \
+    OP(link_info) OP(link_open) OP(link_close) OP(send_receive) OP(sync_within) OP(pack_free)
+/* clang-format on */
 
 /* Free a lane, or NULL. */
 typedef void tf_close_fn(struct tf_ctx *c);
@@ -289,19 +289,13 @@ typedef int tf_sync_within_fn(struct tf_ctx *c, double seconds, struct tf_err *e
 
 /* ---- operations on activations: one implementation for each precision of ACT ---- */
 
-#define TF_ACT_OPS(OP)                                                                            \
-    OP(embed_fwd)                                                                                 \
-    OP(embed_bwd)                                                                                 \
-    OP(linear_fwd)                                                                                \
-    OP(linear_bwd)                                                                                \
-    OP(swish_fwd)                                                                                 \
-    OP(swish_bwd)                                                                                 \
-    OP(swish_rows)                                                                                \
-    OP(ssru_fwd)                                                                                  \
-    OP(ssru_bwd)                                                                                  \
-    OP(ssru_rows)                                                                                 \
-    OP(add_norm_fwd) OP(add_norm_bwd) OP(attention_fwd) OP(attention_bwd) OP(xent) OP(embed_rows) \
-        OP(add_norm_rows) OP(cached_attention) OP(scatter_rows)
+/* clang-format off */
+#define TF_ACT_OPS(OP)                                                                       \
+    OP(embed_fwd) OP(embed_bwd) OP(linear_fwd) OP(linear_bwd)                                \
+    OP(swish_fwd) OP(swish_bwd) OP(swish_rows) OP(ssru_fwd) OP(ssru_bwd) OP(ssru_rows)       \
+    OP(add_norm_fwd) OP(add_norm_bwd) OP(attention_fwd) OP(attention_bwd) OP(xent)           \
+    OP(embed_rows) OP(add_norm_rows) OP(cached_attention) OP(scatter_rows)
+/* clang-format on */
 
 /* x[r] = dropout(table[ids[r]] * scale + pos[row within its sentence]); pos may be NULL. x [R, D],
  * table [V, D], pos [>= longest, D], ids [R]. ROW-WISE. */

@@ -63,27 +63,27 @@ static const char *kernels_openblas_int8(void)
 #define ENTRY(op) .op = TF_CPU(op),
 
 /* A table and its `open`: its products, those with packed weights, and what differs of the rest. */
-#define TABLE(table, PRODUCTS, PACKED, ...)                                                       \
-    static tf_open_fn open_##table;                                                               \
-    static const struct tf_cpu_table table = {.be = {.abi = TF_BACKEND_ABI,                       \
-                                                     .name = "cpu",                               \
-                                                     .shards = TF_CPU_SHARDS,                     \
-                                                     .threads = true,                             \
-                                                     .host = true,                                \
-                                                     .norm_chunk = TF_HOST_NORM_CHUNK,            \
-                                                     .poll = 1,                                   \
-                                                     .elem_size = TF_HOST_ELEM_SIZES(float),      \
-                                                     .open = open_##table,                        \
-                                                     .describe = describe_lane,                   \
-                                                     TF_HOST_ENTRIES TF_ACT_OPS(ENTRY)            \
-                                                         TF_PACKED_OPS(ENTRY) TF_VALUE_OPS(ENTRY) \
-                                                             __VA_ARGS__},                        \
-                                              .products = &PRODUCTS,                              \
-                                              .packed = &PACKED};                                 \
-    static struct tf_ctx *open_##table(const struct tf_ctx_opts *o, struct tf_err *err)           \
-    {                                                                                             \
-        (void)o, (void)err;                                                                       \
-        return tf_host_open(&table.be);                                                           \
+#define TABLE(table, PRODUCTS, PACKED, ...)                                               \
+    static tf_open_fn open_##table;                                                       \
+    static const struct tf_cpu_table table = {                                            \
+        .be = {.abi = TF_BACKEND_ABI,                                                     \
+               .name = "cpu",                                                             \
+               .shards = TF_CPU_SHARDS,                                                   \
+               .threads = true,                                                           \
+               .host = true,                                                              \
+               .norm_chunk = TF_HOST_NORM_CHUNK,                                          \
+               .poll = 1,                                                                 \
+               .elem_size = TF_HOST_ELEM_SIZES(float),                                    \
+               .open = open_##table,                                                      \
+               .describe = describe_lane,                                                 \
+               TF_HOST_ENTRIES TF_ACT_OPS(ENTRY) TF_PACKED_OPS(ENTRY) TF_VALUE_OPS(ENTRY) \
+               __VA_ARGS__},                                                              \
+        .products = &PRODUCTS,                                                            \
+        .packed = &PACKED};                                                               \
+    static struct tf_ctx *open_##table(const struct tf_ctx_opts *o, struct tf_err *err)   \
+    {                                                                                     \
+        (void)o, (void)err;                                                               \
+        return tf_host_open(&table.be);                                                   \
     }
 
 #define FP32 \

@@ -14,7 +14,7 @@ struct change {
 
 /* clang-format off */
 #define END {NULL, 0}
-#define ONLY_T2T {"", 0} /* the changes after it apply to the dialect t2t only */
+#define ONLY_T2T {"", 0} /* a mark: the changes after it are of the dialect t2t only */
 #define LAYERS(n) {"encoder_layers", n}, {"decoder_layers", n}
 /* clang-format on */
 
@@ -57,7 +57,17 @@ static const struct change base[] = {
     END,
 };
 
-/* PRESET(name, changes...); of two changes of one field the later wins. */
+/* clang-format off */
+#define WIDE                                                                              \
+    {"heads", 16}, {"d_model", 1024}, {"d_ff", 4096}, {"steps", 300000}, {"average", 20}, \
+    ONLY_T2T, {"steps", T2T_STEPS}
+#define PARSING                                                                           \
+    LAYERS(4), {"d_model", 1024}, {"d_k", 128}, {"d_v", 128}, ONLY_T2T,                   \
+    LAYERS(6), {"dropout", 0.2}, {"attention_dropout", 0.2}, {"tie", TF_TIE_NONE},        \
+    {"warmup", 16000}, {"lr_scale", 5}
+/* clang-format on */
+
+/* PRESET(name, changes...) */
 #define PRESETS                                                                                   \
     PRESET("base", END)                                                                           \
     PRESET("big", {"dropout", 0.3}, WIDE)                                                         \
@@ -86,16 +96,6 @@ static const struct change base[] = {
     PRESET("tiny", LAYERS(4), {"d_model", 128}, {"d_ff", 256}, {"heads", 4}, {"d_k", 32},         \
            {"d_v", 32}, {"dropout", 0.2}, {"fit_tokens", 2000}, {"steps", 2500}, {"warmup", 500}, \
            {"lr_scale", 1.5}, {"save_every", 100}, {"average", 5})
-
-/* clang-format off */
-#define WIDE                                                                              \
-    {"heads", 16}, {"d_model", 1024}, {"d_ff", 4096}, {"steps", 300000}, {"average", 20}, \
-    ONLY_T2T, {"steps", T2T_STEPS}
-#define PARSING                                                                           \
-    LAYERS(4), {"d_model", 1024}, {"d_k", 128}, {"d_v", 128}, ONLY_T2T,                   \
-    LAYERS(6), {"dropout", 0.2}, {"attention_dropout", 0.2}, {"tie", TF_TIE_NONE},        \
-    {"warmup", 16000}, {"lr_scale", 5}
-/* clang-format on */
 
 const char *const tf_presets[] = {
 #define PRESET(name, ...) name,
