@@ -4,6 +4,7 @@
 #include "base/utf8.h"
 #include "text/bpe_codes_private.h"
 #include "text/merge_heap_private.h"
+#include "text/sp_piece.h"
 #include "text/sp_proto_private.h"
 
 #include <inttypes.h>
@@ -11,7 +12,6 @@
 #include <string.h>
 
 enum { NONE = -1 };
-#define SPACE "\xe2\x96\x81"   /* U+2581, with which SentencePiece's words begin */
 #define UNKNOWN "\xe2\x81\x87" /* U+2047, as SentencePiece decodes what is unknown */
 
 struct tf_bpe {
@@ -55,8 +55,8 @@ static struct tf_text token_of(const struct tf_sp *sp, uint32_t id)
 {
     struct tf_text s;
     s.p = tf_sp_piece(sp, id, &s.n);
-    const size_t space = sizeof SPACE - 1;
-    if (s.n >= space && memcmp(s.p, SPACE, space) == 0)
+    const size_t space = sizeof TF_SPACE - 1;
+    if (s.n >= space && memcmp(s.p, TF_SPACE, space) == 0)
         s = (struct tf_text){s.p + space, s.n - space};
     return s;
 }
@@ -234,7 +234,7 @@ static void put_piece(struct work *w, const char *p, size_t n, bool last)
         if (w->out->len > 0)
             tf_buf_byte(w->out, ' ');
         if (w->b->words)
-            tf_buf_str(w->out, SPACE);
+            tf_buf_str(w->out, TF_SPACE);
         tf_buf_add(w->out, w->text.p, w->text.len);
     }
 }

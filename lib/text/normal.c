@@ -1,10 +1,10 @@
 /* normal.c - see normal_private.h. */
 #include "text/normal_private.h"
 #include "base/utf8.h"
+#include "text/sp_piece.h"
 
 #include <string.h>
 
-#define SPACE "\xe2\x96\x81"       /* U+2581 */
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
 /* ---- rules ---- */
@@ -72,7 +72,7 @@ static struct part next_part(const struct tf_normal *m, const char *s, size_t n)
 static void put_space(const struct tf_normal *m, struct tf_buf *out)
 {
     if (m->escape)
-        tf_buf_add(out, SPACE, sizeof SPACE - 1);
+        tf_buf_add(out, TF_SPACE, sizeof TF_SPACE - 1);
     else
         tf_buf_byte(out, ' ');
 }
@@ -101,7 +101,7 @@ static size_t plain_run(const struct tf_normal *m, const char *s, size_t n)
 
 static void drop_spaces(const struct tf_normal *m, size_t from, struct tf_buf *out)
 {
-    const char *space = m->escape ? SPACE : " ";
+    const char *space = m->escape ? TF_SPACE : " ";
     const size_t n = strlen(space);
     while (out->len - from >= n && memcmp(out->p + out->len - n, space, n) == 0)
         out->len -= n;

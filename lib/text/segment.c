@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPACE "\xe2\x96\x81"   /* U+2581 */
 #define UNKNOWN_PENALTY 10.0f  /* kUnkPenalty */
 enum { KEEP_BYTES = 1 << 16 }; /* a larger room is freed after a line */
 
@@ -14,9 +13,9 @@ enum { KEEP_BYTES = 1 << 16 }; /* a larger room is freed after a line */
 
 static bool has_inner_space(const char *p, size_t n)
 {
-    const size_t space = sizeof SPACE - 1;
+    const size_t space = sizeof TF_SPACE - 1;
     for (size_t i = 1; i + space <= n; i++)
-        if (memcmp(p + i, SPACE, space) == 0)
+        if (memcmp(p + i, TF_SPACE, space) == 0)
             return true;
     return false;
 }

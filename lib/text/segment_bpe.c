@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#define SPACE "\xe2\x96\x81" /* U+2581 */
-
 /* ---- merges ---- */
 
 /* The node of a text that n more bytes follow; 0: no piece begins so. */
@@ -176,7 +174,7 @@ void tf_segment_bpe(const struct tf_segmenter *s, struct tf_segment_room *room, 
             continue;
         }
         len = tf_pieces_char(text + at, n - at);
-        if (s->words && len == sizeof SPACE - 1 && memcmp(text + at, SPACE, len) == 0) {
+        if (s->words && len == sizeof TF_SPACE - 1 && memcmp(text + at, TF_SPACE, len) == 0) {
             put_word(s, room, text + from, at - from, ids);
             from = at;
         }

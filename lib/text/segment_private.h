@@ -8,6 +8,7 @@
 #include "text/merge_heap_private.h"
 #include "text/normal_private.h"
 #include "text/pieces_private.h"
+#include "text/sp_piece.h"
 
 struct tf_segmenter;    /* read-only once created; may be shared between threads */
 struct tf_segment_room; /* what one thread needs while it segments */
