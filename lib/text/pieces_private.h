@@ -11,7 +11,7 @@ struct tf_pieces {
     struct tf_piece_trie user; /* user-defined symbols; not built if there are none */
     struct tf_piece_trie
         all; /* with the normal pieces; the score of a user-defined symbol is NAN */
-    struct tf_piece_trie back; /* all of them read from the last byte to the first, if asked for */
+    struct tf_piece_trie back; /* all read from the last byte to the first, if asked for */
     bool unigram, has_user, joins_unknown;
     float least, most; /* scores of normal pieces; FLT_MAX and FLT_MIN if there are none */
     uint32_t unk, byte_id[256];
