@@ -146,27 +146,22 @@ harness_obj := $(harness_src:%.c=$B/%.o)
 bins := $(cmd_src:cmd/%.c=$B/bin/%)
 tests := $(test_src:%.c=$B/%.t) $(fuzz_src:%.c=$B/%.t) $(if $(ARCH)$(findstring address,$(SAN)),,\
 	$B/tests/emulate/check.t)
-# In QEMU arithmetic is slow: there `make check` leaves out the tests that repeat it most, and runs
-# fewer cases of an operation.
-slow := $(patsubst %,$B/tests/%.t,fuzz/decode unit/infer_decode unit/infer_score \
-	unit/model_gradient unit/ops_search unit/stream_damage unit/stream_hostile ops/gradients ops/rows)
+# Where a test does not run, and which come first, its head says: `# bats file_tags=...` or
+# `/* tags: ... */`.
+#   first        takes longest: no processor is idle at the end
+#   plain        a pipeline: only natively and without sanitizers, as are lints, which read sources
+#   no-asan      other tests show AddressSanitizer the same code (tests/README.md)
+#   no-emulator  repeats arithmetic, which is slow in QEMU, or is for this machine
+bats_src := $(sort $(wildcard tests/cli/*.bats tests/lint/*.bats))
+tagged = $(shell grep -lE '^(\# bats file_|/\* )tags[=:].*\<$1\>' $(test_src) $(fuzz_src) \
+	$(bats_src) /dev/null 2>/dev/null)
+left_out := $(if $(ARCH)$(SAN),tests/lint/% $(call tagged,plain)) \
+	$(if $(ARCH),$(call tagged,no-emulator)) \
+	$(if $(findstring address,$(SAN)),$(call tagged,no-asan))
+bats := $(filter-out $(left_out),$(bats_src))
+long := $(filter $(bats),$(call tagged,first))
+# In QEMU an operation has fewer cases.
 cases := $(if $(ARCH),TF_TEST_CASES=3)
-# ops/agreement has shown AddressSanitizer the same kernels.
-asan_slow := $(if $(findstring address,$(SAN)),$B/tests/ops/rows.t $B/tests/ops/same_bytes.t)
-# bench, formats, lines, swap and tensorboard: other tests show AddressSanitizer every line of lib/
-# and cmd/ that these run (`natively` in tests/cli/helper.bash: the same for a test). documents and
-# parallel: pipes of tools that have files of their own. cuda: the emulation has walls around its
-# memory and checks of its own in every build.
-repeat := $(if $(findstring address,$(SAN)),$(patsubst %,tests/cli/%.bats,bench documents formats \
-	lines parallel swap tensorboard cuda))
-# Only natively and without sanitizers: lints, which read sources, and whole pipelines, which would
-# take twice as long as all other tests, with the same tools.
-bats := $(sort $(filter-out $(if $(ARCH)$(SAN),tests/lint/% tests/cli/pipelines%.bats \
-	tests/cli/first_hour.bats) $(if $(ARCH),tests/cli/cuda.bats) $(repeat),\
-	$(wildcard tests/cli/*.bats tests/lint/*.bats)))
-# These take longest and come first, so that no processor is idle at the end.
-long := $(filter $(bats),$(patsubst %,tests/%.bats,cli/faults cli/pipelines cli/cuda cli/train \
-	cli/batch cli/ranks lint/source lint/make cli/tokenize cli/translate cli/vocabularies))
 plugin := $(if $(with_cuda),$B/bin/tf-backend-cuda.so)
 mpi_plugins := $(mpis:%=$B/bin/tf-comm-%.so)
 exchanges := $(mpis:%=$B/tests/bench/exchange-%)
@@ -534,8 +529,7 @@ test_env = PATH=$(call quoted,$(abspath $(run))/bin:)"$$PATH" \
 test_limit = $(if $(shell command -v pkill),BATS_TEST_TIMEOUT=1200)
 
 # TESTS='...': run only these.
-TESTS ?= $(long) $(filter-out $(if $(ARCH),$(slow)) $(asan_slow),$(tests)) \
-	$(filter-out $(long),$(bats))
+TESTS ?= $(long) $(filter-out $(left_out:%.c=$B/%.t),$(tests)) $(filter-out $(long),$(bats))
 # TESTS as prove runs them, and with another architecture the links that they need.
 runs = $(TESTS:$B/%=$(run)/%)
 run-tests: all $(filter $(tests),$(TESTS)) $(if $(SAN),,$B/tests/faults/shim.so) \

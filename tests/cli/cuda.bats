@@ -2,6 +2,7 @@
 # The CUDA backend: every operation against the references, and training and decoding with it. On
 # the GPU where there is a plugin and a device that it can use; else the same kernels compiled
 # for the host (tests/emulate), which shows that they are right, not that they are fast.
+# bats file_tags=first,no-asan,no-emulator
 bats_require_minimum_version 1.5.0
 load helper
 load translate

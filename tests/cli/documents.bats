@@ -2,6 +2,7 @@
 # The examples of README.md and of the man pages, run as they stand in a small world that has the
 # files they name. Only tf-train is changed:
 # a wrapper in front of it adds options for a tiny model and a few updates.
+# bats file_tags=no-asan
 bats_require_minimum_version 1.5.0
 load helper
 

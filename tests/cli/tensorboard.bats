@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # examples/tensorboard: the log of tf-train as event files, read back by TensorBoard itself if
 # TENSORBOARD_PYTHON names a Python that has it.
+# bats file_tags=no-asan
 bats_require_minimum_version 1.5.0
 load helper
 

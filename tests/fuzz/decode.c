@@ -1,6 +1,7 @@
 /* decode.c - decoding with any configuration, weights and options: bytes choose them, and the rest
  * are the ids of the lines. Each line has one answer within its limits, whatever the neighbours in
  * its batch, or all fail with a message. */
+/* tags: no-emulator */
 #include "../harness/memory.h"
 #include "base/bad.h"
 #include "base/memory.h"

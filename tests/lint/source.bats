@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # What must hold for every source, whatever it does.
+# bats file_tags=first
 bats_require_minimum_version 1.5.0
 load ../cli/helper
 load files

@@ -1,4 +1,5 @@
 /* gradients.c - every backward pass against central differences of its forward pass, in double. */
+/* tags: no-emulator */
 #include "../harness/problem.h"
 
 enum { CASES = 60 };

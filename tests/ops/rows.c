@@ -1,6 +1,7 @@
 /* rows.c - a row of linear_fwd, and the probability of a target in xent, have the same bytes alone
  * and in any number of rows, wherever they stand: on every kernel set, and for openblas with every
  * core that this processor can run. And how OpenBLAS is loaded. */
+/* tags: no-asan no-emulator */
 #include "../harness/child.h"
 #include "../harness/problem.h"
 #include "base/memory.h"

@@ -1,5 +1,6 @@
 /* same_bytes.c - what must not matter does not: earlier calls, lanes, threads, and, where an entry
  * is ROW-WISE, a sentence's neighbours and their number. */
+/* tags: no-asan */
 #include "../harness/problem.h"
 
 #include "base/thread.h"

@@ -1,5 +1,6 @@
 /* tf_decode_stream on small random models: the same bytes for any batch, window and number of
  * threads; one output record per input record; scores equal to those of a forward pass. */
+/* tags: no-emulator */
 #include "../harness/model.h"
 #include "../harness/stream.h"
 #include "../harness/temp.h"

@@ -1,5 +1,6 @@
 /* tf_score_stream on small random models: scores equal to those of a forward pass and of tf-decode,
  * and the same bytes for any batch, window and number of threads. */
+/* tags: no-emulator */
 #include "../harness/model.h"
 #include "../harness/stream.h"
 #include "../harness/temp.h"

@@ -1,5 +1,6 @@
 /* Gradients of a whole small model against central differences on the double build of the
  * reference, for each option; and weights that do not reach a backend. */
+/* tags: no-emulator */
 #include "../harness/model.h"
 #include "ops/cpu/cpu.h"
 

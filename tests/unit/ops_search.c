@@ -2,6 +2,7 @@
  * hypotheses and with none dropped; against exhaustive enumeration; and the bodies against
  * each other. The "model" is a hash of sentence and history, so that every hypothesis has its own
  * distribution and no tensor is needed. */
+/* tags: no-emulator */
 #include "../harness/plugin.h"
 #include "../harness/tap.h"
 #include "base/rng.h"

@@ -1,5 +1,6 @@
 /* stream_damage.c - no reader accepts a truncated stream or model, or one with a flipped bit. For
  * samples of 20 kB every 61st length and bit is tested, and all with TF_DAMAGE=all. */
+/* tags: no-emulator */
 #include "../harness/stream.h"
 #include "../harness/temp.h"
 #include "base/memory.h"

@@ -1,6 +1,7 @@
 /* stream_hostile.c - false lengths and counts, and encodings that are unusual but valid. Each is
  * refused with a reason, quickly and with little memory, or accepted. Bytes are given as hex
  * digits, 'text' as a text string, and (name) for the pieces below. */
+/* tags: no-emulator */
 #include "../harness/stream.h"
 #include "base/sanitize_private.h"
 #include "stream/model.h"
