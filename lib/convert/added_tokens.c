@@ -139,7 +139,7 @@ int tf_added_tokens_read(struct tf_import *m, struct tf_err *err)
         return 0;
     const char *added = tf_dir_has(m->dir, "added_tokens.json"),
                *config = tf_dir_has(m->dir, "tokenizer_config.json");
-    struct tokens t = {.a = m->arena, .size = m->config.vocab_size};
+    struct tokens t = {.a = m->arena, .size = tf_config_source_ids(&m->config)};
     if ((added == NULL && config == NULL) ||
         m->pieces[0].n > (size_t)t.size) /* an error of its own, later */
         return 0;

@@ -94,6 +94,8 @@ static int read_flags(struct tf_hf_settings *s, struct tf_err *err)
     s->m->config.tie = !tied ? TF_TIE_NONE : share ? TF_TIE_ALL : TF_TIE_DECODER;
     if (!tied && share)
         tf_hf_refuse(s, "tie_word_embeddings", "false with shared embeddings");
+    if (share && s->m->files.pieces[1] != NULL)
+        tf_hf_refuse(s, "share_encoder_decoder_embeddings", "true with separate vocabularies");
     return 0;
 }
 
@@ -158,6 +160,8 @@ static void drop_pad(struct tf_import *m)
         t->bytes -= t->bytes / t->dims[dim];
         t->dims[dim]--;
     }
+    if (m->config.source_vocab_size == m->config.vocab_size)
+        m->config.source_vocab_size--;
     m->config.vocab_size--;
 }
 
@@ -211,18 +215,23 @@ static int import_marian_mt(struct tf_import *m, struct tf_err *err)
     return rc;
 }
 
-/* The list may have one piece more, for the padding id which the model has not. */
+/* The lists may have one piece more, for the padding id which the model has not. */
 static int read_marian_mt_vocab(struct tf_import *m, struct tf_err *err)
 {
-    const size_t size = (size_t)m->config.vocab_size;
+    const int64_t size[2] = {tf_config_source_ids(&m->config), m->config.vocab_size};
     struct tf_piece_list *list = m->pieces;
+    const bool two = m->config.source_vocab_size > 0;
     if (tf_import_pieces(m, err) != 0)
         return -1;
-    if (list[0].n == size + 1)
-        list[0].n--;
+    for (int i = 0; i < 1 + two; i++)
+        if (list[i].n == (size_t)size[i] + 1)
+            list[i].n--;
     if (list[0].n > 0 && tf_added_tokens_read(m, err) != 0)
         return -1;
-    list[1] = list[0];
+    if (two && m->added != NULL)
+        return tf_fail(err, "added tokens are not supported with separate vocabularies");
+    if (!two)
+        list[1] = list[0];
     return tf_import_segmenters(m, err);
 }
 
@@ -231,7 +240,7 @@ static int read_marian_mt(struct tf_import *m, struct tf_err *err)
     struct tf_config *c = &m->config;
     if (import_marian_mt(m, err) != 0 || read_marian_mt_vocab(m, err) != 0)
         return tf_context(err, "%s", m->name);
-    const struct tf_buf *vocab = &m->segmenter[0];
+    const struct tf_buf *vocab = &m->segmenter[c->source_vocab_size > 0 && m->segmenter[1].len > 0];
     m->vocab_name = m->files.vocab[0];
     m->header.special.unk = tf_sp_id(vocab->p, vocab->len, "<unk>");
     if (c->start == TF_START_ZERO) /* pieces of these names may be there, as in Marian */
@@ -245,6 +254,22 @@ static bool claims_marian_mt_dir(const struct tf_import *m)
     return tf_dir_has(m->dir, "config.json") != NULL; /* other types are errors later */
 }
 
+/* Only where its settings say so does the tokenizer read a list of the targets' own. */
+static int find_target_pieces(struct tf_import *m, const char *class, struct tf_err *err)
+{
+    const char *path = tf_dir_has(m->dir, "tokenizer_config.json");
+    bool separate = false;
+    struct tf_value v;
+    if (path == NULL)
+        return 0;
+    if (tf_value_from_json_file(&v, m->arena, path, TF_MAX_CONFIG, err) != 0)
+        return -1;
+    if (tf_value_bool_of(&v, "separate_vocabs", &separate, err) < 0)
+        return tf_context(err, "%s", path);
+    return separate ? tf_dir_require(m->dir, &m->files.pieces[1], "target_vocab.json", class, err)
+                    : 0;
+}
+
 static int find_marian_mt_files(struct tf_import *m, struct tf_err *err)
 {
     static const char class[] = "MarianTokenizer";
@@ -254,10 +279,7 @@ static int find_marian_mt_files(struct tf_import *m, struct tf_err *err)
         tf_dir_require(m->dir, &f->pieces[0], "vocab.json", class, err) != 0)
         return -1;
     f->vocab[1] = tf_dir_has(m->dir, "target.spm");
-    return tf_dir_has(m->dir, "target_vocab.json") == NULL
-               ? 0
-               : tf_fail(err, "%s: target_vocab.json: separate vocabularies are not supported",
-                         m->dir->path);
+    return find_target_pieces(m, class, err);
 }
 
 /* ---- M2M100 and NLLB, as fairseq trained them ---- */

@@ -218,14 +218,16 @@ int tf_hf_vocab_size(struct tf_hf_settings *s, struct tf_err *err)
     static const char key[] = "decoder_vocab_size";
     struct tf_config *c = &s->m->config;
     const struct tf_value *v = tf_value_get(&s->json, key);
-    int64_t other;
-    if (tf_hf_number(s, "vocab_size", TF_HF_MOST_IDS, &c->vocab_size, err) != 0)
+    int64_t source;
+    if (tf_hf_number(s, "vocab_size", TF_HF_MOST_IDS, &source, err) != 0)
         return -1;
-    if (v == NULL || v->kind == TF_NULL)
-        return 0;
-    if (tf_hf_number(s, key, TF_HF_MOST_IDS, &other, err) != 0)
+    c->vocab_size = source;
+    if (v != NULL && v->kind != TF_NULL &&
+        tf_hf_number(s, key, TF_HF_MOST_IDS, &c->vocab_size, err) != 0)
         return -1;
-    if (other != c->vocab_size)
+    if (s->m->files.pieces[1] != NULL)
+        c->source_vocab_size = source;
+    else if (source != c->vocab_size)
         tf_hf_refuse(s, key, "another than vocab_size");
     return 0;
 }

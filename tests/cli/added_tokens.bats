@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# Text of models of transformers: pieces that the list of ids lacks, and tokens that were added.
+# Text of models of transformers: pieces that the list of ids lacks, tokens that were added, separate
+# vocabularies.
 bats_require_minimum_version 1.5.0
 load helper
 
@@ -74,4 +75,46 @@ tokenizer_config.json|.added_tokens_decoder = {"x": {"content": "y"}}|added_toke
 tokenizer_config.json|.added_tokens_decoder = {"68": {}}|added_tokens_decoder: 68: no content
 tokenizer_config.json|.added_tokens_decoder = {"68": {"content": "a\u0000b"}}|text with NUL
 END
+}
+
+# JQ: what it makes of each line of expected, as a stream
+stream() {
+    tf-tokenize -m m.tfm ${2+"$2"} </dev/null | tf-cbor json | head -n 1
+    jq -c "{type: \"tokens\", idx: (input_line_number - 1), ids: $1}" expected
+    echo '{"type":"end"}'
+}
+
+@test "separate vocabularies: ids, and log-probabilities, of transformers" {
+    for d in two two-zero; do
+        cp "$G/$d.expected" expected
+        tf-convert --positions halves "$G/$d" -o m.tfm
+        jq -c '.[1]' expected | diff - <(ids)
+        jq -c '.[2]' expected | diff - <(ids --target)
+        stream '.[1]' | tf-cbor unjson >source.tfs
+        stream '.[2]' --target | tf-cbor unjson >target.tfs
+        tf-score -m m.tfm source.tfs target.tfs | tf-cbor json | jq 'select(.logp).logp' |
+            paste <(jq '.[3]' expected) - >both
+        awk '{ d = $1 - $2 } d > 1e-4 || d < -1e-4 { print; bad = 1 } END { exit bad || NR < 13 }' both
+        tf-convert m.tfm --to ctranslate2 -o "$d"
+        tf-convert "$d" -o back.tfm
+        [ "$(tf-info back.tfm | grep ^model)" = "$(tf-info m.tfm | grep ^model)" ]
+    done
+    cp -r "$G/two" d
+    rm d/target_vocab.json
+    t 1 tf-convert d -o x.tfm
+    expect_error "d: no target_vocab.json, a file of MarianTokenizer"
+    cp "$G/two/target_vocab.json" d
+    echo '{"<ent>": 46}' >d/added_tokens.json
+    t 1 tf-convert d -o x.tfm
+    expect_error "d/model.safetensors: added tokens are not supported with separate vocabularies"
+    rm d/added_tokens.json
+    jq '.share_encoder_decoder_embeddings = true' d/config.json >config
+    mv config d/config.json
+    t 1 tf-convert d -o x.tfm
+    expect_error "share_encoder_decoder_embeddings: true with separate vocabularies"
+    # Without the setting the list is not read, there as here.
+    jq 'del(.separate_vocabs)' d/tokenizer_config.json >config
+    mv config d/tokenizer_config.json
+    t 1 tf-convert d -o x.tfm
+    expect_error "decoder_vocab_size: another than vocab_size"
 }

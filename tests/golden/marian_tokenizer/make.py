@@ -1,9 +1,15 @@
 #!/usr/bin/env python3
-"""Write the directory m, a small random MarianMT as transformers 5.24 saves it, with its tokenizer, and
-`expected`, lines of JSON: a text and the ids that MarianTokenizer has for it as a source and as a
-target, without the end. Its list lacks every seventh piece of both segmenters and has characters,
-and a run of them, that neither has; three tokens were added for fine-tuning. Needs the packages
-transformers, torch and sentencepiece; run it in this directory."""
+"""Write directories as transformers 5.24 saves them, small random MarianMT with their tokenizers:
+
+    m        one list of pieces, which lacks every seventh of both segmenters and has characters, and
+             a run of them, that neither has; three tokens were added for fine-tuning
+    two      separate vocabularies; a row of the targets' is that of the padding id
+    two-zero the same of one size, and zero rows for the padding id, as Marian's models have them
+
+and `expected`, lines of JSON: a text and the ids that MarianTokenizer of m has for it as a source
+and as a target, without the end; `two.expected` and `two-zero.expected` have the log-probability of
+the latter from the former, the end included, as a fourth member. Needs the packages transformers,
+torch and sentencepiece; run it in this directory."""
 import io
 import json
 import os
@@ -26,8 +32,9 @@ TEXTS = ["the old man paints.", "my dog sees <ent> today", "QX77 likes a house",
          "der hund – sieht €€ katzen ç", "ein haus; QX77 ein hund!"]
 torch.manual_seed(1)
 torch.set_num_threads(1)
-shutil.rmtree("m", ignore_errors=True)
-os.mkdir("m")
+for name in "m", "two", "two-zero":
+    shutil.rmtree(name, ignore_errors=True)
+    os.mkdir(name)
 
 
 def train(text, size, name):
@@ -43,29 +50,85 @@ def train(text, size, name):
 
 
 def dump(name, x):
-    with open("m/" + name, "w", encoding="utf-8") as f:
+    with open(name, "w", encoding="utf-8") as f:
         json.dump(x, f, ensure_ascii=False)
 
 
-both = list(dict.fromkeys(train(SOURCE, 200, "source") + train(TARGET, 200, "target")))
+def dump_list(name, pieces):
+    dump(name, {p: i for i, p in enumerate(pieces)})
+
+
+own = train(SOURCE, 200, "source"), train(TARGET, 200, "target")
+both = list(dict.fromkeys(own[0] + own[1]))
 pieces = [p for i, p in enumerate(both) if i % 7 != 3]
 pieces = ["</s>", "<unk>", *pieces, "ç", "ã", "çã", "€€", ">>deu<<", "<pad>"]
-dump("vocab.json", {p: i for i, p in enumerate(pieces)})
-dump("tokenizer_config.json", {"source_lang": "en", "target_lang": "de"})
+dump_list("m/vocab.json", pieces)
+LANGS = {"source_lang": "en", "target_lang": "de"}
+dump("m/tokenizer_config.json", LANGS)
 tokenizer = MarianTokenizer.from_pretrained("m")
+SIZES = {"d_model": 4, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2,
+         "decoder_attention_heads": 2, "encoder_ffn_dim": 4, "decoder_ffn_dim": 4,
+         "activation_function": "swish", "scale_embedding": True, "eos_token_id": 0,
+         "forced_eos_token_id": 0, "max_position_embeddings": 32}
 model = MarianMTModel(MarianConfig(
-    vocab_size=len(pieces), d_model=4, encoder_layers=1, decoder_layers=1,
-    encoder_attention_heads=2, decoder_attention_heads=2, encoder_ffn_dim=4,
-    decoder_ffn_dim=4, activation_function="swish",
-    scale_embedding=True, pad_token_id=len(pieces) - 1, decoder_start_token_id=len(pieces) - 1,
-    eos_token_id=0, forced_eos_token_id=0, max_position_embeddings=32))
+    vocab_size=len(pieces), pad_token_id=len(pieces) - 1, decoder_start_token_id=len(pieces) - 1,
+    **SIZES))
 tokenizer.add_tokens(["<ent>", "QX77"])
 tokenizer.add_tokens(["<lang de>"], special_tokens=True)
 model.resize_token_embeddings(len(tokenizer))
 model.save_pretrained("m")
+os.remove("m/generation_config.json")
 tokenizer.save_pretrained("m")
 with open("expected", "w", encoding="utf-8") as f:
     for text in TEXTS:
         ids = [tokenizer(text)["input_ids"][:-1], tokenizer(text_target=text)["input_ids"][:-1]]
         f.write(json.dumps([text, *ids]) + "\n")
 subprocess.run(["gzip", "-9n", "m/model.safetensors"], check=True)
+
+# ---- separate vocabularies ----
+
+
+def separate(name, source, target, zero):
+    for part in "source.spm", "target.spm":
+        shutil.copy("m/" + part, name)
+    dump_list(name + "/vocab.json", source)
+    dump_list(name + "/target_vocab.json", target)
+    dump(name + "/tokenizer_config.json", {**LANGS, "separate_vocabs": True})
+    tokenizer = MarianTokenizer.from_pretrained(name)
+    pad = len(source) - 1
+    model = MarianMTModel(MarianConfig(
+        vocab_size=len(source), decoder_vocab_size=len(target), pad_token_id=pad,
+        decoder_start_token_id=pad, share_encoder_decoder_embeddings=False,
+        **{**SIZES, "max_position_embeddings": 64})).eval()
+    with torch.no_grad():
+        for key, p in model.named_parameters():
+            if "embed_positions" not in key:
+                p.copy_(torch.randn_like(p) * 0.5 + key.endswith("norm.weight"))
+        model.final_logits_bias.copy_(torch.randn(1, len(target)))
+        if zero:
+            model.model.encoder.embed_tokens.weight[pad] = 0
+            model.model.decoder.embed_tokens.weight[pad] = 0
+    model.save_pretrained(name)
+    os.remove(name + "/generation_config.json")
+    tokenizer.save_pretrained(name)
+    model = MarianMTModel.from_pretrained(name, dtype=torch.float32).eval()
+    with open(name + ".expected", "w", encoding="utf-8") as f:
+        for text in TEXTS:
+            ids = [tokenizer(text)["input_ids"][:-1], tokenizer(text_target=text)["input_ids"][:-1]]
+            with torch.no_grad():
+                p = model(torch.tensor([ids[0] + [0]]),
+                          decoder_input_ids=torch.tensor([[pad] + ids[1]])).logits[0]
+            p = p.double().log_softmax(-1)
+            if zero:  # the start, which no output has
+                p[:, pad] = -torch.inf
+                p = p.log_softmax(-1)
+            f.write(json.dumps([text, *ids, round(
+                sum(p[i, w].item() for i, w in enumerate(ids[1] + [0])), 5)]) + "\n")
+    subprocess.run(["gzip", "-9n", name + "/model.safetensors"], check=True)
+
+
+source, target = (["</s>", "<unk>", *pieces] for pieces in own)
+separate("two", source + ["ç", "<pad>"], target + ["<pad>"] * (len(source) > len(target)), False)
+source, target = source + ["<pad>"], target + ["<pad>"]
+size = min(len(source), len(target))
+separate("two-zero", source[:size - 1] + ["<pad>"], target[:size - 1] + ["<pad>"], True)
