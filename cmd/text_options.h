@@ -19,7 +19,8 @@
             __VA_ARGS__)
 #define TEXT_INVALID(o, ...) \
     OPT_FLAG(0, "replace-invalid", &(o).replace_invalid, .flags = TF_OPT_SEMANTIC, \
-             .help = "replace invalid UTF-8 by U+FFFD; otherwise such a line becomes an empty one", \
+             .help = "replace invalid UTF-8 by U+FFFD; otherwise such a line becomes an empty " \
+                     "one", \
              __VA_ARGS__)
 
 #endif

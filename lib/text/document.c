@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "stream/header.h"
-#include "text/sentences.h"
+#include "text/sentences_private.h"
 #include "text/unicode.h"
 
 #include <stdio.h>
@@ -34,9 +34,9 @@ struct tf_document {
     struct tf_buf text;           /* the paragraph, with a space for each line break */
     struct tf_line_break *breaks; /* of the paragraph; texts in the block */
     size_t n_breaks, cap_breaks;
-    const struct tf_span *spans;
-    size_t n_spans, span, at; /* at: the end of the last sentence in the text */
-    struct tf_span all;       /* the one sentence of a paragraph that is not split */
+    const struct tf_sentence_span *spans;
+    size_t n_spans, span, at;    /* at: the end of the last sentence in the text */
+    struct tf_sentence_span all; /* the one sentence of a paragraph that is not split */
 
     struct tf_buf before;      /* of the next sentence */
     bool given;                /* it has been: clear it */
@@ -306,7 +306,7 @@ static int split(struct tf_document *d, struct tf_err *err)
     const bool line = d->o.form == TF_DOCUMENT_LINES && (d->o.whole || d->n_spans < 2);
     if (!line && (!d->o.whole || d->n_spans < 2))
         return 0;
-    d->all = (struct tf_span){0, d->text.len, false};
+    d->all = (struct tf_sentence_span){0, d->text.len, false};
     if (!line) {
         d->all.begin = d->spans[0].begin;
         d->all.end = d->spans[d->n_spans - 1].end;
@@ -378,7 +378,7 @@ int tf_document_next(struct tf_document *d, struct tf_place *place, struct tf_te
             return 0;
         }
     }
-    const struct tf_span s = d->spans[d->span];
+    const struct tf_sentence_span s = d->spans[d->span];
     if (d->o.form != TF_DOCUMENT_LINES || d->span > 0)
         lay_out(d, d->at, s.begin);
     own_breaks(d, place, s.begin, s.end);
@@ -406,7 +406,7 @@ int64_t tf_document_skip(struct tf_document *d, uint64_t lines, struct tf_err *e
     int64_t skipped = 0;
     const int on_bad = d->count.on_bad;
     int rc = 0;
-    d->count.on_bad = TF_ON_BAD_OK; /* whoever wrote them has reported them */
+    d->count.on_bad = TF_ON_BAD_OK; /* they were reported when they were written */
     while (rc == 0 && (uint64_t)skipped < lines && (rc = read_block(d, err)) > 0) {
         rc = 0;
         if ((uint64_t)skipped + d->n_lines > lines)

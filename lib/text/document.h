@@ -1,10 +1,10 @@
-/* document.h - read a text sentence by sentence, with the place of each (layout.h). */
+/* document.h - read a text sentence by sentence, with the place of each (layout_private.h). */
 #ifndef TF_TEXT_DOCUMENT_H
 #define TF_TEXT_DOCUMENT_H
 
 #include "base/bad.h"
 #include "base/input.h"
-#include "text/layout.h"
+#include "text/layout_private.h"
 
 enum tf_document_form {
     /* A line is a paragraph. */
@@ -21,7 +21,7 @@ enum tf_document_form {
 
 struct tf_document_opts {
     enum tf_document_form form;
-    const char *lang;     /* see sentences.h */
+    const char *lang;     /* see sentences_private.h */
     bool whole;           /* do not split */
     int64_t most;         /* characters of a sentence; 0: no limit */
     int64_t field;        /* of lines with tabs, from 1: the rest is layout; 0: the whole line */

@@ -1,8 +1,8 @@
-/* layout.c - see layout.h. */
-#include "text/layout.h"
+/* layout.c - see layout_private.h. */
+#include "text/layout_private.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "text/sentences.h"
+#include "text/sentences_private.h"
 
 #include <stdlib.h>
 

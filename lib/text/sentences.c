@@ -1,5 +1,5 @@
-/* sentences.c - see sentences.h. */
-#include "text/sentences.h"
+/* sentences.c - see sentences_private.h. */
+#include "text/sentences_private.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "text/icu_private.h"
@@ -17,7 +17,7 @@ struct tf_sentences {
     struct tf_icu *icu;
     bool ordinals;
     size_t most;
-    struct tf_span *spans;
+    struct tf_sentence_span *spans;
     size_t n, cap;
 };
 
@@ -244,7 +244,7 @@ static void add(struct tf_sentences *s, size_t begin, size_t end, bool joined)
         s->cap = s->cap > 0 ? 2 * s->cap : 16;
         s->spans = tf_xarray(s->spans, s->cap, sizeof *s->spans);
     }
-    s->spans[s->n++] = (struct tf_span){begin, end, joined};
+    s->spans[s->n++] = (struct tf_sentence_span){begin, end, joined};
 }
 
 static void add_sentence(struct tf_sentences *s, const char *text, size_t begin, size_t end)
@@ -260,7 +260,7 @@ static void add_sentence(struct tf_sentences *s, const char *text, size_t begin,
 }
 
 int tf_sentences_split(struct tf_sentences *s, const char *text, size_t n,
-                       const struct tf_span **spans, size_t *count, struct tf_err *err)
+                       const struct tf_sentence_span **spans, size_t *count, struct tf_err *err)
 {
     size_t begin = skip_space(text, 0, n);
     s->n = 0;

@@ -1,5 +1,5 @@
-/* sentences.h - split a text into sentences: the boundaries of ICU (icu_private.h) but for those
- * that these rules take away, and cuts in a sentence that is too long.
+/* sentences_private.h - split a text into sentences: the boundaries of ICU (icu_private.h) but for
+ * those that these rules take away, and cuts in a sentence that is too long.
  *
  * No sentence ends
  * - without white space after it, except in scripts that write none there;
@@ -13,8 +13,8 @@
  * lib/README.md has what they are worth. A longer sentence than the limit is cut after a semicolon,
  * colon or dash, else after a comma, else at a space, else between characters: after the last one
  * in the second half of what may stand there. */
-#ifndef TF_TEXT_SENTENCES_H
-#define TF_TEXT_SENTENCES_H
+#ifndef TF_TEXT_SENTENCES_PRIVATE_H
+#define TF_TEXT_SENTENCES_PRIVATE_H
 
 #include "base/err.h"
 #include <stdbool.h>
@@ -24,7 +24,7 @@
  * and full width forms. */
 enum { TF_WITHOUT_SPACES = 0x2e80 };
 
-struct tf_span {
+struct tf_sentence_span {
     size_t begin, end; /* bytes of the text, without the white space at its ends */
     bool joined;       /* nothing separates it from the one before it, in a script without spaces */
 };
@@ -40,7 +40,7 @@ void tf_sentences_free(struct tf_sentences *s);
 /* The sentences of a text (checked UTF-8, at most 2^30 bytes). Between them is only white space;
  * there are none if the text has nothing else. *spans is valid until the next call. */
 int tf_sentences_split(struct tf_sentences *s, const char *text, size_t n,
-                       const struct tf_span **spans, size_t *count,
+                       const struct tf_sentence_span **spans, size_t *count,
                        struct tf_err *err) TF_MUST_CHECK;
 
 #endif
