@@ -10,7 +10,7 @@
     OPT_STR(0, "lang", &(o).lang, .arg = "LABEL", .flags = TF_OPT_SEMANTIC, \
             .help = "language of the text, such as en, whose abbreviations end no sentence", \
             __VA_ARGS__), \
-    OPT_INT(0, "max-chars", &(o).most, .arg = "N", .def = "500", .lo = 0, .hi = 1 << 20, \
+    OPT_INT(0, "max-chars", &(o).most, .arg = "N", .def = "400", .lo = 0, .hi = 1 << 20, \
             .flags = TF_OPT_SEMANTIC, \
             .help = "cut a longer sentence at a clause or a space; 0: no limit", __VA_ARGS__)
 #define TEXT_FIELD(o, ...) \

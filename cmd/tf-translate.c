@@ -1,36 +1,49 @@
-/* tf-translate - text in, text out: tf-tokenize | tf-decode | tf-tokenize -d, with one model. */
+/* tf-translate - text in, text out: its sentences through tf-tokenize | tf-decode | tf-tokenize -d,
+ * with one model. */
+#include "base/memory.h"
 #include "base/path.h"
 #include "base/pipeline.h"
 #include "base/sandbox.h"
 #include "decode_options.h"
 #include "stream/model.h"
+#include "text/through.h"
+#include "text_options.h"
 
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 static struct tf_decode_opts o;
-static const char *output, *alignment, *alignment_output;
+static struct tf_through through;
 static const char *const decoding[] = {DECODE_PRECISIONS, NULL};
 static int precision;
-static bool crlf, replace_invalid, json;
+static bool document, json;
+static const char *alignment, *alignment_output;
 static const char *input, *to; /* what other programs call what needs no option here */
 
 static struct tf_opt opts[] = {
     OPT_GROUP("Models and text"),
     COMMON_MODELS(&o.run.models),
-    COMMON_OUTPUT(&output),
+    COMMON_OUTPUT(&through.output),
     OPT_STR('i', "input", &input, .flags = TF_OPT_HIDDEN),
     OPT_STR(0, "to", &to, .flags = TF_OPT_HIDDEN),
-    OPT_FLAG(0, "crlf", &crlf, .help = "strip a carriage return at the end of a line"),
-    OPT_FLAG(0, "replace-invalid", &replace_invalid,
-             .help = "replace invalid UTF-8 by U+FFFD; otherwise such a line becomes an empty one"),
-    OPT_FLAG(0, "json", &json,
+    OPT_FLAG(0, "resume", &through.resume, .excludes = "sample json alignment",
+             .help = "continue the output of a run that was interrupted"),
+    OPT_FLAG(0, "document", &document, .flags = TF_OPT_SEMANTIC, .excludes = "field no-split",
+             .help =
+                 "keep line breaks, indentation and spaces; a paragraph may have several lines"),
+    TEXT_FIELD(through.text, ),
+    TEXT_SENTENCES(through.text, ),
+    OPT_FLAG(0, "no-split", &through.text.whole, .flags = TF_OPT_SEMANTIC, .excludes = "max-chars",
+             .help = "translate a line as one sentence, although it has several"),
+    OPT_FLAG(0, "crlf", &through.text.crlf, .help = "strip a carriage return at the end of a line"),
+    TEXT_INVALID(through.text, ),
+    OPT_FLAG(0, "json", &json, .excludes = "document field",
              .help = "print a JSON object for each line: line, status, score, text or reason"),
     OPT_INT('n', "nbest", &o.nbest, .arg = "N", .lo = 1, .hi = TF_SEARCH_MAX_BEAM, .needs = "json",
             .help = "--json: the N best translations, N at most --beam; with --sample N draws"),
     COMMON_BAD(&o.run.bad, "lines that cannot be translated"),
-    OPT_STR(0, "alignment", &alignment, .arg = "WORD",
+    OPT_STR(0, "alignment", &alignment, .arg = "WORD", .excludes = "document field",
             .choices = (const char *const[]){"hard", "soft", NULL},
             .help = "print alignments of words after each line: hard (0-0 1-2), soft, or links of "
                     "more than a number up to 1"),
@@ -63,14 +76,33 @@ static const struct tf_tool tool = {
 };
 
 /* Options that are not tf-decode's, or that it gets another way. */
-static const char *const own[] = {"model", "output", "crlf", "quiet", "replace-invalid", "bad",
-                                  "json", "nbest", "alignment", "alignment-output", NULL};
+static const char *const own[] = {"model",
+                                  "output",
+                                  "resume",
+                                  "document",
+                                  "field",
+                                  "lang",
+                                  "max-chars",
+                                  "no-split",
+                                  "crlf",
+                                  "quiet",
+                                  "progress",
+                                  "bad",
+                                  "json",
+                                  "nbest",
+                                  "alignment",
+                                  "alignment-output",
+                                  "replace-invalid",
+                                  NULL};
 
 static void add_option(struct tf_strs *to, const char *name, const char *value)
 {
     tf_strs_add(to, name);
     tf_strs_add(to, value);
 }
+
+/* The label of the source language in the first model, in memory that processes share. */
+static char *source;
 
 /* Without a model with a vocabulary all three tools would complain. */
 static int check_model(const char *path, struct tf_err *err)
@@ -83,6 +115,8 @@ static int check_model(const char *path, struct tf_err *err)
     if (tf_model_read(&m, path, TF_MODEL_HEAD, 0, err) != 0)
         return -1;
     const bool has_vocab = m.vocab != NULL;
+    if (source[0] == 0)
+        memcpy(source, m.header.lang, sizeof m.header.lang);
     tf_model_release(&m);
     return has_vocab
                ? 0
@@ -95,6 +129,77 @@ static int check_models(const struct tf_strs *models, struct tf_err *err)
         if (check_model(models->v[i], err) != 0)
             return -1;
     return 0;
+}
+
+/* How the text is split: by --lang or the model's label, else not, and a note says so. */
+static int choose_text(struct tf_err *err)
+{
+    struct tf_document_opts *text = &through.text;
+    text->form = document          ? TF_DOCUMENT_WRAPPED
+                 : text->field > 0 ? TF_DOCUMENT_PARAGRAPHS
+                                   : TF_DOCUMENT_LINES;
+    text->max_line = 16 << 20;
+    text->bad = o.run.bad;
+    text->raw = json; /* an object says what is wrong with its line */
+    if (text->lang == NULL && source[0] != 0)
+        text->lang = source;
+    if (alignment != NULL)
+        text->whole = true; /* links are of the words of a line */
+    if (text->lang == NULL && !text->whole && !document && !json) {
+        text->whole = true;
+        through.several = o.run.quiet ? NULL
+                                      : "has several sentences, which a model of single ones may "
+                                        "lose: --lang LABEL, as --lang en, splits lines";
+    }
+    return tf_document_check(text, err);
+}
+
+static int translate(const struct tf_args *args, struct tf_err *err)
+{
+    const struct tf_strs *models = &o.run.models;
+    struct tf_strs encode = {0}, decode = {0}, detokenize = {0};
+    const char *nbest = tf_opt_find(opts, "nbest")->given;
+    const char *bad = tf_on_bad_words[o.run.bad];
+    /* The last tool is the one that fails: each after the first to fail would say so, too. */
+    const bool fail = o.run.bad == TF_ON_BAD_FAIL;
+    tf_strs_add(&encode, "tf-tokenize");
+    add_option(&encode, "-m", models->v[0]);
+    add_option(&encode, "--bad", fail ? "ok" : bad);
+    if (json && through.text.replace_invalid)
+        tf_strs_add(&encode, "--replace-invalid");
+    tf_strs_add(&decode, "tf-decode");
+    tf_strs_add(&decode, "--quiet");
+    for (size_t i = 0; i < models->n; i++)
+        add_option(&decode, "-m", models->v[i]);
+    add_option(&decode, "--bad", fail ? "ok" : bad);
+    tf_opt_words(&decode, opts, own);
+    if (json) /* scores are in n-best streams only */
+        add_option(&decode, "--nbest", nbest != NULL ? nbest : "1");
+    if (alignment != NULL)
+        tf_strs_add(&decode, "--alignment");
+    tf_strs_add(&detokenize, "tf-tokenize");
+    tf_strs_add(&detokenize, "-d");
+    add_option(&detokenize, "-m", models->v[0]);
+    if (json)
+        tf_strs_add(&detokenize, "--json");
+    if (json && o.nbest > 1)
+        tf_strs_add(&detokenize, "--nbest");
+    add_option(&detokenize, "--bad", fail ? bad : "ok"); /* tf-decode has said what is bad */
+    if (alignment != NULL)
+        add_option(&detokenize, "--alignment", alignment);
+    if (alignment_output != NULL)
+        add_option(&detokenize, "--alignment-output", alignment_output);
+    struct tf_strs *const all[] = {&encode, &decode, &detokenize};
+    for (size_t i = 0; i < 3; i++)
+        tf_strs_add(all[i], NULL);
+    through.input = args->v[0];
+    through.progress = o.run.progress;
+    /* A progress line would stand among the translations. */
+    through.quiet = o.run.quiet ||
+                    (!o.run.progress && isatty(STDOUT_FILENO) && strcmp(through.output, "-") == 0);
+    through.tools = (const char *const *const[]){encode.v, decode.v, detokenize.v};
+    through.n_tools = 3;
+    return tf_through(&through, err);
 }
 
 static int run(const struct tf_args *args, struct tf_err *err)
@@ -111,51 +216,13 @@ static int run(const struct tf_args *args, struct tf_err *err)
         return tf_fail_status(err, TF_USAGE, "-m FILE is required");
     if (args->n > 1)
         return tf_fail_status(err, TF_USAGE, "unexpected operand '%s' (try --help)", args->v[1]);
+    source = tf_shared(TF_LANG_MAX + 1, err);
+    if (source == NULL)
+        return -1;
     const int rc = tf_run_sandboxed(check_models, models, err);
     if (rc != 0)
         return rc;
-    struct tf_strs encode = {0}, decode = {0}, detokenize = {0};
-    const char *nbest = tf_opt_find(opts, "nbest")->given;
-    const char *bad = tf_on_bad_words[o.run.bad];
-    /* The last tool is the one that fails: each after the first to fail would say so, too. */
-    const bool fail = o.run.bad == TF_ON_BAD_FAIL;
-    tf_strs_add(&encode, "tf-tokenize");
-    add_option(&encode, "-m", models->v[0]);
-    add_option(&encode, "--bad", fail ? "ok" : bad);
-    if (crlf)
-        tf_strs_add(&encode, "--crlf");
-    if (replace_invalid)
-        tf_strs_add(&encode, "--replace-invalid");
-    add_option(&encode, "--", args->v[0]);
-    tf_strs_add(&decode, "tf-decode");
-    for (size_t i = 0; i < models->n; i++)
-        add_option(&decode, "-m", models->v[i]);
-    add_option(&decode, "--bad", fail ? "ok" : bad);
-    tf_opt_words(&decode, opts, own);
-    if (json) /* scores are in n-best streams only */
-        add_option(&decode, "--nbest", nbest != NULL ? nbest : "1");
-    if (alignment != NULL)
-        tf_strs_add(&decode, "--alignment");
-    /* A progress line would stand among the translations. */
-    if (o.run.quiet || (!o.run.progress && isatty(STDOUT_FILENO) && strcmp(output, "-") == 0))
-        tf_strs_add(&decode, "--quiet");
-    tf_strs_add(&detokenize, "tf-tokenize");
-    tf_strs_add(&detokenize, "-d");
-    add_option(&detokenize, "-m", models->v[0]);
-    if (json)
-        tf_strs_add(&detokenize, "--json");
-    if (json && o.nbest > 1)
-        tf_strs_add(&detokenize, "--nbest");
-    add_option(&detokenize, "--bad", fail ? bad : "ok"); /* tf-decode has said what is bad */
-    add_option(&detokenize, "-o", output);
-    if (alignment != NULL)
-        add_option(&detokenize, "--alignment", alignment);
-    if (alignment_output != NULL)
-        add_option(&detokenize, "--alignment-output", alignment_output);
-    struct tf_strs *const all[] = {&encode, &decode, &detokenize};
-    for (size_t i = 0; i < 3; i++)
-        tf_strs_add(all[i], NULL);
-    return tf_pipeline((const char *const *const[]){encode.v, decode.v, detokenize.v}, 3, err);
+    return choose_text(err) != 0 ? -1 : translate(args, err);
 }
 
 int main(int argc, char **argv)

@@ -3,6 +3,7 @@
 #include "base/log.h"
 
 #include <stdio.h>
+#include <string.h>
 
 const char *const tf_on_bad_words[] = {"mark", "fail", "ok", NULL};
 
@@ -32,4 +33,12 @@ int tf_bad_status(const struct tf_bad_count *c, const char *input, struct tf_err
                    (unsigned long long)c->bad, (unsigned long long)c->total, c->items, c->place,
                    (unsigned long long)c->first, c->reason);
     return TF_PARTIAL;
+}
+
+void tf_bad_hint(const struct tf_bad_count *c, struct tf_err *err)
+{
+    const size_t n = strlen(err->msg);
+    if (n > 0 && strncmp(c->reason, "invalid UTF-8", 13) == 0)
+        snprintf(err->msg + n, sizeof err->msg - n, "%s",
+                 " (text in Latin-1? iconv -f latin1 -t utf-8)");
 }

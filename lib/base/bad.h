@@ -34,5 +34,7 @@ int tf_bad_add(struct tf_bad_count *c, const char *input, uint64_t number, const
 /* At the end: if there were bad items and on_bad is TF_ON_BAD_MARK, set err to TF_PARTIAL with a
  * message and return that status; else return 0. */
 int tf_bad_status(const struct tf_bad_count *c, const char *input, struct tf_err *err);
+/* Append to a message about lines that are not UTF-8 what they mostly are. */
+void tf_bad_hint(const struct tf_bad_count *c, struct tf_err *err);
 
 #endif

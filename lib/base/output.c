@@ -1,5 +1,6 @@
 /* output.c - buffered output over write(2). */
 #include "base/output.h"
+#include "base/buf.h"
 #include "base/fd.h"
 #include "base/memory.h"
 #include "base/path.h"
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,14 +37,37 @@ static int named_descriptor(const char *path)
     return -1;
 }
 
+/* PATH.part, for this process alone. */
+static int open_part(struct tf_out *out, unsigned flags, mode_t mode, struct tf_err *err)
+{
+    struct tf_buf name = {0};
+    tf_buf_printf(&name, "%s.part", out->path);
+    out->part = name.p;
+    out->fd = tf_fd_open(out->part, O_RDWR | O_CREAT, mode);
+    if (out->fd < 0)
+        return tf_fail_errno(err, "%s", out->part);
+    if (flock(out->fd, LOCK_EX | LOCK_NB) != 0) {
+        close(out->fd); /* what another process writes is not ours to remove */
+        out->fd = -1;
+        return tf_fail_status(err, TF_AGAIN, "%s: in use by another process", out->part);
+    }
+    if ((flags & TF_OUT_CONTINUE ? lseek(out->fd, 0, SEEK_END) : ftruncate(out->fd, 0)) < 0)
+        return tf_fail_errno(err, "%s", out->part);
+    return 0;
+}
+
 /* st: of the file that will be replaced; NULL if there is none. */
-static int open_temp(struct tf_out *out, const struct stat *st, struct tf_err *err)
+static int open_temp(struct tf_out *out, const struct stat *st, unsigned flags, struct tf_err *err)
 {
     /* We own the new file: the mode of another owner's file would grant rights that we never gave,
      * and set-id bits would apply to us. */
     bool keep = st != NULL && st->st_uid == geteuid();
     /* Nobody else may open it before it has its rights. */
-    out->fd = tf_temp_create(&out->temp, out->dir, out->path, keep ? st->st_mode & 0700 : 0666);
+    const mode_t mode = keep ? st->st_mode & 0700 : 0666;
+    if ((flags & TF_OUT_PART) && open_part(out, flags, mode, err) != 0)
+        return -1;
+    if (out->part == NULL)
+        out->fd = tf_temp_create(&out->temp, out->dir, out->path, mode);
     if (out->fd < 0)
         return tf_fail_errno(err, "%s: cannot create a temporary file in its directory", out->name);
     if (keep && tf_rights_copy(out->fd, out->dir, out->path, st) != 0 && errno != EPERM)
@@ -74,7 +99,7 @@ static int open_path(struct tf_out *out, const char *path, unsigned flags, struc
     out->path = linked ? tf_path_target(path) : tf_xstrdup(path);
     if (out->path == NULL)
         return tf_fail_errno(err, "%s: symbolic link", path);
-    return open_temp(out, exists ? &st : NULL, err);
+    return open_temp(out, exists ? &st : NULL, flags, err);
 }
 
 static int open_own(struct tf_out *out, const char *base, struct tf_err *err)
@@ -89,7 +114,7 @@ static int open_own(struct tf_out *out, const char *base, struct tf_err *err)
     if (exists && !S_ISREG(st.st_mode))
         return tf_fail(err, "%s: not a regular file", out->name);
     out->path = tf_xstrdup(base);
-    return open_temp(out, exists ? &st : NULL, err);
+    return open_temp(out, exists ? &st : NULL, 0, err);
 }
 
 static struct tf_out new_output(int fd, int dir, const char *name)
@@ -142,7 +167,9 @@ int tf_out_flush(struct tf_out *out, struct tf_err *err)
 
 const char *tf_out_temp_name(const struct tf_out *out)
 {
-    return out->temp != NULL ? tf_temp_name(out->temp) : NULL;
+    return out->part != NULL   ? tf_path_name(out->part)
+           : out->temp != NULL ? tf_temp_name(out->temp)
+                               : NULL;
 }
 
 bool tf_out_is_file(const struct tf_out *out)
@@ -205,6 +232,9 @@ int tf_out_commit(struct tf_out *out, struct tf_err *err)
         rc = tf_temp_finish(out->temp, out->path, out->name, err);
         out->temp = NULL;
     }
+    if (rc == 0 && out->part != NULL)
+        rc = rename(out->part, out->path) != 0 ? tf_fail_errno(err, "%s: rename", out->part)
+                                               : tf_sync_dir(out->path, err);
     tf_out_abort(out);
     return rc;
 }
@@ -224,10 +254,14 @@ void tf_out_abort(struct tf_out *out)
 {
     if (out->name == NULL)
         return;
+    struct stat st;
+    if (out->part != NULL && out->fd >= 0 && fstat(out->fd, &st) == 0 && st.st_size == 0)
+        unlink(out->part); /* nothing to continue */
     if (out->fd > 1)
         close(out->fd);
     if (out->temp != NULL)
         tf_temp_remove(out->temp);
+    free(out->part);
     free(out->path);
     free(out->name);
     free(out->buf);

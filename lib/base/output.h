@@ -14,6 +14,7 @@ struct tf_out {
     int dir;         /* what path is relative to: AT_FDCWD, or of tf_out_open_at */
     char *path;      /* where temp is renamed to; NULL if written in place (stdout, FIFO, device) */
     struct tf_temp *temp; /* see temp_private.h; NULL if written in place */
+    char *part;           /* the temporary file of TF_OUT_PART */
     uint8_t *buf;
     size_t len, cap;
     uint64_t offset; /* bytes written so far, including those in buf */
@@ -26,6 +27,8 @@ struct tf_out {
 enum {
     TF_OUT_BINARY = 1,   /* refuse to write to a terminal */
     TF_OUT_IN_PLACE = 2, /* a regular file is written in place too: others can read what is there */
+    TF_OUT_PART = 4,     /* the temporary file is PATH.part, and stays when the output is aborted */
+    TF_OUT_CONTINUE = 8, /* with PART: keep what that file has already, and write after it */
 };
 
 /* Open a path for writing.
@@ -34,7 +37,8 @@ enum {
  * - A regular file, or a path where nothing is: a temporary file in the same directory, which is
  *   renamed at commit. A symbolic link is followed. The new file gets the group and the
  *   permissions of a file that it replaces (tf_rights_copy), if we own that file. With
- *   TF_OUT_IN_PLACE: that file, emptied.
+ *   TF_OUT_IN_PLACE: that file, emptied. With TF_OUT_PART: a file in use by another process, which
+ *   holds a lock on it, is an error with TF_AGAIN.
  * - A directory is an error. */
 int tf_out_open(struct tf_out *out, const char *path, unsigned flags,
                 struct tf_err *err) TF_MUST_CHECK;

@@ -8,22 +8,30 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* In the environment of commands after the first: our process id. */
+/* In the environment of the commands: our process id. */
 #define PARENT "TF_PIPELINE"
 
 struct stage {
     const char *const *argv;
     pid_t pid; /* 0: not started, or ended */
     int write; /* our copy of the write end of its pipe, or -1 */
+};
+
+struct tf_pipeline {
+    pthread_mutex_t lock; /* of what ends and what is ended */
+    size_t n;             /* that were started */
+    struct stage stages[];
 };
 
 const char *tf_tool_path(char path[TF_TOOL_PATH], const char *name)
@@ -37,36 +45,35 @@ const char *tf_tool_path(char path[TF_TOOL_PATH], const char *name)
     return len < TF_TOOL_PATH && access(path, X_OK) == 0 ? path : name;
 }
 
-/* In the child: run the command with these as stdin and stdout, unless they are -1. */
+/* In the child: run the command with these as stdin and stdout. */
 _Noreturn static void become(const char *const *argv, pid_t parent, int in, int out)
 {
     char path[TF_TOOL_PATH];
     prctl(PR_SET_PDEATHSIG, SIGTERM);
+    signal(SIGINT, SIG_IGN);
     if (getppid() != parent) /* it died before that call */
         _exit(TF_FAILED);
     char number[32];
     snprintf(number, sizeof number, "%ld", (long)parent);
-    if (in >= 0)
-        setenv(PARENT, number, 1);
-    if ((in < 0 || dup2(in, STDIN_FILENO) >= 0) && (out < 0 || dup2(out, STDOUT_FILENO) >= 0))
+    setenv(PARENT, number, 1);
+    if (dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0)
         execvp(tf_tool_path(path, argv[0]), (char *const *)argv);
     fprintf(stderr, "%s: %s: %s\n", tf_progname, argv[0], strerror(errno));
     _exit(TF_FAILED);
 }
 
-/* Start a stage whose stdin is *in, or ours if that is -1; *in becomes the read end of its pipe. */
-static int start_stage(struct stage *s, int *in, bool last, struct tf_err *err)
+/* Start a stage whose stdin is *in; *in becomes the read end of its pipe. */
+static int start_stage(struct stage *s, int *in, struct tf_err *err)
 {
-    int ends[2] = {-1, -1};
+    int ends[2];
     const pid_t self = getpid();
-    if (!last && pipe2(ends, O_CLOEXEC) != 0)
+    if (pipe2(ends, O_CLOEXEC) != 0)
         return tf_fail_errno(err, "%s: pipe", s->argv[0]);
     s->write = ends[1];
     s->pid = fork();
     if (s->pid == 0)
         become(s->argv, self, *in, ends[1]);
-    if (*in >= 0)
-        close(*in);
+    close(*in);
     *in = ends[0];
     if (s->pid > 0)
         return 0;
@@ -88,68 +95,103 @@ static void close_write(struct stage *s)
     s->write = -1;
 }
 
-/* End all that run; their input must not end before. */
-static void end_all(const struct stage *s, size_t n)
+/* Their input must not end before. */
+static void end_all(const struct tf_pipeline *p)
 {
-    for (size_t i = 0; i < n; i++)
-        if (s[i].pid > 0)
-            kill(s[i].pid, SIGTERM);
+    for (size_t i = 0; i < p->n; i++)
+        if (p->stages[i].pid > 0)
+            kill(p->stages[i].pid, SIGTERM);
 }
 
-/* Wait for all; returns the status. */
-static int wait_all(struct stage *s, size_t n, struct tf_err *err)
+void tf_pipeline_end(struct tf_pipeline *p)
+{
+    pthread_mutex_lock(&p->lock);
+    end_all(p);
+    pthread_mutex_unlock(&p->lock);
+}
+
+/* What the end of a stage, with that status, makes of the result. */
+static int ended(struct tf_pipeline *p, struct stage *s, int status, int result, struct tf_err *err)
+{
+    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    s->pid = 0;
+    if (result != TF_OK && result != TF_PARTIAL) /* of a failure that has been seen */
+        return result;
+    if (code != TF_OK && code != TF_PARTIAL)
+        end_all(p);
+    else
+        close_write(s);
+    if (code < 0)
+        tf_fail(err, "%s: ended by signal %d", s->argv[0], WTERMSIG(status));
+    return code == TF_OK ? result : code;
+}
+
+int tf_pipeline_wait(struct tf_pipeline *p, struct tf_err *err)
 {
     int result = TF_OK;
-    for (size_t left = n; left > 0;) {
+    for (size_t left = p->n; left > 0;) {
+        siginfo_t info;
         int status;
-        const pid_t pid = waitpid(-1, &status, 0);
-        if (pid < 0 && errno == EINTR)
-            continue;
-        if (pid < 0)
-            return tf_fail_errno(err, "waiting for the tools");
-        size_t i = 0;
-        while (i < n && s[i].pid != pid)
-            i++;
-        if (i == n)
-            continue;
-        s[i].pid = 0;
-        left--;
-        const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-        const bool failed = code != TF_OK && code != TF_PARTIAL;
-        if (result != TF_OK && result != TF_PARTIAL) /* of a failure that has been seen */
-            continue;
-        if (failed)
-            end_all(s, n);
-        else
-            close_write(&s[i]);
-        result = code == TF_OK ? result : code;
-        if (code < 0)
-            tf_fail(err, "%s: ended by signal %d", s[i].argv[0], WTERMSIG(status));
+        /* A process whose end nobody has waited for keeps its id: nothing else is killed. */
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOWAIT) != 0) {
+            if (errno == EINTR)
+                continue;
+            result = tf_fail_errno(err, "waiting for the tools");
+            break;
+        }
+        pthread_mutex_lock(&p->lock);
+        const pid_t pid = waitpid(info.si_pid, &status, 0);
+        for (size_t i = 0; i < p->n; i++)
+            if (pid > 0 && p->stages[i].pid == pid) {
+                result = ended(p, &p->stages[i], status, result, err);
+                left--;
+            }
+        pthread_mutex_unlock(&p->lock);
     }
+    for (size_t i = 0; i < p->n; i++)
+        close_write(&p->stages[i]);
+    pthread_mutex_destroy(&p->lock);
+    free(p);
     return result;
 }
 
-int tf_pipeline(const char *const *const *argv, size_t n, struct tf_err *err)
+int tf_pipeline_start(struct tf_pipeline **pipeline, const char *const *const *argv, size_t n,
+                      int *to, int *from, struct tf_err *err)
 {
-    struct stage *s = tf_xcalloc(n, sizeof *s);
-    int in = -1, rc = 0;
-    for (size_t i = 0; i < n; i++)
-        s[i] = (struct stage){argv[i], 0, -1};
-    size_t started = 0;
-    while (started < n && rc == 0) {
-        rc = start_stage(&s[started], &in, started + 1 == n, err);
-        started += rc == 0;
+    struct tf_pipeline *p = tf_xcalloc(1, sizeof *p + n * sizeof p->stages[0]);
+    int ends[2], rc = 0;
+    pthread_mutex_init(&p->lock, NULL);
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        free(p);
+        return tf_fail_errno(err, "%s: pipe", argv[0][0]);
     }
-    if (in >= 0)
-        close(in);
-    if (rc != 0)
-        end_all(s, n);
-    struct tf_err ended = {0};
-    const int status = wait_all(s, started, rc == 0 ? err : &ended);
-    for (size_t i = 0; i < n; i++)
-        close_write(&s[i]);
-    free(s);
-    return rc == 0 ? status : -1;
+    *from = ends[0];
+    *to = ends[1];
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        p->stages[i] = (struct stage){argv[i], 0, -1};
+        rc = start_stage(&p->stages[i], from, err);
+        p->n += rc == 0;
+    }
+    *pipeline = p;
+    if (rc == 0) {
+        close_write(&p->stages[n - 1]); /* its end is that of `from` */
+        return 0;
+    }
+    struct tf_err ignored = {0};
+    end_all(p);
+    close(*to);
+    close(*from);
+    (void)!tf_pipeline_wait(p, &ignored);
+    return -1;
+}
+
+void *tf_shared(size_t n, struct tf_err *err)
+{
+    void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (p != MAP_FAILED)
+        return p;
+    tf_fail_errno(err, "shared memory");
+    return NULL;
 }
 
 int tf_pipeline_open(const char *const *argv, pid_t *pid, int *in, int *out, struct tf_err *err)

@@ -13,14 +13,23 @@ enum { TF_TOOL_PATH = PATH_MAX + 32 };
  * searched in PATH. */
 const char *tf_tool_path(char path[TF_TOOL_PATH], const char *name);
 
-/* Run n commands, each argv[i] ending with NULL: stdin of the first and stdout of the last are
- * ours, as is stderr of all. Returns the exit status: TF_OK; TF_PARTIAL if a command ended with it
- * and none failed; else that of the command that failed first, whose message is on stderr.
+struct tf_pipeline;
+
+/* Start n commands, each argv[i] ending with NULL, in a pipe: *to is the write end of the first
+ * one's stdin, *from the read end of the last one's stdout, both ours to close. stderr of all is
+ * ours. They ignore SIGINT: Ctrl-C reaches all processes of a terminal, and this one decides. When
+ * this process dies, so do the commands. -1 and err: a command could not be started. */
+int tf_pipeline_start(struct tf_pipeline **p, const char *const *const *argv, size_t n, int *to,
+                      int *from, struct tf_err *err) TF_MUST_CHECK;
+/* Wait for all, and free p. Returns the exit status: TF_OK; TF_PARTIAL if a command ended with it
+ * and none failed; else that of the command that failed first, whose message is on stderr. -1 and
+ * err: a signal ended it.
  *
  * When a command fails, the others are ended; those after it have not seen the end of their input,
- * so none of them complains about it or finishes an output. When this process dies, so do the
- * commands. -1 and err: a command could not be started, or a signal ended it. */
-int tf_pipeline(const char *const *const *argv, size_t n, struct tf_err *err) TF_MUST_CHECK;
+ * so none of them complains about it or finishes an output. In any thread, once. */
+int tf_pipeline_wait(struct tf_pipeline *p, struct tf_err *err) TF_MUST_CHECK;
+/* End all commands that run. Before tf_pipeline_wait has returned. */
+void tf_pipeline_end(struct tf_pipeline *p);
 
 /* A command that has read that the one before it failed calls this before it says so. One that
  * tf_pipeline started waits here for its end, since the other's message is the one that counts;
@@ -32,6 +41,10 @@ void tf_pipeline_await_end(void);
  * dies, it gets SIGTERM. */
 int tf_pipeline_open(const char *const *argv, pid_t *pid, int *in, int *out,
                      struct tf_err *err) TF_MUST_CHECK;
+
+/* So many bytes, zeroed, that processes which are started later share with this one, until it ends;
+ * NULL and err if there are none. */
+void *tf_shared(size_t n, struct tf_err *err) TF_MUST_CHECK;
 
 /* Run f in a process of its own, in a sandbox that may read those files: where this process must
  * not enter one, because what it starts would inherit it. Returns 0, or the exit status of a

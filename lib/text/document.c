@@ -38,9 +38,9 @@ struct tf_document {
     size_t n_spans, span, at;    /* at: the end of the last sentence in the text */
     struct tf_sentence_span all; /* the one sentence of a paragraph that is not split */
 
-    struct tf_buf before;      /* of the next sentence */
-    bool given;                /* it has been: clear it */
-    struct tf_line_break *own; /* breaks of the last sentence */
+    struct tf_buf before, after; /* of the next sentence, of the last */
+    bool given;                  /* it has been: clear it */
+    struct tf_line_break *own;   /* breaks of the last sentence */
     size_t cap_own;
 };
 
@@ -79,6 +79,7 @@ void tf_document_free(struct tf_document *d)
     tf_buf_release(&d->block);
     tf_buf_release(&d->text);
     tf_buf_release(&d->before);
+    tf_buf_release(&d->after);
     free(d->lines);
     free(d->breaks);
     free(d->own);
@@ -97,7 +98,9 @@ uint64_t tf_document_several(const struct tf_document *d)
 
 int tf_document_bad_status(const struct tf_document *d, struct tf_err *err)
 {
-    return tf_bad_status(&d->count, d->in->name, err);
+    const int rc = tf_bad_status(&d->count, d->in->name, err);
+    tf_bad_hint(&d->count, err);
+    return rc;
 }
 
 /* ---- lines ---- */
@@ -134,6 +137,8 @@ static int add_line(struct tf_document *d, const char *s, size_t n, int status, 
     d->count.total++;
     if (status == 2)
         snprintf(why, sizeof why, "line of %zu bytes, maximum %lld", n, (long long)d->o.max_line);
+    else if (d->o.raw)
+        tf_buf_add(&d->block, s, n);
     else if (good < n && !d->o.replace_invalid)
         snprintf(why, sizeof why, "invalid UTF-8 at byte %zu", good + 1);
     else
@@ -260,30 +265,28 @@ static int take_field(struct tf_document *d, const struct line *l, struct tf_err
 
 /* Append bytes [from, to) of the text, with its line breaks, to what is before the next sentence.
  */
-static void lay_out(struct tf_document *d, size_t from, size_t to)
+static void lay_out(const struct tf_document *d, struct tf_buf *out, size_t from, size_t to)
 {
     for (size_t i = 0; i < d->n_breaks; i++) {
         const struct tf_line_break *b = &d->breaks[i];
         if (b->at < from || b->at >= to)
             continue;
-        tf_buf_add(&d->before, d->text.p + from, b->at - from);
-        tf_buf_add(&d->before, b->text.p, b->text.n);
+        tf_buf_add(out, d->text.p + from, b->at - from);
+        tf_buf_add(out, b->text.p, b->text.n);
         from = b->at + 1;
     }
-    tf_buf_add(&d->before, d->text.p + from, to - from);
+    tf_buf_add(out, d->text.p + from, to - from);
 }
 
-/* What comes after the last sentence of the paragraph, up to the next. */
-static void end_paragraph(struct tf_document *d)
+/* Append what comes after the last sentence of the paragraph, up to the end of its line. */
+static void end_paragraph(const struct tf_document *d, struct tf_buf *out)
 {
-    if (d->line == 0)
-        return;
     const struct line *l = &d->lines[d->line - 1];
     if (d->o.form == TF_DOCUMENT_LINES) {
-        tf_buf_byte(&d->before, '\n');
+        tf_buf_byte(out, '\n');
         return;
     }
-    lay_out(d, d->at, d->text.len);
+    lay_out(d, out, d->at, d->text.len);
     if (d->o.field > 0) {
         int64_t fields = 1; /* what take_field has left */
         const char *p = d->block.p + l->begin, *end = d->block.p + l->end, *tab;
@@ -292,18 +295,19 @@ static void end_paragraph(struct tf_document *d)
             p = tab + 1;
         }
         if (fields > d->o.field)
-            tf_buf_add(&d->before, p - 1, (size_t)(end - p) + 1);
+            tf_buf_add(out, p - 1, (size_t)(end - p) + 1);
     }
-    tf_buf_add(&d->before, d->block.p + l->end, l->next - l->end);
+    tf_buf_add(out, d->block.p + l->end, l->next - l->end);
 }
 
 static int split(struct tf_document *d, struct tf_err *err)
 {
-    if (tf_sentences_split(d->sentences, d->text.p, d->text.len, &d->spans, &d->n_spans, err) != 0)
+    if (!d->o.raw &&
+        tf_sentences_split(d->sentences, d->text.p, d->text.len, &d->spans, &d->n_spans, err) != 0)
         return -1;
     if (d->n_spans > 1 && d->several == 0)
         d->several = d->count.total - (d->n_lines - d->line);
-    const bool line = d->o.form == TF_DOCUMENT_LINES && (d->o.whole || d->n_spans < 2);
+    const bool line = d->o.form == TF_DOCUMENT_LINES && (d->o.whole || d->o.raw || d->n_spans < 2);
     if (!line && (!d->o.whole || d->n_spans < 2))
         return 0;
     d->all = (struct tf_sentence_span){0, d->text.len, false};
@@ -319,7 +323,6 @@ static int split(struct tf_document *d, struct tf_err *err)
 /* Read the next paragraph: 1; 0 at the end; -1 on error. */
 static int next_paragraph(struct tf_document *d, struct tf_err *err)
 {
-    end_paragraph(d);
     tf_buf_clear(&d->text);
     d->n_breaks = d->n_spans = d->span = d->at = 0;
     if (d->line == d->n_lines) {
@@ -340,7 +343,11 @@ static int next_paragraph(struct tf_document *d, struct tf_err *err)
         for (; d->line < d->n_lines && continues(d, l, l + 1); l++)
             join_line(d, l, &d->lines[d->line++]);
     tf_buf_grow(&d->text, 1); /* not NULL */
-    return split(d, err) == 0 ? 1 : -1;
+    if (split(d, err) != 0)
+        return -1;
+    if (d->n_spans == 0)
+        end_paragraph(d, &d->before);
+    return 1;
 }
 
 /* ---- sentences ---- */
@@ -372,7 +379,6 @@ int tf_document_next(struct tf_document *d, struct tf_place *place, struct tf_te
         if (rc < 0)
             return -1;
         if (rc == 0) {
-            d->n_lines = d->line = 0; /* its end is in `before` */
             place->before = (struct tf_text){d->before.p, d->before.len};
             place->end = d->given = true;
             return 0;
@@ -380,14 +386,18 @@ int tf_document_next(struct tf_document *d, struct tf_place *place, struct tf_te
     }
     const struct tf_sentence_span s = d->spans[d->span];
     if (d->o.form != TF_DOCUMENT_LINES || d->span > 0)
-        lay_out(d, d->at, s.begin);
+        lay_out(d, &d->before, d->at, s.begin);
     own_breaks(d, place, s.begin, s.end);
     place->joined = s.joined && d->before.len == 0;
     place->before = (struct tf_text){d->before.p, d->before.len};
     *sentence = (struct tf_text){d->text.p + s.begin, s.end - s.begin};
     d->at = s.end;
-    d->span++;
     d->given = true;
+    if (++d->span == d->n_spans) {
+        tf_buf_clear(&d->after);
+        end_paragraph(d, &d->after);
+        place->after = (struct tf_text){d->after.p, d->after.len};
+    }
     return 1;
 }
 
@@ -399,6 +409,11 @@ bool tf_document_at_start(const struct tf_document *d)
 bool tf_document_ready(struct tf_document *d)
 {
     return !tf_document_at_start(d) || d->ended || tf_in_line_ready(d->in, (size_t)d->o.max_line);
+}
+
+void tf_document_stop(struct tf_document *d)
+{
+    d->ended = true;
 }
 
 int64_t tf_document_skip(struct tf_document *d, uint64_t lines, struct tf_err *err)

@@ -26,6 +26,7 @@ struct tf_document_opts {
     int64_t most;         /* characters of a sentence; 0: no limit */
     int64_t field;        /* of lines with tabs, from 1: the rest is layout; 0: the whole line */
     int64_t max_line;     /* bytes */
+    bool raw;             /* TF_DOCUMENT_LINES: any bytes, as they are, are a sentence */
     bool crlf;            /* TF_DOCUMENT_LINES: drop a CR at the end of a line */
     bool replace_invalid; /* invalid UTF-8 becomes U+FFFD instead of a bad line */
     int bad;              /* enum tf_on_bad. A bad line has no sentence, or an empty one */
@@ -50,6 +51,9 @@ int tf_document_next(struct tf_document *d, struct tf_place *place, struct tf_te
 bool tf_document_ready(struct tf_document *d);
 /* Would the next sentence begin a line, or with TF_DOCUMENT_WRAPPED a block between empty lines? */
 bool tf_document_at_start(const struct tf_document *d);
+
+/* Read no more: the next sentence is the end. When tf_document_at_start. */
+void tf_document_stop(struct tf_document *d);
 
 /* Before the first sentence: skip as many whole lines, or blocks, as have at most `lines` lines
  * together. Returns their number, or -1. */

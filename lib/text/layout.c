@@ -34,6 +34,10 @@ void tf_layout_put(struct tf_buf *out, const struct tf_place *place)
         }
         tf_json_close(&j, ']');
     }
+    if (place->after.n > 0) {
+        tf_json_key(&j, "after");
+        tf_json_strn(&j, place->after.p, place->after.n);
+    }
     tf_json_close(&j, '}');
     tf_buf_byte(out, '\n');
 }
@@ -135,6 +139,10 @@ static int get_place(struct tf_layout_reader *r, struct tf_json_reader *j, struc
             r->place.end = key[0] == 'e';
             has = true;
             rc = get_before(r, j, err);
+        } else if (strcmp(key, "after") == 0) {
+            rc = expect(j, TF_JSON_STRING, err);
+            if (rc == 0)
+                r->place.after = keep(r, j);
         } else if (strcmp(key, "bytes") == 0) {
             rc = expect(j, TF_JSON_NUMBER, err);
             r->place.bytes = rc == 0 && j->is_int && !j->negative ? (size_t)j->uint : 0;
@@ -226,6 +234,7 @@ void tf_layout_join(struct tf_buf *out, const struct tf_place *place, struct tf_
     tf_buf_add(out, sentence.p + from, sentence.n - from);
     for (; left < place->n_breaks; left++)
         tf_buf_add(out, place->breaks[left].text.p, place->breaks[left].text.n);
+    tf_buf_add(out, place->after.p, place->after.n);
     if (sentence.n > 0)
         *last = last_char(sentence);
 }

@@ -13,7 +13,8 @@ struct tf_line_break {
 };
 
 struct tf_place {
-    struct tf_text before; /* between the sentence before it, or the beginning, and this one */
+    struct tf_text before; /* between what came so far and this sentence */
+    struct tf_text after;  /* of the last sentence of a paragraph: to the end of the line */
     bool joined;           /* there is nothing, because the script has no spaces */
     size_t bytes;          /* of the sentence, if it has line breaks */
     struct tf_line_break *breaks;
@@ -36,10 +37,10 @@ int tf_layout_get(struct tf_layout_reader *r, const char *line, size_t n, const 
                   uint64_t number, struct tf_err *err) TF_MUST_CHECK;
 void tf_layout_release(struct tf_layout_reader *r);
 
-/* Append what is before a sentence, and the sentence with its line breaks: each in place of the
- * space that is nearest to where it was, in proportion, or after the sentence if there is none.
- * last: the last character so far, of one text; begins as 0. Sentences that were joined get a space
- * between them where neither side's script is written without. */
+/* Append what is before a sentence, it with its line breaks, and what is after it: each break in
+ * place of the space that is nearest to where it was, in proportion, or after the sentence if there
+ * is none. last: the last character so far, of one text; begins as 0. Sentences that were joined
+ * get a space between them where neither side's script is written without. */
 void tf_layout_join(struct tf_buf *out, const struct tf_place *place, struct tf_text sentence,
                     uint32_t *last);
 

@@ -318,15 +318,6 @@ static int find_begin(struct tf_tokenize_work *r, struct tf_err *err)
     return 0;
 }
 
-/* What text that is not UTF-8 mostly is. */
-static void add_hint(const struct tf_tokenize_work *r, struct tf_err *err)
-{
-    const size_t n = strlen(err->msg);
-    if (n > 0 && strncmp(r->count.reason, "invalid UTF-8", 13) == 0)
-        snprintf(err->msg + n, sizeof err->msg - n, "%s",
-                 " (text in Latin-1? iconv -f latin1 -t utf-8)");
-}
-
 int tf_tokenize_encode(struct tf_tokenize *t, struct tf_in *in, const struct tf_opt *table,
                        struct tf_out *out, struct tf_err *err)
 {
@@ -351,7 +342,7 @@ int tf_tokenize_encode(struct tf_tokenize *t, struct tf_in *in, const struct tf_
         tf_writer_fail(&w, err);
     if (rc == 0)
         tf_bad_status(&r.count, in->name, err);
-    add_hint(&r, err);
+    tf_bad_hint(&r.count, err);
     tf_writer_release(&w);
     tf_work_end(&r);
     return rc;
@@ -370,7 +361,7 @@ int tf_tokenize_pieces(struct tf_tokenize *t, struct tf_in *in, struct tf_out *o
     report_tags(&r);
     if (rc == 0)
         tf_bad_status(&r.count, in->name, err);
-    add_hint(&r, err);
+    tf_bad_hint(&r.count, err);
     tf_work_end(&r);
     return rc;
 }

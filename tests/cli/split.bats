@@ -56,10 +56,10 @@ X
     diff - layout <<'X'
 {"format":"tf-layout","version":1}
 {"before":""}
-{"before":"  "}
-{"before":"\n\n","bytes":38,"breaks":[[24,"\n"]]}
-{"before":" "}
-{"end":"\n"}
+{"before":"  ","after":"\n"}
+{"before":"\n","bytes":38,"breaks":[[24,"\n"]]}
+{"before":" ","after":"\n"}
+{"end":""}
 X
     "$TF_PYTHON" - <<'PY' | cmp two -
 import json
@@ -67,7 +67,7 @@ layout = [json.loads(line) for line in open("layout")][1:]
 for place, s in zip(layout, open("sentences").read().splitlines()):
     for at, text in place.get("breaks", [])[::-1]:
         s = s[:at] + text + s[at + 1:]
-    print(end=(place["before"] or "") + s)
+    print(end=(place["before"] or "") + s + place.get("after", ""))
 print(end=layout[-1]["end"])
 PY
 }
@@ -152,9 +152,9 @@ for line in b"A b. C d.\n", b"\n", b" e\n":
     split.stdin.write(line)
     split.stdin.flush()
     if line == b"A b. C d.\n":
-        assert join.stdout.read(9) == b"A b. C d."
+        assert join.stdout.read(10) == b"A b. C d.\n"
 split.stdin.close()
-assert join.stdout.read() == b"\n\n e\n"
+assert join.stdout.read() == b"\n e\n"
 assert join.wait() == 0
 PY
 }

@@ -33,13 +33,13 @@ setup_file() {
     printf 'a b\r\n\r\nb \xff a\r\nc c c c c c c c c\r\nb\r\n' >in
     t 4 tf-translate -m "$MODEL" --crlf --max-length 6 -o out in
     [ "$(sed -n 1p out) $(sed -n 5p out) $(awk 'NF == 0' out | wc -l) $(wc -l <out)" = 'a b b 3 5' ]
-    expect_contains "$stderr" "tf-tokenize: in: 1 of 5 lines bad; the first is line 3: invalid UTF-8"
+    expect_contains "$stderr" "tf-translate: in: 1 of 5 lines bad; the first is line 3: invalid UTF-8"
     t 0 tf-translate -m "$MODEL" --crlf --max-length 6 --bad ok -o out in
     [ -z "$stderr" ]
     t 4 tf-translate -m "$MODEL" --crlf --max-length 6 --replace-invalid -o more in
     [ -n "$(sed -n 3p more)" ]
     t 1 tf-translate -m "$MODEL" --bad fail -o none in
-    expect_error "tf-tokenize: stdin: record 2: invalid UTF-8"
+    expect_error "tf-translate: in: line 3: invalid UTF-8"
     [ ! -e none ]
 }
 
@@ -71,11 +71,11 @@ setup_file() {
     t 2 tf-translate -m - "$LINES_TXT"
     expect_error "tf-translate: -: not a regular file: three tools read the model"
     t 1 tf-translate -m "$MODEL" none.txt
-    expect_error "tf-tokenize: none.txt: No such file or directory"
+    expect_error "tf-translate: none.txt: No such file or directory"
     t 2 tf-translate -m "$MODEL" --device none "$LINES_TXT"
     expect_error "tf-decode: "
     t 1 tf-translate -m "$MODEL" -o /dev/full "$LINES_TXT"
-    expect_error "tf-tokenize: /dev/full: write: No space left on device"
+    expect_error "tf-translate: /dev/full: write: No space left on device"
     for _ in {1..20}; do cat "$LINES_TXT"; done >long
     sh_t 0 'tf-translate -m "$MODEL" -w 20 long | head -1'
     [ -z "$stderr" ]
@@ -93,7 +93,9 @@ SH
     bin/tf-translate -m "$MODEL" "$LINES_TXT" | diff "$LINES_TXT" -
     cp path/tf-decode bin/
     sed -i 's/1000/3/' bin/tf-decode
-    bin/tf-translate -m "$MODEL" "$LINES_TXT" | diff <(head -3 "$LINES_TXT") -
+    t 1 bin/tf-translate -m "$MODEL" "$LINES_TXT"
+    expect_error "tf-translate: the tools wrote fewer lines than they had read"
+    diff <(head -3 "$LINES_TXT") - <<<"$output"
     rm path/tf-decode
     printf '#!/nonexistent\n' >bin/tf-decode
     t 1 bin/tf-translate -m "$MODEL" "$LINES_TXT"
@@ -191,7 +193,7 @@ PY
     for _ in 1 2 3; do
         sh_t 1 'yes "a text that is no UTF-8" | head -n 3000 | iconv -t utf-16 |
             tf-translate -m "$MODEL"'
-        [ "$stderr" = "tf-tokenize: stdin: UTF-16, not UTF-8 text (use iconv -f UTF-16 -t UTF-8)" ]
+        [ "$stderr" = "tf-translate: stdin: UTF-16, not UTF-8 text (use iconv -f UTF-16 -t UTF-8)" ]
         [ -z "$output" ]
     done
     # Elsewhere the variable says nothing.

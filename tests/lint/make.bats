@@ -348,12 +348,12 @@ built_version() {
         [[ $libs != *blas* ]]
         [ "$(basename "$p")" = tf-tokenize ] || [[ $libs != *sentencepiece* && $libs != *stdc++* ]]
         case ${p##*/} in
-        tf-split) ;;
+        tf-split | tf-translate) ;;
         *) [[ $libs != *icu* ]] ;;
         esac
         case ${p##*/} in
         tf-batch | tf-bleu | tf-cbor | tf-convert | tf-evalb | tf-plot | tf-split | tf-tokenize | \
-            tf-tree) ;;
+            tf-translate | tf-tree) ;;
         *) [[ $libs != *libz.* ]] ;;
         esac
     done

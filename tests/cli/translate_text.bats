@@ -1,0 +1,182 @@
+#!/usr/bin/env bats
+# tf-translate: lines of several sentences, documents, columns; outputs that appear as they are
+# made, stop and continue. Most tests have other tools in place of a model: capitals are the
+# translation.
+bats_require_minimum_version 1.5.0
+load helper
+load translate
+
+setup_file() {
+    make_model
+    mkdir -p "$BATS_FILE_TMPDIR/bin"
+    cp "$(command -v tf-translate)" "$BATS_FILE_TMPDIR/bin"
+    # Of a line of several sentences only the first is translated.
+    cat >"$BATS_FILE_TMPDIR/bin/tf-tokenize" <<'SH'
+#!/bin/sh
+case " $* " in *" -d "*) exec sed -u 's/\([.!?]\) .*/\1/; y/abcdefghijklmnopqrstuvwxyzäöü/ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÜ/' ;; esac
+exec cat
+SH
+    cat >"$BATS_FILE_TMPDIR/bin/tf-decode" <<'SH'
+#!/bin/sh
+[ -z "$SLOW" ] || exec sed -u 'e sleep 0.05'
+exec cat
+SH
+    chmod +x "$BATS_FILE_TMPDIR"/bin/tf-{tokenize,decode}
+    "$TF_PYTHON" -c 'print("\n".join(f"line {i} is. It is one of {i % 7}! yes?" for i in range(300)))' \
+        >"$BATS_FILE_TMPDIR/many"
+    tr a-z A-Z <"$BATS_FILE_TMPDIR/many" >"$BATS_FILE_TMPDIR/MANY"
+}
+
+prepare() {
+    MANY=$BATS_FILE_TMPDIR/many WANT=$BATS_FILE_TMPDIR/MANY
+}
+
+capitals() { "$BATS_FILE_TMPDIR/bin/tf-translate" -m "$MODEL" "$@"; }
+export -f capitals
+
+@test "a line of several sentences loses none, where the language is known" {
+    natively
+    printf '%s\n' 'one. Two!  Three?' '' 'Dr. Who is one' ' four.  ' >in
+    sh_t 0 'capitals --lang en in'
+    [ -z "$stderr" ]
+    printf '%s\n' 'ONE. TWO!  THREE?' '' 'DR.' ' FOUR.' | diff - <(echo "$output")
+    # By the model's label, unless the user has another.
+    tf-cbor json "$MODEL" | sed '1s/"kind"/"lang":"de","target_lang":"en",&/' | tf-cbor unjson >de.tfm
+    echo 'am 3. Mai. Ja.' >in
+    for option in '' '--lang en' --no-split; do
+        # shellcheck disable=SC2086
+        "$BATS_FILE_TMPDIR/bin/tf-translate" -m de.tfm $option in
+    done >got
+    printf '%s\n' 'AM 3. JA.' 'AM 3. MAI. JA.' 'AM 3.' | diff - got
+}
+
+@test "where it is unknown, one note has the line and what helps" {
+    natively
+    t 0 bash -c 'capitals "$0"' "$MANY"
+    [ "$(wc -l <<<"$output")" -eq 300 ]
+    expect_error "tf-translate: $MANY: line 1 has several sentences, which a model of single ones may lose: --lang LABEL"
+    for quiet in -q --no-split '--lang en' --document; do
+        # shellcheck disable=SC2086
+        t 0 bash -c 'capitals "$@"' sh $quiet "$MANY"
+        [ -z "$stderr" ]
+    done
+    printf 'one\ntwo.\n' >in
+    t 0 bash -c 'capitals in'
+    [ -z "$stderr" ]
+}
+
+@test "a document keeps its lines, empty lines, indentation and spaces" {
+    natively
+    printf '%s\n' '# a heading' '' 'this sentence continues in the' 'next line. And this one is  too' \
+        'long for one.  Is it?' '' '  - a point' '  - another. Yes' $'\ttab \r' '' >in
+    printf 'no end. ' >>in
+    sh_t 0 'capitals --document --lang en -o out in'
+    tr a-z A-Z <in | diff - out
+    sh_t 0 'capitals --document <in >out'
+    tr a-z A-Z <in | diff - out
+}
+
+@test "a column is translated, the others stay" {
+    natively
+    printf '1\tone. Two.\tx. y\n2\n3\t\tz\n' >in
+    t 4 bash -c 'capitals --field 2 --lang en -o out in'
+    expect_bad "tf-translate: in: 1 of 3 lines bad; the first is line 2: no field 2, only 1"
+    printf '1\tONE. TWO.\tx. y\n2\n3\t\tz\n' | diff - out
+    printf 'a b\tc\nb\tc c\n' >in
+    tf-translate -m "$MODEL" --field 1 in >got
+    paste <(cut -f 1 in | tf-translate -m "$MODEL") <(cut -f 2 in) | diff - got
+    t 2 tf-translate -m "$MODEL" --field 1 --document in
+}
+
+@test "an output that is interrupted continues to the same bytes" {
+    natively
+    for cut in 0 1 5 20 3000 100000; do
+        head -c $cut "$WANT" >out.part
+        bash -c 'capitals --lang en --resume -o out "$0"' "$MANY"
+        cmp "$WANT" out
+        [ ! -e out.part ]
+        head -c $cut "$WANT" >out # as by a redirection
+        bash -c 'capitals --lang en --resume -o out "$0"' "$MANY"
+        cmp "$WANT" out
+    done
+    rm out
+    bash -c 'capitals --lang en --resume -o out "$0"' "$MANY"
+    cmp "$WANT" out
+    # In a document, from an empty line on.
+    { head -n 50 "$MANY" | fold -s -w 40; echo; head -n 60 "$MANY"; echo; echo end; } >in
+    tr a-z A-Z <in >want
+    for lines in 0 1 80 130 135 170; do
+        head -n $lines want | head -c -3 >out.part
+        bash -c 'capitals --document --lang en --resume -o out in'
+        cmp want out
+    done
+}
+
+@test "what does not continue the same text is refused" {
+    natively
+    { head -n 7 "$WANT"; echo other; } >out.part
+    cp out.part before
+    t 1 bash -c 'capitals --lang en --resume -o out "$0"' "$MANY"
+    expect_error "tf-translate: out.part: line 8 is not what would be written now: --resume needs"
+    cmp before out.part
+    head -n 20 "$WANT" >out.part
+    head -n 10 "$MANY" >in
+    t 1 bash -c 'capitals --lang en --resume -o out in'
+    expect_error "tf-translate: out.part: "
+    t 2 tf-translate -m "$MODEL" --resume in
+    expect_error "--resume: -o FILE, a regular file, is required"
+    t 2 tf-translate -m "$MODEL" --resume --sample -o out in
+    exec 8>out.part
+    flock 8
+    t 75 tf-translate -m "$MODEL" -o out in
+    expect_error "out.part: in use by another process"
+    exec 8>&-
+}
+
+@test "SIGTERM and SIGINT finish the lines in flight, and the run continues" {
+    natively
+    head -n 200 "$MANY" >in
+    for signal in TERM INT; do
+        rm -f out out.part
+        mkfifo fifo
+        SLOW=1 env --default-signal=INT "$BATS_FILE_TMPDIR/bin/tf-translate" -m "$MODEL" --lang en \
+            -o out fifo 2>messages 3>&- &
+        main=$!
+        exec 9>fifo
+        head -n 20 in >&9
+        wait_for test -s out.part
+        kill -$signal $main
+        status=0
+        wait $main || status=$?
+        exec 9>&-
+        rm fifo
+        [ "$status" -eq "$([ $signal = TERM ] && echo 75 || echo 130)" ]
+        [ "$(cat messages)" = "tf-translate: stopped after line 20; with --resume the same command continues" ]
+        head -n 20 in | tr a-z A-Z | cmp - out.part
+        [ ! -e out ]
+        bash -c 'capitals --lang en --resume -o out in'
+        tr a-z A-Z <in | cmp - out
+    done
+}
+
+@test "progress has a total, a percentage and the time that is left" {
+    natively
+    t 0 bash -c 'capitals --lang en --progress -o out "$0"' "$MANY"
+    local n='[0-9]+'
+    [[ $stderr =~ ^tf-translate:\ $n\ of\ 300\ lines,\ $n\ %,\ $n\ a\ second,\ 0:0$n:$n\ left$ ]]
+    sh_t 0 'cat "$1" | capitals --lang en --progress -o out' "$MANY"
+    [[ $stderr =~ ^tf-translate:\ [0-9]+\ lines,\ [0-9]+\ a\ second$ ]]
+}
+
+@test "output appears as it is made" {
+    natively
+    "$TF_PYTHON" - "$BATS_FILE_TMPDIR/bin/tf-translate" "$MODEL" "$MANY" <<'PY'
+import os, subprocess, sys, time
+os.environ["SLOW"] = "1"
+p = subprocess.Popen([*sys.argv[1:2], "-q", "-m", *sys.argv[2:]], stdout=subprocess.PIPE)
+assert p.stdout.readline() == b"LINE 0 IS.\n"
+assert p.poll() is None
+p.stdout.close()
+assert p.wait() == 0
+PY
+}
