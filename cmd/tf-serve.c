@@ -29,11 +29,15 @@ static struct tf_opt opts[] = {
              .help = "close a connection that takes longer to send a request, or to take an "
                      "answer"),
     OPT_INT(0, "queue", &serve.queue, .arg = "N", .def = "4096", .lo = 1, .hi = 1 << 24,
-            .help = "lines that wait, of all models; beyond them requests get status 503"),
+            .help = "sentences that wait, of all models; beyond them requests get status 503"),
     OPT_INT(0, "max-body", &serve.max_body, .arg = "BYTES", .def = "1M", .lo = 1, .hi = 1 << 24,
             .help = "a larger request gets status 413"),
     OPT_INT(0, "connections", &serve.connections, .arg = "N", .def = "1000", .lo = 1, .hi = 1 << 16,
             .help = "connections at a time; further ones wait to be accepted"),
+    OPT_FLAG(0, "no-split", &serve.whole,
+             .help = "translate a line as one sentence, although it has several"),
+    OPT_INT(0, "max-chars", &serve.max_chars, .arg = "N", .def = "500", .lo = 0, .hi = 1 << 20,
+            .help = "cut a longer sentence at a clause or a space; 0: no limit"),
     OPT_GROUP("Pipelines (the answers do not depend on these)"),
     OPT_INT('p', "pipelines", &serve.pipelines, .arg = "N", .lo = 1, .hi = TF_THREADS_MAX,
             .help = "pipelines of each model, which work on different requests (default: the "
@@ -41,7 +45,7 @@ static struct tf_opt opts[] = {
     OPT_INT('t', "threads", &threads, .arg = "N", .def = "1", .lo = 1, .hi = TF_THREADS_MAX,
             .help = "threads of a pipeline"),
     OPT_INT('b', "batch", &serve.batch, .arg = "N", .def = "8", .lo = 1, .hi = 1 << 16,
-            .help = "lines that a pipeline has at a time"),
+            .help = "sentences that a pipeline has at a time"),
     DECODE_SEARCH(o),
     DECODE_DEVICE(o, precision, decoding),
     OPT_END,
@@ -69,9 +73,9 @@ static const struct tf_tool tool = {
     .widen = widen,
 };
 
-static const char *const own[] = {"listen",  "alternatives", "timeout",     "patience",
-                                  "queue",   "max-body",     "connections", "pipelines",
-                                  "threads", "batch",        NULL};
+static const char *const own[] = {"listen",   "alternatives", "timeout",   "patience", "queue",
+                                  "max-body", "connections",  "pipelines", "threads",  "batch",
+                                  "no-split", "max-chars",    NULL};
 
 static void add_number(struct tf_strs *to, const char *name, int64_t value)
 {

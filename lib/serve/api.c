@@ -100,6 +100,8 @@ static int read_job(struct tf_job *job, struct tf_http_request *r, struct tf_err
                           : job->source == NULL           ? "source"
                           : job->target == NULL           ? "target"
                                                           : NULL;
+    if (missing == NULL && job->html)
+        return tf_fail(err, "format: html is not supported");
     return missing == NULL ? 0 : tf_fail(err, "Invalid request: missing %s parameter", missing);
 }
 
@@ -160,18 +162,13 @@ static void translate(struct tf_api *api, struct tf_http_request *r)
     struct tf_err err = {0};
     struct tf_job *job = tf_job_new();
     int status = 0;
-    if (read_job(job, r, &err) != 0 || find_route(api->engine, job, &err) != 0) {
+    if (read_job(job, r, &err) != 0 || find_route(api->engine, job, &err) != 0 ||
+        tf_job_split(job, job->route->sentences, &err) != 0)
         status = 400;
-    } else if (job->html) {
-        tf_fail(&err, "format: html is not supported");
-        status = 400;
-    } else {
-        if (job->alternatives > api->engine->o->alternatives)
-            job->alternatives = api->engine->o->alternatives;
-        tf_job_split(job);
-    }
+    if (job->alternatives > api->engine->o->alternatives)
+        job->alternatives = api->engine->o->alternatives;
     if (status == 0 && job->n_lines > (size_t)api->engine->o->queue) {
-        tf_fail(&err, "%zu lines; the service takes %lld at most", job->n_lines,
+        tf_fail(&err, "%zu sentences; the service takes %lld at most", job->n_lines,
                 (long long)api->engine->o->queue);
         status = 413;
     }

@@ -403,6 +403,7 @@ void tf_engine_close(struct tf_engine *e)
         }
         free(r->pipes);
         tf_direction_release(&r->pair);
+        tf_sentences_free(r->sentences);
     }
     free(e->routes);
 }
@@ -434,6 +435,11 @@ int tf_engine_open(struct tf_engine *e, struct tf_loop *loop, const struct tf_se
             return -1;
         }
         r->engine = e;
+        if (!o->whole &&
+            tf_sentences_new(&r->sentences, r->pair.source, (size_t)o->max_chars, err) != 0) {
+            tf_direction_release(&r->pair);
+            return -1;
+        }
         make_command(r, &o->options);
         r->pipes = tf_xcalloc(slots(e), sizeof *r->pipes);
         for (size_t k = 0; k < slots(e); k++) {

@@ -29,6 +29,7 @@ struct tf_pipe {
 struct tf_route {
     struct tf_direction pair;
     struct tf_strs command;
+    struct tf_sentences *sentences; /* NULL: lines are not split */
     struct tf_engine *engine;
     struct tf_pipe *pipes; /* one more than work, for a new one beside those that it replaces */
     struct tf_job *head, *tail; /* jobs with lines to send */

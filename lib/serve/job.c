@@ -42,19 +42,36 @@ static bool is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-static void add_line(struct tf_job *job, const char *from, const char *end)
+static void add_line(struct tf_job *job, const char *from, const char *end, bool joined)
 {
+    job->lines = grow(job->lines, job->n_lines, sizeof *job->lines);
+    job->lines[job->n_lines++] =
+        (struct tf_job_line){.source = from, .n = (size_t)(end - from), .joined = joined};
+}
+
+static int split_line(struct tf_job *job, struct tf_sentences *sentences, const char *from,
+                      const char *end, struct tf_err *err)
+{
+    const struct tf_span *spans;
+    size_t n;
     while (from < end && is_space(*from))
         from++;
     while (from < end && is_space(end[-1]))
         end--;
     if (from == end)
-        return;
-    job->lines = grow(job->lines, job->n_lines, sizeof *job->lines);
-    job->lines[job->n_lines++] = (struct tf_job_line){.source = from, .n = (size_t)(end - from)};
+        return 0;
+    if (sentences == NULL) {
+        add_line(job, from, end, false);
+        return 0;
+    }
+    if (tf_sentences_split(sentences, from, (size_t)(end - from), &spans, &n, err) != 0)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        add_line(job, from + spans[i].begin, from + spans[i].end, spans[i].joined);
+    return 0;
 }
 
-void tf_job_split(struct tf_job *job)
+int tf_job_split(struct tf_job *job, struct tf_sentences *sentences, struct tf_err *err)
 {
     for (size_t i = 0; i < job->n_texts; i++) {
         struct tf_job_text *t = &job->texts[i];
@@ -62,10 +79,12 @@ void tf_job_split(struct tf_job *job)
         for (const char *p = t->p; p < end; p = feed + 1) {
             feed = memchr(p, '\n', (size_t)(end - p));
             feed = feed != NULL ? feed : end;
-            add_line(job, p, feed);
+            if (split_line(job, sentences, p, feed, err) != 0)
+                return -1;
         }
         t->end = job->n_lines;
     }
+    return 0;
 }
 
 /* ---- requests ---- */
@@ -273,7 +292,18 @@ static const char *choice(const struct tf_job_line *l, size_t k)
                                              : l->out;
 }
 
-/* A text with its lines replaced. */
+/* Is there to be a space between these, which the source's script has none for? */
+static bool needs_space(const struct tf_buf *before, const char *after)
+{
+    size_t at = before->len;
+    int len;
+    while (at > 0 && ((unsigned char)before->p[at - 1] & 0xc0) == 0x80)
+        at--;
+    return at > 0 && *after != 0 && tf_utf8_get(before->p + at - 1, &len) < TF_WITHOUT_SPACES &&
+           tf_utf8_get(after, &len) < TF_WITHOUT_SPACES;
+}
+
+/* A text with its sentences replaced. */
 static void write_text(const struct tf_job *job, size_t i, size_t k, struct tf_json *j,
                        struct tf_buf *scratch)
 {
@@ -283,6 +313,8 @@ static void write_text(const struct tf_job *job, size_t i, size_t k, struct tf_j
     for (size_t n = i > 0 ? t[-1].end : 0; n < t->end; n++) {
         const struct tf_job_line *l = &job->lines[n];
         tf_buf_add(scratch, p, (size_t)(l->source - p));
+        if (l->joined && needs_space(scratch, choice(l, k)))
+            tf_buf_byte(scratch, ' ');
         tf_buf_str(scratch, choice(l, k));
         p = l->source + l->n;
     }

@@ -1,21 +1,23 @@
-/* job_private.h - a request to translate: texts, of which each line that has more than white space
- * is translated, and the rest copied. */
+/* job_private.h - a request to translate: texts, of which each sentence is translated, and what is
+ * between them copied. A sentence is a line for the pipeline, and called so here. */
 #ifndef TF_SERVE_JOB_PRIVATE_H
 #define TF_SERVE_JOB_PRIVATE_H
 
 #include "base/arena.h"
 #include "base/json.h"
+#include "text/sentences.h"
 
 struct tf_route;
 
 struct tf_job_line {
-    const char *source; /* n bytes, without the white space at both ends */
+    const char *source; /* n bytes, without the white space around them */
     size_t n;
     const char *out; /* its translation; NULL until there is one */
     const char *const *alternatives;
     size_t n_alternatives;
     const char *status, *reason; /* of one that failed; else NULL */
     unsigned tries;              /* pipelines that ended while they had it */
+    bool joined;                 /* see struct tf_span */
     bool sent, done;             /* a pipeline has it; it has an answer */
 };
 
@@ -52,8 +54,9 @@ struct tf_job *tf_job_new(void);
 void tf_job_free(struct tf_job *job);
 /* Add a text, which is copied. */
 void tf_job_add(struct tf_job *job, const char *text, size_t n);
-/* Find the lines of the texts. */
-void tf_job_split(struct tf_job *job);
+/* Find the sentences of the texts; NULL: each line is one. */
+int tf_job_split(struct tf_job *job, struct tf_sentences *sentences,
+                 struct tf_err *err) TF_MUST_CHECK;
 /* Take the fields of a request in JSON. */
 int tf_job_read_json(struct tf_job *job, const char *body, size_t n,
                      struct tf_err *err) TF_MUST_CHECK;

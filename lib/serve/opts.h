@@ -12,6 +12,8 @@ struct tf_serve_opts {
     int64_t pipelines;      /* of each model */
     int64_t batch;          /* most lines that a pipeline has at a time */
     int64_t queue;          /* most lines that wait, of all models together */
+    bool whole;             /* do not split lines into sentences */
+    int64_t max_chars;      /* of a sentence; 0: no limit */
     int64_t alternatives;   /* most of a request */
     int64_t max_body;       /* bytes of a request */
     int64_t connections;

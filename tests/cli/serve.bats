@@ -43,7 +43,7 @@ ask() { curl -sS -m 60 "$url/$1" "${@:2}"; }
 
 # A pipeline of our own in place of tf-translate: what a line says is what happens.
 with_script() {
-    mkdir bin
+    mkdir -p bin
     cp "$(command -v tf-serve)" bin/
     cat >bin/tf-translate <<'SH'
 #!/bin/bash
@@ -75,6 +75,8 @@ SH
     client texts "$LINES_TXT" | diff want -
     tf-translate --json -n 3 -m "$MODEL" <<<'a b c' >alone
     text=$(jq -r .text alone)
+    # A pipeline has one answer for a line, whatever is in it.
+    [ "$(ask translate -d 'q=A b. B a.&source=en&target=xx' -w '%{http_code}' -o /dev/null)" = 200 ]
     # White space around lines stays.
     output=$(ask translate --data-urlencode $'q=a b c\r\n\n\t  a b c \n' -d source=en -d target=xx)
     [ "$output" = "$(jq -nc --arg t "$text"$'\r\n\n\t  '"$text"$' \n' '{translatedText: $t}')" ]
@@ -90,9 +92,24 @@ SH
     [ "$(ask health)" = '{"status":"ok"}' ]
     ask metrics >metrics
     [ -z "$(grep -vE '^(# (HELP|TYPE) tf_serve_[a-z_]+ .*|tf_serve_[a-z_]+(\{[a-z]+="[^"]*"\})? [0-9.e+-]+)$' metrics)" ]
-    grep -q '^tf_serve_sentences_total{model="en-xx"} 63$' metrics
-    grep -q '^tf_serve_translate_seconds_count 5$' metrics
+    grep -q '^tf_serve_sentences_total{model="en-xx"} 65$' metrics
+    grep -q '^tf_serve_translate_seconds_count 6$' metrics
     [ ! -s messages ]
+}
+
+@test "a text is split into its sentences, and its layout stays" {
+    says() { [ "$(client say "$1"; echo x)" = "$2x" ] || { client say "$1" >&2; return 1; }; }
+    with_script -p 1
+    says $'One.  Two, Dr. Smith?\n\n  Three.\t Four\n' \
+        $'<One.>  <Two, Dr. Smith?>\n\n  <Three.>\t <Four>\n'
+    says '一。二。' '<一。> <二。>'
+    [ "$(client say "$(printf 'word %.0s' {1..150})" | tr -cd '<')" = '<<' ]
+    kill -KILL "$server"
+    with_script -p 1 --no-split
+    says 'One. Two.' '<One. Two.>'
+    kill -KILL "$server"
+    with_script -p 1 --max-chars 5
+    says 'one two' '<one> <two>'
 }
 
 @test "errors are JSON, with their status" {

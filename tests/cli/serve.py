@@ -277,6 +277,10 @@ def term(pid):
     raise AssertionError("still accepts")
 
 
+def say(text):
+    print(text_of(text), end="")
+
+
 def texts(path):
     """A list request of the lines of a file: its lines."""
     for line in text_of(open(path, encoding="utf-8").read().split("\n")[:-1]):
