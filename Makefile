@@ -408,6 +408,7 @@ $Q$(CC) $(all_cflags) $(pie) $(all_ldflags) $1 -o $@ $(filter-out $(LDLIBS),$(fi
 	$(extra_libs) $(libs) $(LDLIBS)
 endef
 
+$B/lib/serve/page.o: lib/serve/page.html
 $B/bin/tf-serve: extra_libs = -lmicrohttpd
 
 # Only these programs are linked with SentencePiece and the C++ library.

@@ -2,6 +2,7 @@
 #include "serve/api_private.h"
 #include "base/log.h"
 #include "serve/languages_private.h"
+#include "serve/page_private.h"
 
 #include <string.h>
 
@@ -24,7 +25,7 @@ static void answer_error(struct tf_http_request *r, int status, const char *mess
     answer_json(r, status, &body);
 }
 
-/* ---- /languages, /health, /metrics ---- */
+/* ---- /, /languages, /health, /metrics ---- */
 
 static void put_targets(const struct tf_engine *e, const char *source, struct tf_json *j)
 {
@@ -42,6 +43,21 @@ static bool is_first(const struct tf_engine *e, size_t i)
         if (strcmp(e->routes[k].pair.source, e->routes[i].pair.source) == 0)
             return false;
     return true;
+}
+
+/* It may run its own script and ask its own service, and no other page may frame it. */
+static void page(struct tf_api *api, struct tf_http_request *r)
+{
+    const struct tf_http_answer a = {
+        .status = 200,
+        .type = "text/html; charset=utf-8",
+        .policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+                  "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+                  "frame-ancestors 'none'"};
+    struct tf_buf body = {0};
+    (void)api;
+    tf_buf_add(&body, tf_page, (size_t)(tf_page_end - tf_page));
+    tf_http_answer(r, &a, &body);
 }
 
 static void languages(struct tf_api *api, struct tf_http_request *r)
@@ -196,10 +212,8 @@ static const struct {
     const char *path, *method;
     void (*answer)(struct tf_api *api, struct tf_http_request *r);
 } paths[] = {
-    {"/translate", "POST", translate},
-    {"/languages", "GET", languages},
-    {"/health", "GET", health},
-    {"/metrics", "GET", metrics},
+    {"/", "GET", page},         {"/translate", "POST", translate}, {"/languages", "GET", languages},
+    {"/health", "GET", health}, {"/metrics", "GET", metrics},
 };
 
 void tf_api_request(void *arg, struct tf_http_request *r)

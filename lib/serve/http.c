@@ -134,6 +134,8 @@ static struct MHD_Response *make_response(const struct tf_http *h, const struct 
     header(r, "Access-Control-Allow-Origin", "*");
     header(r, "Access-Control-Allow-Headers", "Authorization, Content-Type");
     header(r, "Access-Control-Allow-Methods", "GET, POST");
+    if (a->policy != NULL)
+        header(r, "Content-Security-Policy", a->policy);
     if (a->allow != NULL)
         header(r, MHD_HTTP_HEADER_ALLOW, a->allow);
     if (a->retry > 0) {

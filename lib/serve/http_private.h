@@ -36,8 +36,9 @@ struct tf_http_opts {
 struct tf_http_answer {
     int status;
     const char *type;
-    const char *allow; /* 405: the methods */
-    int retry;         /* seconds, or 0 */
+    const char *policy; /* Content-Security-Policy, or NULL */
+    const char *allow;  /* 405: the methods */
+    int retry;          /* seconds, or 0 */
 };
 
 struct tf_http *tf_http_open(struct tf_loop *loop, const struct tf_http_opts *o,

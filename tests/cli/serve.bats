@@ -61,7 +61,9 @@ while IFS= read -r line; do
         sleep) sleep 60 ;;
         bad) echo "{\"line\":$n,\"status\":\"other\",\"reason\":\"no\"}"; continue ;;
     esac
-    echo "{\"line\":$n,\"status\":\"$status\",\"score\":-1.0,\"text\":\"$text\"}"
+    more=
+    [[ " $* " != *" --nbest 3 "* ]] || more=",\"alternatives\":[{\"status\":\"ok\",\"text\":\"${text}1\"},{\"status\":\"ok\",\"text\":\"${text}2\"}]"
+    echo "{\"line\":$n,\"status\":\"$status\",\"score\":-1.0,\"text\":\"$text\"$more}"
 done
 SH
     chmod +x bin/tf-translate
@@ -237,8 +239,8 @@ SH
     need nginx openssl
     serve tf-serve en-xx="$MODEL" -l 127.0.0.1:0 -p 1
     port=$("$TF_PYTHON" -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
-    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost \
-        -keyout tf-serve.key -out tf-serve.crt 2>log
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 \
+        -subj /CN=localhost -keyout tf-serve.key -out tf-serve.crt 2>log
     echo "alice:$(openssl passwd -apr1 secret)" >tf-serve.users
     {
         echo "user $(id -un) $(id -gn); daemon off; pid $T/pid; error_log $T/error.log; events {}"
@@ -263,4 +265,11 @@ SH
     kill "$nginx"
     wait "$nginx" || true
     grep -q 429 codes
+}
+
+@test "the page in a browser: only the newest answer, by keyboard, on a phone, busy and gone" {
+    natively
+    need chromium
+    with_script -p 1 -b 1 --queue 3 --alternatives 2 --timeout 3 xx-en=model
+    timeout 120 "$TF_PYTHON" -I "$TOP/tests/cli/page.py" "$url" "$server" "$T/browser"
 }
