@@ -19,14 +19,14 @@ static const char *const decoding[] = {DECODE_PRECISIONS, NULL};
 static int precision;
 static bool document, json;
 static const char *alignment, *alignment_output;
-static const char *input, *to; /* what other programs call what needs no option here */
+static const char *input_text, *output_text; /* what other programs call what needs no option here */
 
 static struct tf_opt opts[] = {
     OPT_GROUP("Models and text"),
     COMMON_MODELS(&o.run.models),
     COMMON_OUTPUT(&through.output),
-    OPT_STR('i', "input", &input, .flags = TF_OPT_HIDDEN),
-    OPT_STR(0, "to", &to, .flags = TF_OPT_HIDDEN),
+    OPT_STR('i', "input", &input_text, .flags = TF_OPT_HIDDEN),
+    OPT_STR(0, "to", &output_text, .flags = TF_OPT_HIDDEN),
     OPT_FLAG(0, "resume", &through.resume, .excludes = "sample json alignment",
              .help = "continue the output of a run that was interrupted"),
     OPT_FLAG(0, "document", &document, .flags = TF_OPT_SEMANTIC, .excludes = "field no-split",
