@@ -19,14 +19,14 @@ static const char *const decoding[] = {DECODE_PRECISIONS, NULL};
 static int precision;
 static bool document, json;
 static const char *alignment, *alignment_output;
-static const char *input_text, *output_text; /* what other programs call what needs no option here */
+static const char *input_hint, *to_hint; /* what other programs call what needs no option here */
 
 static struct tf_opt opts[] = {
     OPT_GROUP("Models and text"),
     COMMON_MODELS(&o.run.models),
     COMMON_OUTPUT(&through.output),
-    OPT_STR('i', "input", &input_text, .flags = TF_OPT_HIDDEN),
-    OPT_STR(0, "to", &output_text, .flags = TF_OPT_HIDDEN),
+    OPT_STR('i', "input", &input_hint, .flags = TF_OPT_HIDDEN),
+    OPT_STR(0, "to", &to_hint, .flags = TF_OPT_HIDDEN),
     OPT_FLAG(0, "resume", &through.resume, .excludes = "sample json alignment",
              .help = "continue the output of a run that was interrupted"),
     OPT_FLAG(0, "document", &document, .flags = TF_OPT_SEMANTIC, .excludes = "field no-split",
@@ -205,10 +205,10 @@ static int translate(const struct tf_args *args, struct tf_err *err)
 static int run(const struct tf_args *args, struct tf_err *err)
 {
     const struct tf_strs *models = &o.run.models;
-    if (input != NULL)
+    if (input_hint != NULL)
         return tf_fail_status(err, TF_USAGE, "-i: the text is an operand: tf-translate -m MODEL %s",
-                              input);
-    if (to != NULL)
+                              input_hint);
+    if (to_hint != NULL)
         return tf_fail_status(err, TF_USAGE,
                               "--to: the model decides on the language; of several, "
                               "the tag that a line begins with or --begin (tf-info lists them)");

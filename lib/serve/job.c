@@ -52,7 +52,7 @@ static void add_line(struct tf_job *job, const char *from, const char *end, bool
 static int split_line(struct tf_job *job, struct tf_sentences *sentences, const char *from,
                       const char *end, struct tf_err *err)
 {
-    const struct tf_span *spans;
+    const struct tf_sentence_span *spans;
     size_t n;
     while (from < end && is_space(*from))
         from++;

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "stream/header.h"
-#include "text/sentences_private.h"
+#include "text/sentences.h"
 #include "text/unicode.h"
 
 #include <stdio.h>

@@ -21,7 +21,7 @@ enum tf_document_form {
 
 struct tf_document_opts {
     enum tf_document_form form;
-    const char *lang;     /* see sentences_private.h */
+    const char *lang;     /* see sentences.h */
     bool whole;           /* do not split */
     int64_t most;         /* characters of a sentence; 0: no limit */
     int64_t field;        /* of lines with tabs, from 1: the rest is layout; 0: the whole line */

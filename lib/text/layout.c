@@ -2,7 +2,7 @@
 #include "text/layout_private.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "text/sentences_private.h"
+#include "text/sentences.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* sentences.c - see sentences_private.h. */
-#include "text/sentences_private.h"
+/* sentences.c - see sentences.h. */
+#include "text/sentences.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "text/icu_private.h"

@@ -1,4 +1,4 @@
-/* sentences_private.h - split a text into sentences: the boundaries of ICU (icu_private.h) but for
+/* sentences.h - split a text into sentences: the boundaries of ICU (icu_private.h) but for
  * those that these rules take away, and cuts in a sentence that is too long.
  *
  * No sentence ends
@@ -13,8 +13,8 @@
  * lib/README.md has what they are worth. A longer sentence than the limit is cut after a semicolon,
  * colon or dash, else after a comma, else at a space, else between characters: after the last one
  * in the second half of what may stand there. */
-#ifndef TF_TEXT_SENTENCES_PRIVATE_H
-#define TF_TEXT_SENTENCES_PRIVATE_H
+#ifndef TF_TEXT_SENTENCES_H
+#define TF_TEXT_SENTENCES_H
 
 #include "base/err.h"
 #include <stdbool.h>
