@@ -9,9 +9,8 @@
 struct tf_pieces {
     const struct tf_sp *sp;
     struct tf_piece_trie user; /* user-defined symbols; not built if there are none */
-    struct tf_piece_trie
-        all; /* with the normal pieces; the score of a user-defined symbol is NAN */
-    struct tf_piece_trie back; /* all read from the last byte to the first, if asked for */
+    struct tf_piece_trie all;  /* with the normal pieces; the score of a user-defined one is NAN */
+    struct tf_piece_trie back; /* all from the last byte to the first; empty without `back` */
     bool unigram, has_user, joins_unknown;
     float least, most; /* scores of normal pieces; FLT_MAX and FLT_MIN if there are none */
     uint32_t unk, byte_id[256];
