@@ -74,7 +74,7 @@ static int count_rest(struct run *r, struct tf_in *gold, struct tf_text text, st
     return rc;
 }
 
-static int flush(struct run *r, struct tf_out *out, struct tf_err *err)
+static int flush_results(struct run *r, struct tf_out *out, struct tf_err *err)
 {
     int rc = tf_out_write(out, r->out.p, r->out.len, err);
     tf_buf_clear(&r->out);
@@ -101,7 +101,7 @@ static int compare_files(struct run *r, struct tf_in *gold, struct tf_in *test, 
             tf_evalb_json_row(&r->json, &row);
         else
             tf_evalb_text_row(&r->out, &row);
-        if (!o->json && r->out.len >= FLUSH && flush(r, out, err) != 0)
+        if (!o->json && r->out.len >= FLUSH && flush_results(r, out, err) != 0)
             return -1;
     }
     if (more_gold < 0)
@@ -154,7 +154,7 @@ int tf_evalb(const struct tf_evalb_opts *o, struct tf_in *gold, struct tf_in *te
     int rc = compare_files(&r, gold, test, out, err);
     end_report(&r, rc);
     struct tf_err later = {0};
-    if (flush(&r, out, rc == 0 ? err : &later) != 0)
+    if (flush_results(&r, out, rc == 0 ? err : &later) != 0)
         rc = -1;
     if (rc == 0 && r.c.stop)
         rc =
