@@ -59,6 +59,8 @@ static struct tf_opt opts[] = {
     OPT_FLAG(0, "replace-invalid", &job.replace_invalid, .flags = TF_OPT_SEMANTIC,
              .modes = ENCODE | PIECES,
              .help = "replace invalid UTF-8 by U+FFFD instead of writing a bad record"),
+    OPT_FLAG(0, "list-unknown", &job.list_unknown, .modes = ENCODE,
+             .help = "print a note at the end of the characters that the vocabulary lacks"),
     OPT_FLAG(0, "sample", &job.sample, .flags = TF_OPT_SEMANTIC, .modes = ENCODE | PIECES,
              .help = "sample segmentations (subword regularisation, BPE dropout)"),
     OPT_REAL(0, "alpha", &job.alpha, .arg = "X", .def = "0.1", .lo = 0, .hi = 100,

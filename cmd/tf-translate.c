@@ -167,6 +167,8 @@ static int translate(const struct tf_args *args, struct tf_err *err)
     add_option(&encode, "--bad", fail ? "ok" : bad);
     if (json && through.text.replace_invalid)
         tf_strs_add(&encode, "--replace-invalid");
+    if (!o.run.quiet)
+        tf_strs_add(&encode, "--list-unknown");
     tf_strs_add(&decode, "tf-decode");
     tf_strs_add(&decode, "--quiet");
     for (size_t i = 0; i < models->n; i++)

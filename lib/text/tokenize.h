@@ -21,6 +21,7 @@ struct tf_tokenize {
     bool crlf;               /* drop a CR before the LF */
     size_t field;            /* of a line with tabs, from 1; 0: the whole line */
     bool replace_invalid;    /* invalid UTF-8 becomes U+FFFD instead of a bad record */
+    bool list_unknown;       /* report the characters that the vocabulary lacks */
     bool sample;             /* random segmentations (sample_private.h) */
     double alpha;
     int64_t nbest;

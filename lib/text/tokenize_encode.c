@@ -166,6 +166,29 @@ static void put_begin(const struct tf_tokenize_work *r, struct tf_work_block *b)
     }
 }
 
+/* What a segmentation, ids from `start` on, lacks of its text. */
+static void count_unknown(const struct tf_tokenize_work *r, const struct tf_work_block *b,
+                          size_t start, const char *s, size_t n)
+{
+    const struct tf_sp *sp = r->t->vocab->sp;
+    if (r->unknown == NULL)
+        return;
+    for (size_t i = start; i < b->ids.n; i++)
+        if (b->ids.v[i] == (uint64_t)tf_sp_unk(sp)) {
+            tf_unknown_count(r->unknown, sp, s, n);
+            return;
+        }
+}
+
+static void report_unknown(const struct tf_tokenize_work *r)
+{
+    enum { MOST = 40 };
+    struct tf_buf list = {0};
+    if (r->unknown != NULL && tf_unknown_list(r->unknown, &list, MOST) > 0)
+        tf_note("not in the vocabulary, so that the output may lack or change them: %s", list.p);
+    tf_buf_release(&list);
+}
+
 static void encode_item(const struct tf_tokenize_work *r, struct tf_work_block *b, int lane,
                         struct tf_work_item *it, const char *s, size_t n)
 {
@@ -205,6 +228,7 @@ static void encode_item(const struct tf_tokenize_work *r, struct tf_work_block *
         tf_work_bad(it, TF_BAD_OTHER, "%.200s", err.msg);
     else if ((tokens = count_tokens(r, b, start, out_start)) > TF_MAX_IDS)
         tf_work_bad(it, TF_BAD_TOO_MANY_TOKENS, "%zu tokens, maximum %zu", tokens, TF_MAX_IDS);
+    count_unknown(r, b, ids_begun, s, n);
     const bool empty = b->ids.n == ids_begun && b->out.len == out_begun;
     if (it->code != 0 || empty) {
         b->ids.n = start;
@@ -329,6 +353,8 @@ int tf_tokenize_encode(struct tf_tokenize *t, struct tf_in *in, const struct tf_
     }
     if (!t->sample && t->vocab->bpe == NULL)
         r.segmenter = tf_segmenter_new(t->vocab->sp, t->vocab->bytes, t->vocab->n);
+    if (t->list_unknown && t->vocab->bpe == NULL)
+        r.unknown = tf_unknown_new();
     int rc = begin_stream(&w, t, table, out, err);
     /* Write the header at once, so that the next stage can refuse a wrong vocabulary early. */
     if (rc == 0 && !tf_in_line_ready(in, max_line(&r)))
@@ -336,6 +362,7 @@ int tf_tokenize_encode(struct tf_tokenize *t, struct tf_in *in, const struct tf_
     if (rc == 0)
         rc = encode_all(&r, in, &w, out, err);
     report_tags(&r);
+    report_unknown(&r);
     if (rc == 0)
         rc = tf_writer_end(&w, err);
     else

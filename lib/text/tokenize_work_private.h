@@ -10,6 +10,7 @@
 #include "text/segment_private.h"
 #include "text/tags.h"
 #include "text/tokenize.h"
+#include "text/unknown_private.h"
 
 enum { TF_WORK_ITEMS = 256 }; /* of a block */
 
@@ -52,6 +53,7 @@ struct tf_tokenize_work {
     bool pieces;                    /* convert lines to text, not to ids */
     struct tf_tags tags;            /* that lines are checked for */
     uint64_t untagged[3];           /* by enum tf_tag: lines */
+    struct tf_unknown *unknown;     /* of t->list_unknown, or NULL */
     struct tf_pool *pool;
     struct tf_work_block *blocks;
     size_t used; /* blocks of this round */
