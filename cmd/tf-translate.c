@@ -140,6 +140,7 @@ static int choose_text(struct tf_err *err)
                                    : TF_DOCUMENT_LINES;
     text->max_line = 16 << 20;
     text->bad = o.run.bad;
+    text->tags = true;
     text->raw = json; /* an object says what is wrong with its line */
     if (text->lang == NULL && source[0] != 0)
         text->lang = source;

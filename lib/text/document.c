@@ -31,6 +31,8 @@ struct tf_document {
     size_t n_lines, cap_lines, line; /* line: the next one that no paragraph has had */
     size_t widest;                   /* characters of the longest line */
 
+    size_t tag;                   /* bytes of the tag that the paragraph begins with */
+    struct tf_buf tagged;         /* a sentence after that */
     struct tf_buf text;           /* the paragraph, with a space for each line break */
     struct tf_line_break *breaks; /* of the paragraph; texts in the block */
     size_t n_breaks, cap_breaks;
@@ -77,6 +79,7 @@ void tf_document_free(struct tf_document *d)
         return;
     tf_sentences_free(d->sentences);
     tf_buf_release(&d->block);
+    tf_buf_release(&d->tagged);
     tf_buf_release(&d->text);
     tf_buf_release(&d->before);
     tf_buf_release(&d->after);
@@ -300,8 +303,26 @@ static void end_paragraph(const struct tf_document *d, struct tf_buf *out)
     tf_buf_add(out, d->block.p + l->end, l->next - l->end);
 }
 
+/* The length of the tag of a language that a text begins with, or 0. */
+static size_t tag_length(const char *s)
+{
+    static const char small[] = "abcdefghijklmnopqrstuvwxyz";
+    static const char *const forms[][2] = {{">>", "<<"}, {"<2", ">"}, {"__", "__"}};
+    const size_t n = strcspn(s, " \t\n");
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        const size_t a = strlen(forms[i][0]), b = strlen(forms[i][1]);
+        if (n > a + b && strncmp(s, forms[i][0], a) == 0 && strncmp(s + n - b, forms[i][1], b) == 0)
+            return n;
+    }
+    return n == 8 && strspn(s, small) == 3 && s[3] == '_' && s[4] >= 'A' && s[4] <= 'Z' &&
+                   strspn(s + 5, small) == 3
+               ? n
+               : 0;
+}
+
 static int split(struct tf_document *d, struct tf_err *err)
 {
+    d->tag = d->o.tags ? tag_length(d->text.p) : 0;
     if (!d->o.raw &&
         tf_sentences_split(d->sentences, d->text.p, d->text.len, &d->spans, &d->n_spans, err) != 0)
         return -1;
@@ -391,6 +412,13 @@ int tf_document_next(struct tf_document *d, struct tf_place *place, struct tf_te
     place->joined = s.joined && d->before.len == 0;
     place->before = (struct tf_text){d->before.p, d->before.len};
     *sentence = (struct tf_text){d->text.p + s.begin, s.end - s.begin};
+    if (d->tag > 0 && d->span > 0) {
+        tf_buf_clear(&d->tagged);
+        tf_buf_add(&d->tagged, d->text.p, d->tag);
+        tf_buf_byte(&d->tagged, ' ');
+        tf_buf_add(&d->tagged, sentence->p, sentence->n);
+        *sentence = (struct tf_text){d->tagged.p, d->tagged.len};
+    }
     d->at = s.end;
     d->given = true;
     if (++d->span == d->n_spans) {

@@ -27,6 +27,8 @@ struct tf_document_opts {
     int64_t field;        /* of lines with tabs, from 1: the rest is layout; 0: the whole line */
     int64_t max_line;     /* bytes */
     bool raw;             /* TF_DOCUMENT_LINES: any bytes, as they are, are a sentence */
+    bool tags;            /* a tag that a line begins with (>>fra<<, <2de>, __fr__, fra_Latn) is
+                             repeated before each of its sentences */
     bool crlf;            /* TF_DOCUMENT_LINES: drop a CR at the end of a line */
     bool replace_invalid; /* invalid UTF-8 becomes U+FFFD instead of a bad line */
     int bad;              /* enum tf_on_bad. A bad line has no sentence, or an empty one */

@@ -50,6 +50,17 @@ export -f capitals
     printf '%s\n' 'AM 3. JA.' 'AM 3. MAI. JA.' 'AM 3.' | diff - got
 }
 
+@test "the tag of a language is that of each sentence of its line" {
+    natively
+    for tag in '>>fra<<' '<2de>' '__fr__' fra_Latn; do
+        echo "$tag one. Two! Three?" >in
+        bash -c 'capitals --lang en in' >got
+        printf '%s\n' "$tag ONE. $tag TWO! $tag THREE?" | tr a-z A-Z | diff - got
+    done
+    echo 'one_two one. Two.' >in
+    [ "$(bash -c 'capitals --lang en in')" = 'ONE_TWO ONE. TWO.' ]
+}
+
 @test "where it is unknown, one note has the line and what helps" {
     natively
     t 0 bash -c 'capitals "$0"' "$MANY"
