@@ -95,7 +95,7 @@ enum tf_tag tf_tags_begin(const struct tf_tags *t, const char *line, size_t n, c
     memcpy(word, line + at, len);
     word[len] = 0;
     const char *key = word;
-    if (bsearch(&key, t->v, t->n, sizeof *t->v, compare) != NULL)
+    if (t->n > 0 && bsearch(&key, t->v, t->n, sizeof *t->v, compare) != NULL)
         return TF_TAG_KNOWN;
     *tag = line + at;
     *tag_n = len;
