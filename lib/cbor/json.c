@@ -3,7 +3,7 @@
 #include "base/memory.h"
 
 #include "base/hash.h"
-#include "base/input.h"
+#include "base/gunzip.h"
 #include "base/parse.h"
 
 #include <math.h>
@@ -296,7 +296,7 @@ int tf_value_from_json_file(struct tf_value *v, struct tf_arena *a, const char *
 {
     char *text;
     size_t n;
-    if (tf_read_file(&text, &n, path, max, err) != 0)
+    if (tf_read_unpacked(&text, &n, path, max, err) != 0)
         return -1;
     int rc = tf_value_from_json_text(v, a, text, n, TF_JSON_PLAIN, "value", err);
     free(text);

@@ -10,7 +10,7 @@
 #include "exchange/npz.h"
 #include "exchange/safetensors.h"
 #include "model/search_settings.h"
-#include "text/gunzip.h"
+#include "base/gunzip.h"
 
 #include <libgen.h>
 #include <string.h>
@@ -57,10 +57,8 @@ static const struct file_kind *find_kind(const void *p, size_t n)
 static int detect_kind(const struct file_kind **f, struct tf_in *in, bool *cut, struct tf_err *err)
 {
     ssize_t n;
-    if (tf_in_refuse_terminal(in, "a model", err) != 0 || (n = tf_in_fill(in, FIRST_N, err)) < 0)
-        return -1;
-    if (tf_is_gzip(in->buf + in->pos, (size_t)n) &&
-        (tf_gunzip(in, err) != 0 || (n = tf_in_fill(in, FIRST_N, err)) < 0))
+    if (tf_in_refuse_terminal(in, "a model", err) != 0 || tf_in_unpack(in, err) != 0 ||
+        (n = tf_in_fill(in, FIRST_N, err)) < 0)
         return -1;
     *f = find_kind((const char *)in->buf + in->pos, (size_t)n);
     *cut = n < TF_LABEL_N;
@@ -146,7 +144,7 @@ static int read_first(struct tf_conversion *m, struct tf_in *in, const struct fi
 static int read_more(struct tf_part *part, const char *path, enum tf_format kind,
                      struct tf_err *err)
 {
-    if (tf_read_file(&part->bytes, &part->n, path, SIZE_MAX / 2, err) != 0)
+    if (tf_read_unpacked(&part->bytes, &part->n, path, SIZE_MAX / 2, err) != 0)
         return -1;
     const int rc = kind == TF_FORMAT_SAFETENSORS
                        ? tf_safetensors_read(&part->bundle, part->bytes, part->n, err)

@@ -1,4 +1,5 @@
 /* convert.c - convert models between formats. */
+#include "base/gunzip.h"
 #include "base/hash.h"
 #include "base/memory.h"
 #include "cbor/json.h"
@@ -303,9 +304,7 @@ bool tf_format_is_dir(int to)
 
 bool tf_convert_reads_beside(const char *input)
 {
-    const char *end = strrchr(input, '.');
-    return end != NULL && (strcmp(end, ".pt") == 0 || strcmp(end, ".npz") == 0 ||
-                           strcmp(end, ".bin") == 0);
+    return tf_is_named(input, ".pt") || tf_is_named(input, ".npz") || tf_is_named(input, ".bin");
 }
 
 static int check_output(const struct tf_convert_opts *o, const char *output, enum tf_format to,

@@ -1,5 +1,6 @@
 /* dir.c - see dir_private.h. */
 #include "convert/dir_private.h"
+#include "base/buf.h"
 #include "base/memory.h"
 
 #include <dirent.h>
@@ -12,9 +13,12 @@
 
 enum { MAX_FILES = 1000 };
 
-static int compare_names(const void *a, const void *b)
+/* NAME before NAME.gz. */
+static int compare_entries(const void *a, const void *b)
 {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    const struct tf_dir_entry *x = a, *y = b;
+    const int order = strcmp(x->name, y->name);
+    return order != 0 ? order : strcmp(x->file, y->file);
 }
 
 /* Opening a pipe would wait for its writer. */
@@ -25,40 +29,67 @@ static bool is_counted(int dir, const char *name)
            (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
 }
 
+static struct tf_dir_entry make_entry(struct tf_arena *a, const char *file)
+{
+    const size_t n = strlen(file);
+    file = tf_arena_strndup(a, file, n);
+    return (struct tf_dir_entry){
+        .name = tf_ends_with(file, ".gz") ? tf_arena_strndup(a, file, n - 3) : file, .file = file};
+}
+
+/* Sort them, and drop the second of each name. */
+static size_t sort_entries(struct tf_dir_entry *v, size_t n)
+{
+    size_t k = 0;
+    qsort(v, n, sizeof *v, compare_entries);
+    for (size_t i = 0; i < n; i++)
+        if (k == 0 || strcmp(v[i].name, v[k - 1].name) != 0)
+            v[k++] = v[i];
+    return k;
+}
+
 int tf_dir_list(struct tf_dir *d, struct tf_arena *a, const char *path, struct tf_err *err)
 {
     DIR *open = opendir(path);
     struct dirent *e;
     if (open == NULL)
         return tf_fail_errno(err, "%s", path);
-    const char **name = tf_arena_alloc(a, MAX_FILES * sizeof *name);
-    *d = (struct tf_dir){.a = a, .path = path, .name = name};
+    struct tf_dir_entry *v = tf_arena_alloc(a, MAX_FILES * sizeof *v);
+    *d = (struct tf_dir){.a = a, .path = path, .v = v};
     for (errno = 0; d->n < MAX_FILES && (e = readdir(open)) != NULL; errno = 0)
         if (is_counted(dirfd(open), e->d_name))
-            name[d->n++] = tf_arena_strndup(a, e->d_name, strlen(e->d_name));
+            v[d->n++] = make_entry(a, e->d_name);
     const int failed = errno;
     closedir(open);
     errno = failed;
     if (failed != 0)
         return tf_fail_errno(err, "%s", path);
-    qsort(name, d->n, sizeof *name, compare_names);
-    return d->n < MAX_FILES ? 0 : tf_fail(err, "%s: more than %d files", path, MAX_FILES - 1);
+    if (d->n == MAX_FILES)
+        return tf_fail(err, "%s: more than %d files", path, MAX_FILES - 1);
+    d->n = sort_entries(v, d->n);
+    return 0;
 }
 
-const char *tf_dir_path(const struct tf_dir *d, const char *name)
+static const char *path_of(const struct tf_dir *d, const char *file)
 {
-    const size_t n = strlen(d->path) + strlen(name) + 2;
+    const size_t n = strlen(d->path) + strlen(file) + 2;
     char *path = tf_arena_alloc(d->a, n);
-    snprintf(path, n, "%s/%s", d->path, name);
+    snprintf(path, n, "%s/%s", d->path, file);
     return path;
 }
 
 const char *tf_dir_has(const struct tf_dir *d, const char *name)
 {
     for (size_t i = 0; i < d->n; i++)
-        if (strcmp(d->name[i], name) == 0)
-            return tf_dir_path(d, name);
+        if (strcmp(d->v[i].name, name) == 0 || strcmp(d->v[i].file, name) == 0)
+            return path_of(d, d->v[i].file);
     return NULL;
+}
+
+const char *tf_dir_path(const struct tf_dir *d, const char *name)
+{
+    const char *path = tf_dir_has(d, name);
+    return path != NULL ? path : path_of(d, name);
 }
 
 const char *tf_dir_first(const struct tf_dir *d, const char *const *names)
@@ -73,8 +104,8 @@ size_t tf_dir_match(const struct tf_dir *d, const char *pattern, const char **pa
 {
     size_t n = 0;
     for (size_t i = 0; i < d->n; i++)
-        if (fnmatch(pattern, d->name[i], 0) == 0 && n++ == 0)
-            *path = tf_dir_path(d, d->name[i]);
+        if (fnmatch(pattern, d->v[i].name, 0) == 0 && n++ == 0)
+            *path = path_of(d, d->v[i].file);
     return n;
 }
 

@@ -1,4 +1,5 @@
-/* dir_private.h - the files of a directory that a model may be in. */
+/* dir_private.h - the files of a directory that a model may be in. Each may be compressed with gzip,
+ * NAME.gz, and is then found by NAME; where there are both, NAME.gz is no file of the model. */
 #ifndef TF_CONVERT_DIR_PRIVATE_H
 #define TF_CONVERT_DIR_PRIVATE_H
 
@@ -10,7 +11,9 @@
 struct tf_dir {
     struct tf_arena *a; /* of all texts and paths */
     const char *path;
-    const char *const *name; /* of files and directories, in the order of their bytes */
+    const struct tf_dir_entry {
+        const char *name, *file; /* the second with .gz if that is its name */
+    } * v;                       /* files and directories, in the order of the bytes of names */
     size_t n;
 };
 

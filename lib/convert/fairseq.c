@@ -1,6 +1,6 @@
 /* fairseq.c - see fairseq_private.h. */
 #include "convert/fairseq_private.h"
-#include "base/input.h"
+#include "base/gunzip.h"
 #include "base/memory.h"
 #include "convert/search_private.h"
 #include "convert/segmenters_private.h"
@@ -348,7 +348,7 @@ static int read_dictionary(struct tf_import *m, int side, const char *lang, stru
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
         return tf_fail(err, "%s: not a regular file", path);
     size_t n_text;
-    if (tf_read_file(&text, &n_text, path, TF_MAX_VOCAB, err) != 0)
+    if (tf_read_unpacked(&text, &n_text, path, TF_MAX_VOCAB, err) != 0)
         return -1;
     const int rc = read_tokens(&m->pieces[side], m->arena, text, n_text, err);
     free(text);
@@ -386,8 +386,8 @@ static bool two_langs(const struct tf_import *m, const char *langs[2])
     if (tf_dir_match(m->dir, pattern, &path) != 2)
         return false;
     for (size_t i = 0, k = 0; i < m->dir->n; i++)
-        if (fnmatch(pattern, m->dir->name[i], 0) == 0) {
-            const char *lang = m->dir->name[i] + sizeof begin - 1;
+        if (fnmatch(pattern, m->dir->v[i].name, 0) == 0) {
+            const char *lang = m->dir->v[i].name + sizeof begin - 1;
             langs[k++] = tf_arena_strndup(m->arena, lang, strlen(lang) - (sizeof ".txt" - 1));
         }
     return true;

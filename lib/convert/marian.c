@@ -1,6 +1,6 @@
 /* marian.c - see marian_private.h. */
 #include "convert/marian_private.h"
-#include "base/input.h"
+#include "base/gunzip.h"
 #include "base/parse.h"
 #include "base/path.h"
 #include "convert/foreign_private.h"
@@ -314,11 +314,11 @@ int tf_marian_import(struct tf_import *m, struct tf_err *err)
 static const char *decoder_beside(const struct tf_import *m)
 {
     static const char end[] = ".decoder.yml";
-    const size_t n = strlen(m->name);
+    const size_t n = strlen(m->name) - (tf_ends_with(m->name, ".gz") ? 3 : 0);
     char *path = tf_arena_alloc(m->arena, n + sizeof end);
     memcpy(path, m->name, n);
     memcpy(path + n, end, sizeof end);
-    return (tf_ends_with(m->name, ".npz") || tf_ends_with(m->name, ".bin")) &&
+    return (tf_is_named(m->name, ".npz") || tf_is_named(m->name, ".bin")) &&
                    access(path, F_OK) == 0
                ? path
                : NULL;
@@ -372,7 +372,7 @@ static int use_decoder(struct tf_import *m, const struct tf_yaml *y, struct tf_e
                *target = find_named(m->dir, vocabs->v[vocabs->n - 1]);
     if (source == NULL || target == NULL)
         return tf_fail(err, "a vocabulary that is not in the directory");
-    if (tf_ends_with(source, ".spm")) {
+    if (tf_is_named(source, ".spm")) {
         f->vocab[0] = source;
         f->vocab[1] = target;
     } else if (strcmp(source, target) == 0) {
@@ -388,7 +388,7 @@ static int read_decoder_file(struct tf_import *m, const char *path, struct tf_er
     char *text;
     size_t n;
     struct tf_yaml y;
-    if (tf_read_file(&text, &n, path, TF_MAX_CONFIG, err) != 0)
+    if (tf_read_unpacked(&text, &n, path, TF_MAX_CONFIG, err) != 0)
         return -1;
     const int rc = tf_yaml_read(&y, m->arena, text, n, err);
     free(text);
@@ -420,8 +420,8 @@ static int fail_unknown(const struct tf_dir *d, struct tf_err *err)
 {
     const char *newest = NULL;
     for (size_t i = 0; i < d->n; i++) /* in the order of their steps */
-        if (strncmp(d->name[i], "ckpt-", 5) == 0 && tf_ends_with(d->name[i], ".tfm"))
-            newest = d->name[i];
+        if (strncmp(d->v[i].name, "ckpt-", 5) == 0 && tf_ends_with(d->v[i].name, ".tfm"))
+            newest = d->v[i].file;
     return newest != NULL
                ? tf_fail(err,
                          "%s: the directory of a run; name a model in it: %s/%s, or the average "

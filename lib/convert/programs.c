@@ -1,5 +1,6 @@
 /* programs.c - see programs_private.h. */
 #include "convert/programs_private.h"
+#include "base/gunzip.h"
 #include "convert/ct2_private.h"
 #include "convert/fairseq_private.h"
 #include "convert/foreign_private.h"
@@ -35,7 +36,7 @@ const struct tf_program *tf_program_of(const struct tf_import *m)
 const struct tf_program *tf_program_beside(const char *path)
 {
     for (int i = 0; i < PROGRAMS; i++)
-        if (programs[i]->beside != NULL && tf_ends_with(path, programs[i]->beside))
+        if (programs[i]->beside != NULL && tf_is_named(path, programs[i]->beside))
             return programs[i];
     return NULL;
 }

@@ -1,6 +1,6 @@
 /* search.c - see search_private.h. */
 #include "convert/search_private.h"
-#include "base/input.h"
+#include "base/gunzip.h"
 #include "base/parse.h"
 #include "cbor/json.h"
 #include "exchange/yaml.h"
@@ -122,7 +122,7 @@ int tf_search_of_marian(struct tf_import *m, struct tf_err *err)
         put_factor(m, 3);
         return 0;
     }
-    if (tf_read_file(&text, &n, settings, TF_MAX_CONFIG, err) != 0)
+    if (tf_read_unpacked(&text, &n, settings, TF_MAX_CONFIG, err) != 0)
         return -1;
     int rc = tf_yaml_read(&y, m->arena, text, n, err);
     free(text);

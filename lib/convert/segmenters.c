@@ -1,7 +1,7 @@
 /* segmenters.c - see segmenters_private.h. */
 #include "convert/segmenters_private.h"
 #include "base/hash.h"
-#include "base/input.h"
+#include "base/gunzip.h"
 #include "convert/hf_tokenizer_private.h"
 #include "text/bpe_file.h"
 #include "text/sp_check.h"
@@ -157,7 +157,7 @@ int tf_import_tokenizer(struct tf_import *m, struct tf_err *err)
     struct tf_buf spm = {0};
     char *json;
     size_t n;
-    if (tf_read_file(&json, &n, path, TF_MAX_VOCAB, err) != 0)
+    if (tf_read_unpacked(&json, &n, path, TF_MAX_VOCAB, err) != 0)
         return -1;
     int rc = tf_hf_tokenizer(&spm, &m->pieces[0], m->arena, json, n, err);
     free(json);

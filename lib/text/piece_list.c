@@ -1,6 +1,6 @@
 /* piece_list.c - see piece_list.h. */
 #include "text/piece_list.h"
-#include "base/input.h"
+#include "base/gunzip.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/parse.h"
@@ -120,13 +120,6 @@ static int by_id(struct list *l, const char **texts, struct tf_err *err)
     return 0;
 }
 
-/* Does a name end so, perhaps with .gz after it? */
-static bool is_named(const char *path, const char *end)
-{
-    const size_t n = strlen(path) - (tf_ends_with(path, ".gz") ? 3 : 0), k = strlen(end);
-    return n >= k && strncasecmp(path + n - k, end, k) == 0;
-}
-
 static bool begins_with(const char *p, size_t n, const char *text)
 {
     for (; *text != 0; text++) {
@@ -146,15 +139,15 @@ static int read_any(struct list *l, const char *path, const char *bytes, size_t 
                     struct tf_err *err)
 {
     const size_t mark = tf_utf8_mark(bytes, size);
-    const bool is_yml = is_named(path, ".yml") || is_named(path, ".yaml");
+    const bool is_yml = tf_is_named(path, ".yml") || tf_is_named(path, ".yaml");
     bytes += mark;
     size -= mark;
-    if (is_named(path, ".json") ||
-        (!is_yml && !is_named(path, ".txt") &&
+    if (tf_is_named(path, ".json") ||
+        (!is_yml && !tf_is_named(path, ".txt") &&
          (begins_with(bytes, size, "{\"") || begins_with(bytes, size, "{}") ||
           begins_with(bytes, size, "[\"") || begins_with(bytes, size, "[]"))))
         return read_json(l, bytes, size, err);
-    if (is_yml || (!is_named(path, ".txt") && tf_yaml_is_list(bytes, size)))
+    if (is_yml || (!tf_is_named(path, ".txt") && tf_yaml_is_list(bytes, size)))
         return read_yaml(l, bytes, size, err);
     if (size > 0 && memchr(bytes, 0, size) != NULL)
         return tf_fail(err, "not a list of pieces");
@@ -183,7 +176,7 @@ int tf_piece_list_read(struct tf_piece_list *list, struct tf_arena *a, const cha
     char *bytes;
     size_t size;
     struct list l = {.a = a};
-    if (tf_read_file(&bytes, &size, path, TF_MAX_VOCAB, err) != 0)
+    if (tf_read_unpacked(&bytes, &size, path, TF_MAX_VOCAB, err) != 0)
         return -1;
     int rc = read_any(&l, path, bytes, size, err);
     free(bytes);

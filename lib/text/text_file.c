@@ -2,7 +2,7 @@
 #include "text/text_file.h"
 #include "base/utf8.h"
 #include "stream/recognise.h"
-#include "text/gunzip.h"
+#include "base/gunzip.h"
 
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* vocab_file.c - see vocab_file.h. */
 #include "text/vocab_file.h"
+#include "base/gunzip.h"
 #include "base/memory.h"
 #include "stream/model.h"
 #include "stream/recognise.h"
@@ -46,8 +47,8 @@ int tf_vocab_file_read(char **bytes, size_t *n, struct tf_buf *target, const cha
     *n = 0;
     if (tf_model_open(&in, path, err) != 0)
         return -1;
-    int rc;
-    ssize_t have = tf_in_fill(&in, TF_LABEL_N, err);
+    int rc = tf_in_unpack(&in, err);
+    ssize_t have = rc == 0 ? tf_in_fill(&in, TF_LABEL_N, err) : -1;
     if (have < 0)
         rc = -1;
     else if (have >= TF_LABEL_N && tf_label_begins(in.buf + in.pos, (size_t)have))

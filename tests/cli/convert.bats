@@ -604,3 +604,61 @@ overwritten() { # ARGUMENT...
         cmp want got
     done
 }
+
+@test "each file of a directory may be compressed: NAME.gz for NAME" {
+    local golden=$TOP/tests/golden d
+    mkdir plain
+    cp -r "$golden"/hf/{marian,nllb,ct2} "$golden/search/m" "$golden/marian_tokenizer/two" plain
+    cp -r "$golden/fsmt/m" plain/fsmt
+    cp -r "$golden/fairseq/two" plain/fairseq
+    cp -r plain/nllb plain/bin
+    cp "$golden"/hf/bin/* plain/bin
+    rm plain/bin/model*.safetensors*
+    mkdir -p plain/firefox plain/opus plain/argos
+    cp -r plain/ct2 plain/argos/model
+    mv plain/argos/model/sentencepiece.bpe.model.gz plain/argos/sentencepiece.model.gz
+    echo '{"from_code": "en", "to_code": "fr", "target_prefix": "fra_Latn"}' >plain/argos/metadata.json
+    cp "$golden/marian/two-intgemm8.bin.gz" plain/firefox/model.ende.intgemm.alphas.bin.gz
+    cp "$golden/marian/en.spm" plain/firefox/srcvocab.ende.spm
+    cp "$golden/marian/de.spm" plain/firefox/trgvocab.ende.spm
+    cp "$golden/marian/relu.npz.gz" plain/opus/opus.npz.gz
+    for d in source target; do cp "$golden/marian/vocab.spm" plain/opus/$d.spm; done
+    tf-tokenize --export-vocab -m plain/opus/source.spm |
+        awk -F '\t' '{ gsub(/["\\]/, "\\\\&", $1); print "\"" $1 "\": " NR - 1 }' >plain/opus/opus.vocab.yml
+    printf '%s\n' 'models: [/home/x/opus.npz]' 'vocabs: [opus.vocab.yml, opus.vocab.yml]' \
+        'beam-size: 3' >plain/opus/decoder.yml
+    chmod -R u+w plain
+    gunzip -r plain
+    cp -r plain packed
+    gzip -r packed
+    [ -z "$(find packed -type f ! -name '*.gz')" ]
+    for d in plain/*; do
+        tf-convert "$d" -o plain.tfm 2>plain.notes
+        tf-convert "packed/${d#*/}" -o packed.tfm 2>packed.notes
+        cmp plain.tfm packed.tfm
+        sed 's/plain/packed/g' plain.notes | diff - <(sed 's/\.gz\b//g' packed.notes)
+    done
+    # Both are there: it is the plain one.
+    echo '{' | gzip >plain/marian/config.json.gz
+    tf-convert plain/marian -o packed.tfm
+    # Damaged, or of too many bytes
+    head -c 100 packed/marian/vocab.json.gz >cut
+    mv cut packed/marian/vocab.json.gz
+    t 1 tf-convert packed/marian -o x.tfm
+    expect_error "packed/marian/vocab.json.gz: gzip: the file is truncated"
+    head -c 2000000 /dev/zero | gzip >packed/marian/config.json.gz
+    t 1 tf-convert packed/marian -o x.tfm
+    expect_error "packed/marian/config.json.gz: larger than 1048576 bytes"
+    # The options take such files, too.
+    tf-convert packed/opus/opus.npz.gz --vocab packed/opus/source.spm.gz --pieces packed/opus/opus.vocab.yml.gz -o packed.tfm
+    tf-convert plain/opus/opus.npz --vocab plain/opus/source.spm -o plain.tfm
+    [ "$(tf-info packed.tfm | grep ^model)" = "$(tf-info plain.tfm | grep ^model)" ]
+    mv packed/opus/decoder.yml.gz packed/opus/opus.npz.decoder.yml
+    gunzip <packed/opus/opus.npz.decoder.yml >packed/opus/x
+    mv packed/opus/x packed/opus/opus.npz.decoder.yml
+    tf-convert packed/opus/opus.npz.gz --vocab packed/opus/source.spm.gz -o packed.tfm
+    tf-info packed.tfm | grep -Eq '^  beam +3$'
+    tf-convert packed/fairseq/model.pt.gz -o packed.tfm
+    tf-convert plain/fairseq -o plain.tfm
+    cmp packed.tfm plain.tfm
+}

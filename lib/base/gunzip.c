@@ -1,9 +1,11 @@
 /* gunzip.c - inflate the members of a gzip file. */
-#include "text/gunzip.h"
+#include "base/gunzip.h"
+#include "base/buf.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <zlib.h>
 
 struct gunzip {
@@ -84,4 +86,29 @@ int tf_gunzip(struct tf_in *in, struct tf_err *err)
     }
     g->raw = tf_in_interpose(in, read_inflated, g, gunzip_free);
     return 0;
+}
+
+bool tf_is_named(const char *path, const char *end)
+{
+    const size_t n = strlen(path) - (tf_ends_with(path, ".gz") ? 3 : 0), k = strlen(end);
+    return n >= k && strncasecmp(path + n - k, end, k) == 0;
+}
+
+int tf_in_unpack(struct tf_in *in, struct tf_err *err)
+{
+    const ssize_t n = tf_in_fill(in, 2, err);
+    return n < 0 ? -1 : tf_is_gzip(in->buf + in->pos, (size_t)n) ? tf_gunzip(in, err) : 0;
+}
+
+int tf_read_unpacked(char **data, size_t *n, const char *path, size_t max, struct tf_err *err)
+{
+    static const size_t most = (size_t)4 << 30;
+    struct tf_in in;
+    if (tf_in_open(&in, path, err) != 0)
+        return -1;
+    int rc = tf_in_unpack(&in, err);
+    if (rc == 0)
+        rc = tf_in_all(&in, data, n, in.size < 0 && max > most ? most : max, err);
+    tf_in_close(&in);
+    return rc;
 }
