@@ -16,7 +16,7 @@ prepare() {
         echo "== ${args[*]}"
         tf-bleu -q "${args[@]}"
     done <"$G/cases" | sed 's/tf-bleu-[0-9.]*[0-9]/VERSION/' >out
-    expect_golden out bleu/expected
+    gunzip -c "$G/expected.gz" | diff -a - out >&2
 }
 
 @test "hypotheses from stdin, a pipe and a file" {

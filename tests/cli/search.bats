@@ -234,7 +234,10 @@ lengths() { tf-cbor json "$1" | jq 'select(.type == "tokens").ids | length'; }
     run -1 grep -F 'but without' <<<"$stderr"
     [ "$(search_of m.tfm | jq 'has("allow-unk") or has("min-length")')" = false ]
     # The end counts, and where it is forced it is the last.
-    limit_is() { jq "$1" g >d/generation_config.json && tf-convert d -o m.tfm && search_of m.tfm | jq -e ".\"max-extra\" == $2"; }
+    limit_is() {
+        jq "$1" g >d/generation_config.json && tf-convert d -o m.tfm &&
+            search_of m.tfm | jq -e ".\"max-extra\" == $2"
+    }
     limit_is '.max_length = 20' 19
     limit_is '.max_length = 20 | .forced_eos_token_id = 2' 18
     limit_is '.max_length = 20 | .max_new_tokens = 9 | .forced_eos_token_id = [2]' 8

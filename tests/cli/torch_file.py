@@ -13,10 +13,9 @@
 Keys: form (zip, legacy; of fsmt also safetensors), fused (projections in one matrix), tie,
 pre_norm, activation, dtype (f32, f16), source (words of a dictionary of its own), dict (a file with
 the words of both), ff (width of the decoder's inner layers, if it is less than the encoder's), cfg
-(arguments as newer checkpoints have them), dropout, extra (what else is in the file); of fsmt target (its
-pieces), copies (each name that one matrix has), positions (learned: another table). The forms are
-those of torch/serialization.py; names are those of
-fairseq/models/transformer."""
+(arguments as newer checkpoints have them), dropout, extra (what else is in the file); of fsmt
+target (its pieces), copies (each name that one matrix has), positions (learned: another table). The
+forms are those of torch/serialization.py; names are those of fairseq/models/transformer."""
 import argparse
 import io
 import json

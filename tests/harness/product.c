@@ -21,8 +21,8 @@ struct product new_product(uint64_t seed)
                         .transposed = u[3] & 1,
                         .bias = u[3] & 2,
                         .relu = u[3] & 4};
-    /* With AddressSanitizer three products of 60 would take nine tenths of the time. Of them rows and
-     * K stay, and others have as many columns. */
+    /* With AddressSanitizer three products of 60 would take nine tenths of the time: of them rows
+     * and K stay. */
     if (TF_ASAN && p.rows * p.K * p.N > 4000000)
         p.N = 17;
     p.x = tf_xarray(NULL, p.rows * p.K + 1, sizeof *p.x);

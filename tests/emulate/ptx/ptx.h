@@ -113,8 +113,8 @@ static inline float saturated(float x)
 {
     return x > 0 ? (x < 1 ? x : 1) : 0; /* 0 for nan */
 }
-/* The nearest number of an integer's range. For nan 0, or where one of both has 64 bits the one with
- * the highest bit alone. */
+/* The nearest number of an integer's range. For nan 0, or where one of both has 64 bits the one
+ * with the highest bit alone. */
 template <typename T, typename F> static inline T whole(F x)
 {
     const double past = std::ldexp(1.0, (int)(8 * sizeof(T)) - std::is_signed_v<T>);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Write directories as transformers 5.24 saves them, small random MarianMT with their tokenizers:
 
-    m        one list of pieces, which lacks every seventh of both segmenters and has characters, and
-             a run of them, that neither has; three tokens were added for fine-tuning
+    m        one list of pieces, which lacks every seventh of both segmenters and has characters,
+             and a run of them, that neither has; three tokens were added for fine-tuning
     two      separate vocabularies; a row of the targets' is that of the padding id
     two-zero the same of one size, and zero rows for the padding id, as Marian's models have them
 

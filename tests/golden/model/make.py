@@ -2,9 +2,9 @@
 """Golden numbers of two small models from an independent implementation (PyTorch, float64).
 
 Needs Debian's python3-torch. Writes paper.txt and t2t.txt beside itself: lines `name count
-values...`: weights (of two decimals, as float32 has them), pairs, logits, sums, gradients of the summed smoothed loss,
-and weights after three Adam updates on the mean. The attention is written sentence by sentence and
-head by head, without any of the library's tricks."""
+values...`: weights (of two decimals, as float32 has them), pairs, logits, sums, gradients of the
+summed smoothed loss, and weights after three Adam updates on the mean. The attention is written
+sentence by sentence and head by head, without any of the library's tricks."""
 import math
 import os
 import torch

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Lists of pieces as two programs write them: Marian's `vocab` (yaml-cpp) and PyYAML, with pieces of
 all of Unicode's kinds and everything that means something in YAML. Beside NAME.yml, which the
-program wrote, a file of JSON has the pieces by id as they went in: marian.json, folded.json, all.json
-for ascii and unicode, some.json for the others. Golden files are of pymarian 1.12.42
+program wrote, a file of JSON has the pieces by id as they went in: marian.json, folded.json,
+all.json for ascii and unicode, some.json for the others. Golden files are of pymarian 1.12.42
 and PyYAML 6.0.4 (libyaml 0.2.5). Run in this folder, with pymarian in PATH."""
 import json
 import subprocess
