@@ -110,15 +110,7 @@ static int read_job(struct tf_job *job, struct tf_http_request *r, struct tf_err
     const bool json = strcmp(r->type, "application/json") == 0;
     const int rc = json ? tf_job_read_json(job, r->body.len > 0 ? r->body.p : "", r->body.len, err)
                         : tf_http_form(r, read_field, job, err);
-    if (rc != 0)
-        return -1;
-    const char *missing = job->n_texts == 0 && !job->list ? "q"
-                          : job->source == NULL           ? "source"
-                          : job->target == NULL           ? "target"
-                                                          : NULL;
-    if (missing == NULL && job->html)
-        return tf_fail(err, "format: html is not supported");
-    return missing == NULL ? 0 : tf_fail(err, "Invalid request: missing %s parameter", missing);
+    return rc == 0 ? tf_job_check(job, err) : -1;
 }
 
 /* The only route to a language; NULL: there is none or there are several. */

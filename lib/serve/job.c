@@ -180,6 +180,17 @@ int tf_job_read_json(struct tf_job *job, const char *body, size_t n, struct tf_e
     return rc;
 }
 
+int tf_job_check(const struct tf_job *job, struct tf_err *err)
+{
+    const char *missing = job->n_texts == 0 && !job->list ? "q"
+                          : job->source == NULL           ? "source"
+                          : job->target == NULL           ? "target"
+                                                          : NULL;
+    if (missing != NULL)
+        return tf_fail(err, "Invalid request: missing %s parameter", missing);
+    return job->html ? tf_fail(err, "format: html is not supported") : 0;
+}
+
 /* ---- what tf-translate prints ---- */
 
 static int read_text(struct tf_job *job, struct tf_json_reader *r, const char **to,

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -95,11 +96,22 @@ static int answer(struct service *s, const struct tf_serve_opts *o, const char *
     return 0;
 }
 
+/* Connections and pipes may be more than the soft limit, which select(2) alone is for. */
+static void raise_limit(void)
+{
+    struct rlimit l;
+    if (getrlimit(RLIMIT_NOFILE, &l) == 0) {
+        l.rlim_cur = l.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &l);
+    }
+}
+
 int tf_serve(const struct tf_serve_opts *o, struct tf_err *err)
 {
     struct service s = {.loop.epoll = -1, .signals.fd = -1};
     struct tf_buf url = {0};
     s.api.engine = &s.engine;
+    raise_limit();
     s.listen = tf_listen(o->listen, &url, err);
     int rc = s.listen < 0 || tf_loop_open(&s.loop, err) != 0 || watch_signals(&s, err) != 0 ||
                      tf_engine_open(&s.engine, &s.loop, o, err) != 0 || wait_ready(&s, err) != 0
