@@ -412,6 +412,7 @@ static void make_command(struct tf_route *r, const struct tf_strs *options)
 {
     tf_strs_add(&r->command, "tf-translate");
     tf_strs_add(&r->command, "--json");
+    tf_strs_add(&r->command, "--no-split"); /* tf_job_split has done it */
     for (size_t i = 0; i < options->n; i++)
         tf_strs_add(&r->command, options->v[i]);
     tf_strs_add(&r->command, "-m");
