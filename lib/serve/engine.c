@@ -3,7 +3,6 @@
 #include "base/log.h"
 #include "base/memory.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -357,12 +356,19 @@ void tf_engine_reload(struct tf_engine *e)
 
 void tf_engine_reap(struct tf_engine *e)
 {
-    pid_t pid;
-    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+    siginfo_t ended = {0};
+    while (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid > 0) {
+        bool ours = false;
         for (size_t i = 0; i < e->n; i++)
             for (size_t k = 0; k < slots(e); k++)
-                if (e->routes[i].pipes[k].worker.pid == pid)
+                if (e->routes[i].pipes[k].worker.pid == ended.si_pid) {
                     pipe_ended(&e->routes[i].pipes[k]);
+                    ours = true;
+                }
+        if (!ours) /* of the program that has become this one */
+            waitpid(ended.si_pid, NULL, 0);
+        ended.si_pid = 0;
+    }
 }
 
 int tf_engine_tick(struct tf_engine *e, struct tf_err *err)
@@ -392,10 +398,7 @@ void tf_engine_close(struct tf_engine *e)
         for (size_t k = 0; r->pipes != NULL && k < slots(e); k++) {
             struct tf_worker *w = &r->pipes[k].worker;
             if (w->pid > 0) {
-                const pid_t pid = w->pid;
                 tf_worker_kill(w);
-                while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-                    ;
                 pipe_ended(&r->pipes[k]);
             }
             tf_worker_release(w);

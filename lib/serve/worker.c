@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { CHUNK = 65536, LONGEST_LINE = 64 << 20 };
@@ -118,7 +119,9 @@ void tf_worker_kill(struct tf_worker *w)
 
 void tf_worker_ended(struct tf_worker *w)
 {
-    tf_worker_kill(w); /* what it started */
+    tf_worker_kill(w); /* what it started; the number of its group is its own until the next line */
+    while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
     if (w->out.fd >= 0)
         read_output(w, 0);
     close_watch(w, &w->in);

@@ -38,7 +38,8 @@ void tf_worker_send(struct tf_worker *w);
 void tf_worker_end(struct tf_worker *w);
 /* End all its processes now. */
 void tf_worker_kill(struct tf_worker *w);
-/* Its process has ended: take what is left of its output, and become OFF. */
+/* Its process has ended, or was killed: wait for it, take what is left of its output, and become
+ * OFF. */
 void tf_worker_ended(struct tf_worker *w);
 void tf_worker_release(struct tf_worker *w);
 
