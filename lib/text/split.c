@@ -9,7 +9,7 @@ enum {
     MAX_SENTENCE = 256 << 20, /* bytes of a line, of sentences or of a layout */
 };
 
-static int flush(struct tf_out *out, struct tf_out *layout, struct tf_buf *sentences,
+static int flush_both(struct tf_out *out, struct tf_out *layout, struct tf_buf *sentences,
                  struct tf_err *err)
 {
     if (layout != NULL && tf_out_flush(layout, err) != 0) {
@@ -40,7 +40,7 @@ static int split_all(struct tf_document *d, struct tf_out *out, struct tf_out *l
     int rc;
     do {
         if ((sentences->len > PENDING || !tf_document_ready(d)) &&
-            flush(out, layout, sentences, err) != 0)
+            flush_both(out, layout, sentences, err) != 0)
             return -1;
         rc = tf_document_next(d, &place, &sentence, err);
         if (rc < 0 || put_place(layout, &place, text, err) != 0)
@@ -50,7 +50,7 @@ static int split_all(struct tf_document *d, struct tf_out *out, struct tf_out *l
             tf_buf_byte(sentences, '\n');
         }
     } while (rc > 0);
-    return flush(out, layout, sentences, err);
+    return flush_both(out, layout, sentences, err);
 }
 
 int tf_split(const struct tf_document_opts *o, struct tf_in *in, struct tf_out *out,
