@@ -8,6 +8,7 @@
 #include "base/pipeline.h"
 #include "base/sandbox.h"
 #include "base/thread.h"
+#include "text/placeholders_private.h"
 #include "text/text_file.h"
 
 #include <errno.h>
@@ -32,6 +33,7 @@ struct item {
     char *place; /* a line of a layout */
     size_t n;
     uint64_t lines, bytes; /* of the input, this one included */
+    struct tf_placeholders kept;
 };
 
 struct through {
@@ -53,7 +55,7 @@ struct through {
     struct tf_err tools_err;
 
     struct tf_layout_reader reader;
-    struct tf_buf text;
+    struct tf_buf text, shown;
     uint32_t last;
     char *old; /* what the output has from the first line on that is made again */
     size_t old_n, old_at;
@@ -89,7 +91,8 @@ static int catch_signals(struct tf_err *err)
 
 /* ---- the queue ---- */
 
-static void push(struct through *t, const struct tf_place *place)
+static void push(struct through *t, const struct tf_place *place,
+                 const struct tf_placeholders *kept)
 {
     struct tf_buf line = {0};
     tf_layout_put(&line, place);
@@ -105,7 +108,7 @@ static void push(struct through *t, const struct tf_place *place)
     }
     t->items[(t->first + t->n++) & (t->cap - 1)] =
         (struct item){line.p, line.len - 1, tf_document_lines(t->document),
-                      t->in.offset + t->in.pos};
+                      t->in.offset + t->in.pos, *kept};
     pthread_mutex_unlock(&t->lock);
 }
 
@@ -202,10 +205,14 @@ static int feed_all(struct through *t, struct tf_buf *pending, struct tf_err *er
         const int rc = tf_document_next(t->document, &place, &sentence, err);
         if (rc < 0)
             return -1;
-        push(t, &place);
+        struct tf_placeholders kept = {0};
+        if (rc > 0 && t->o->placeholders)
+            tf_placeholders_hide(&kept, sentence, pending);
+        else if (rc > 0)
+            tf_buf_add(pending, sentence.p, sentence.n);
+        push(t, &place, &kept);
         if (rc == 0)
             return 0;
-        tf_buf_add(pending, sentence.p, sentence.n);
         tf_buf_byte(pending, '\n');
         note_several(t, &noted);
     }
@@ -277,6 +284,14 @@ static int put_item(struct through *t, struct item *it, struct tf_text sentence,
 {
     int rc = tf_layout_get(&t->reader, it->place, it->n, "layout", 2, err);
     free(it->place);
+    if (rc == 0 && it->kept.n > 0) {
+        tf_buf_clear(&t->shown);
+        if (tf_placeholders_show(&it->kept, sentence, &t->shown) > 0)
+            tf_warn("%s: line %llu: a placeholder was lost and is at the end of its sentence",
+                    t->in.name, (unsigned long long)it->lines);
+        sentence = (struct tf_text){t->shown.p, t->shown.len};
+    }
+    tf_placeholders_release(&it->kept);
     if (rc != 0)
         return -1;
     if (t->reader.place.end != end)
@@ -469,12 +484,13 @@ static int interrupted(struct through *t, struct tf_err *err)
 
 static void release(struct through *t)
 {
-    for (struct item it; pop(t, &it);)
+    for (struct item it; pop(t, &it); tf_placeholders_release(&it.kept))
         free(it.place);
     free(t->items);
     free(t->old);
     tf_layout_release(&t->reader);
     tf_buf_release(&t->text);
+    tf_buf_release(&t->shown);
     tf_document_free(t->document);
     tf_in_close(&t->in);
     pthread_mutex_destroy(&t->lock);

@@ -76,6 +76,27 @@ export -f capitals
     [ -z "$stderr" ]
 }
 
+@test "placeholders stay as they are, and one that is lost comes back" {
+    natively
+    cat >in <<'X'
+Send %s to me.you@example.org, or see (https://a.example.org/x?y=1.2&z=%20).
+{name}, ${home} and %{title}: {{user}} has %1$d of %(all)s files, 5%% and %.2f%s
+x1 is X2 but %s is not; 50% of it, a@b, {} and $5 are text: www.example.org.
+X
+    bash -c 'capitals --placeholders --no-split in' >got
+    diff - got <<'X'
+SEND %s TO me.you@example.org, OR SEE (https://a.example.org/x?y=1.2&z=%20).
+{name}, ${home} AND %{title}: {{user}} HAS %1$d OF %(all)s FILES, 5%% AND %.2f%s
+X1 IS X2 BUT %s IS NOT; 50% OF IT, A@B, {} AND $5 ARE TEXT: www.example.org.
+X
+    # Its second sentence is lost, as models of single sentences do.
+    echo 'One. %s and {x}' >in
+    t 0 bash -c 'capitals --placeholders --no-split in'
+    expect_output 'ONE. %s {x}'
+    expect_error "in: line 1: a placeholder was lost and is at the end of its sentence"
+    t 2 tf-translate -m "$MODEL" --placeholders --json in
+}
+
 @test "a document keeps its lines, empty lines, indentation and spaces" {
     natively
     printf '%s\n' '# a heading' '' 'this sentence continues in the' 'next line. And this one is  too' \

@@ -1,9 +1,11 @@
 /* split.c - any bytes as a text: its sentences and their layout are the text again, as is a layout
- * that is written and read. Any bytes as a line of a layout: a verdict, and a text. The first byte
- * chooses language, form and limit. */
+ * that is written and read. Any bytes as a line of a layout: a verdict, and a text. Any bytes as a
+ * sentence: what placeholders hide is shown again. The first byte chooses language, form and
+ * limit. */
 #include "../harness/memory.h"
 #include "base/utf8.h"
 #include "text/document.h"
+#include "text/placeholders_private.h"
 #include "text/split.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -64,6 +66,18 @@ static void read_layout(const char *line, size_t n)
     tf_layout_release(&r);
 }
 
+static void hide_and_show(const char *s, size_t n)
+{
+    struct tf_placeholders p = {0};
+    struct tf_buf hidden = {0}, shown = {0};
+    tf_placeholders_hide(&p, (struct tf_text){s, n}, &hidden);
+    TF_ASSERT(tf_placeholders_show(&p, (struct tf_text){hidden.p, hidden.len}, &shown) == 0);
+    TF_ASSERT(shown.len == n && memcmp(shown.p, s, n) == 0);
+    tf_placeholders_release(&p);
+    tf_buf_release(&hidden);
+    tf_buf_release(&shown);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static const char *const langs[] = {"en", "de", "zh", NULL};
@@ -78,5 +92,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
                                        .bad = TF_ON_BAD_OK};
     round_trip(&o, data + 1, n - 1);
     read_layout((const char *)data, n);
+    hide_and_show((const char *)data, n);
     return 0;
 }

@@ -1,0 +1,188 @@
+/* placeholders.c - see placeholders_private.h. All signs that matter are ASCII. */
+#include "text/placeholders_private.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+
+#define DIGITS "0123456789"
+#define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+/* The text ends with NUL. Each of these is the length of one at s, or 0. */
+
+static size_t url_at(const char *s)
+{
+    static const char *const begins[] = {"http://", "https://", "ftp://", "www.", "mailto:"};
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++) {
+        const size_t begin = strlen(begins[i]);
+        if (strncmp(s, begins[i], begin) != 0)
+            continue;
+        size_t n = strcspn(s, " \t\r\n<>\"");
+        while (n > begin && strchr(".,;:!?)]}'", s[n - 1]) != NULL)
+            n--;
+        return n > begin ? n : 0;
+    }
+    return 0;
+}
+
+static size_t mail_at(const char *s)
+{
+    const size_t user = strspn(s, LETTERS DIGITS "._%+-");
+    if (user == 0 || s[user] != '@')
+        return 0;
+    size_t host = strspn(s + user + 1, LETTERS DIGITS ".-");
+    const char *p = s + user + 1;
+    while (host > 0 && strchr(".-", p[host - 1]) != NULL)
+        host--;
+    return memchr(p, '.', host) != NULL ? user + 1 + host : 0;
+}
+
+static size_t braces_at(const char *s)
+{
+    const size_t sign = *s == '$' || *s == '%' || *s == '#', depth = s[sign] != '{'       ? 0
+                                                                     : s[sign + 1] != '{' ? 1
+                                                                                          : 2;
+    if (depth == 0)
+        return 0;
+    const char *p = s + sign + depth;
+    const size_t name = strspn(p, LETTERS DIGITS "_.:,!$#-[] ");
+    return strncmp(p + name, "}}", depth) == 0 ? sign + depth + name + depth : 0;
+}
+
+static size_t conversion_at(const char *s)
+{
+    const char *p = s + 1;
+    if (*s != '%')
+        return 0;
+    if (*p == '%')
+        return 2;
+    if (*p == '(') {
+        p += 1 + strcspn(p + 1, ") \t\n");
+        if (*p++ != ')')
+            return 0;
+    } else if (strspn(p, DIGITS) > 0 && p[strspn(p, DIGITS)] == '$') {
+        p += strspn(p, DIGITS) + 1;
+    }
+    p += strspn(p, "-+#0'");
+    p += *p == '*' ? 1 : strspn(p, DIGITS);
+    if (*p == '.')
+        p += 1 + strspn(p + 1, DIGITS "*");
+    p += strspn(p, "hlLqjzt");
+    const bool is = *p != 0 && strchr("diouxXeEfFgGcsp@", *p) != NULL;
+    return is && strspn(p + 1, LETTERS DIGITS) == 0 ? (size_t)(p + 1 - s) : 0;
+}
+
+static size_t placeholder_at(const char *text, size_t at)
+{
+    const char *s = text + at;
+    const bool inside = at > 0 && strchr(LETTERS DIGITS "._%+-", s[-1]) != NULL;
+    size_t n = inside ? 0 : url_at(s);
+    n = n > 0 || inside ? n : mail_at(s);
+    n = n > 0 ? n : braces_at(s);
+    return n > 0 ? n : conversion_at(s);
+}
+
+static bool is_word(char c)
+{
+    return c != 0 && strchr(LETTERS DIGITS, c) != NULL;
+}
+
+/* The length of the name X1 or x1 at s, which stands alone, and its number; 0: none is there. */
+static size_t name_at(struct tf_text s, size_t at, unsigned *number)
+{
+    const bool inside = at > 0 && is_word(s.p[at - 1]);
+    size_t p = at + 1;
+    if (inside || (s.p[at] != 'X' && s.p[at] != 'x'))
+        return 0;
+    for (*number = 0; p < s.n && s.p[p] >= '0' && s.p[p] <= '9' && p < at + 8; p++)
+        *number = 10 * *number + (unsigned)(s.p[p] - '0');
+    const bool more = p < s.n && is_word(s.p[p]);
+    return p > at + 1 && !more ? p - at : 0;
+}
+
+/* The next number whose name the text does not have. */
+static unsigned free_name(struct tf_text s, unsigned last)
+{
+    for (unsigned name = last + 1;; name++) {
+        bool used = false;
+        for (size_t at = 0; at < s.n && !used; at++) {
+            unsigned is;
+            used = name_at(s, at, &is) > 0 && is == name;
+        }
+        if (!used)
+            return name;
+    }
+}
+
+void tf_placeholders_hide(struct tf_placeholders *p, struct tf_text sentence, struct tf_buf *out)
+{
+    unsigned name = 0;
+    size_t from = 0, at = 0;
+    tf_buf_clear(&p->text);
+    tf_buf_add(&p->text, sentence.p, sentence.n);
+    tf_buf_grow(&p->text, 1);
+    p->n = 0;
+    while (at < sentence.n && p->n < TF_PLACEHOLDERS) {
+        size_t n = placeholder_at(p->text.p, at), begin = at;
+        if (n == 0) {
+            at++;
+            continue;
+        }
+        /* With the word that it is part of, and those that touch it: a name has to stand alone. */
+        while (begin > from && is_word(sentence.p[begin - 1]))
+            begin--;
+        for (; n > 0; n = placeholder_at(p->text.p, at)) {
+            at += n;
+            while (at < sentence.n && is_word(sentence.p[at]))
+                at++;
+        }
+        name = free_name(sentence, name);
+        p->v = tf_xarray(p->v, p->n + 1, sizeof *p->v);
+        p->v[p->n++] = (struct tf_placeholder){name, begin, at};
+        tf_buf_add(out, sentence.p + from, begin - from);
+        tf_buf_printf(out, "X%u", name);
+        from = at;
+    }
+    tf_buf_add(out, sentence.p + from, sentence.n - from);
+}
+
+static void add_original(const struct tf_placeholders *p, size_t i, struct tf_buf *out)
+{
+    tf_buf_add(out, p->text.p + p->v[i].begin, p->v[i].end - p->v[i].begin);
+}
+
+size_t tf_placeholders_show(const struct tf_placeholders *p, struct tf_text translation,
+                            struct tf_buf *out)
+{
+    size_t lost = 0, at = 0;
+    bool *seen = tf_xcalloc(p->n + 1, sizeof *seen);
+    while (at < translation.n) {
+        unsigned name;
+        size_t i = p->n, n = name_at(translation, at, &name);
+        if (n > 0)
+            for (i = 0; i < p->n && p->v[i].name != name; i++)
+                ;
+        n = n > 0 ? n : 1;
+        if (i < p->n) {
+            add_original(p, i, out);
+            seen[i] = true;
+        } else {
+            tf_buf_add(out, translation.p + at, n);
+        }
+        at += n;
+    }
+    for (size_t i = 0; i < p->n; i++)
+        if (!seen[i]) {
+            tf_buf_byte(out, ' ');
+            add_original(p, i, out);
+            lost++;
+        }
+    free(seen);
+    return lost;
+}
+
+void tf_placeholders_release(struct tf_placeholders *p)
+{
+    free(p->v);
+    tf_buf_release(&p->text);
+    *p = (struct tf_placeholders){0};
+}
