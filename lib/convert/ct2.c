@@ -598,6 +598,7 @@ static const struct tf_export_format ct2_format = {
     .format = TF_FORMAT_CT2,
     .program = "CTranslate2",
     .has = ct2_has,
+    .ids_beside = true,
     .two_segmenters = true,
     .check = refuse_ct2_cases,
     .convert = convert_to_ct2,

@@ -5,7 +5,6 @@
 #include "convert/export_private.h"
 #include "convert/foreign_private.h"
 #include "model/search_settings.h"
-#include "text/sp_renumber.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -46,6 +45,8 @@ static int read_texts(struct export *x, struct tf_err *err)
     if (list_texts(x, 0, tf_config_source_ids(c), err) != 0)
         return -1;
     x->e.pieces[1] = x->e.pieces[0];
+    x->e.added =
+        tf_sp_added(&x->m->arena, in->segmenter[0].p, in->segmenter[0].len, &x->e.n_added);
     return c->source_vocab_size == 0 ? 0 : list_texts(x, 1, c->vocab_size, err);
 }
 
@@ -136,14 +137,26 @@ static int write_weights(struct export *x, struct tf_err *err)
     return tf_out_finish(&out, rc, err);
 }
 
+static int write_segmenter(struct export *x, const char *name, const struct tf_buf *b,
+                           struct tf_err *err)
+{
+    struct tf_buf foreign = {0};
+    if (!x->f->ids_beside)
+        return write_bytes(x, name, b->p, b->len, err);
+    tf_sp_put_foreign(&foreign, b->p, b->len);
+    const int rc = write_bytes(x, name, foreign.p, foreign.len, err);
+    tf_buf_release(&foreign);
+    return rc;
+}
+
 static int write_segmenters(struct export *x, struct tf_err *err)
 {
     const struct tf_buf *b = x->m->in.segmenter;
     const char *const *name = x->f->segmenter;
     const bool own = b[1].p != NULL;
-    if (write_bytes(x, name[0], b[0].p, b[0].len, err) != 0)
+    if (write_segmenter(x, name[0], &b[0], err) != 0)
         return -1;
-    return own || x->f->two_segmenters ? write_bytes(x, name[1], b[own].p, b[own].len, err) : 0;
+    return own || x->f->two_segmenters ? write_segmenter(x, name[1], &b[own], err) : 0;
 }
 
 static int write_all(struct export *x, struct tf_err *err)

@@ -10,6 +10,7 @@
 #include "exchange/bundle.h"
 #include "model/params.h"
 #include "text/piece_list.h"
+#include "text/sp_renumber.h"
 
 enum {
     TF_EXPORT_POSITIONS = 512, /* rows of a table of sinusoids where the format stores one */
@@ -31,6 +32,8 @@ struct tf_export {
     int64_t unk;
     const struct tf_value *search;  /* of the header */
     struct tf_piece_list pieces[2]; /* the text of each id of sources, of targets */
+    const struct tf_sp_token *added; /* tokens besides pieces, n_added of them ... */
+    size_t n_added;                  /* ... which pieces have with a space before them */
     bool own_segmenter;             /* the target has a segmenter of its own */
     struct tf_bundle theirs;
     struct tf_buf text[TF_EXPORT_TEXTS]; /* of the files that the format names; empty: no file */
@@ -44,6 +47,7 @@ struct tf_export_format {
     const struct tf_export_member *has; /* besides what all have (export_members_private.h) */
     bool output_bias;                   /* it always has one */
     bool f32_only;
+    bool ids_beside;                      /* of pieces, in a file of text */
     bool two_segmenters;                  /* also where both sides have the same */
     void (*check)(struct tf_export *e);   /* refuse what needs more than a name; or NULL */
     void (*convert)(struct tf_export *e); /* make `theirs` and the texts */

@@ -476,14 +476,35 @@ enum { PIECES, TOKENIZER, CONFIG };
 static void put_piece_ids(struct tf_export *e)
 {
     const struct tf_piece_list *pieces = &e->pieces[1];
+    const struct tf_sp_token *added = e->added;
     struct tf_json j = {.out = &e->text[PIECES]};
     tf_json_open(&j, '{');
-    for (size_t i = 0; i < pieces->n; i++)
-        tf_json_put_uint(&j, pieces->v[i], i);
+    for (size_t i = 0; i < pieces->n; i++) {
+        const bool is_added = added < e->added + e->n_added && added->id == (int64_t)i;
+        tf_json_put_uint(&j, is_added ? added++->text : pieces->v[i], i);
+    }
     if (adds_pad(e))
         tf_json_put_uint(&j, pad_of(e), pieces->n);
     tf_json_close(&j, '}');
     tf_buf_byte(j.out, '\n');
+}
+
+/* They are one piece wherever text has them. */
+static void put_added(struct tf_json *j, const struct tf_export *e)
+{
+    if (e->n_added == 0)
+        return;
+    tf_json_key(j, "added_tokens_decoder");
+    tf_json_open(j, '{');
+    for (size_t i = 0; i < e->n_added; i++) {
+        char id[32];
+        snprintf(id, sizeof id, "%" PRId64, e->added[i].id);
+        tf_json_key(j, id);
+        tf_json_open(j, '{');
+        tf_json_put_str(j, "content", e->added[i].text);
+        tf_json_close(j, '}');
+    }
+    tf_json_close(j, '}');
 }
 
 static void put_tokenizer(struct tf_export *e)
@@ -495,6 +516,7 @@ static void put_tokenizer(struct tf_export *e)
     tf_json_put_str(&j, "unk_token", "<unk>");
     tf_json_put_str(&j, "eos_token", "</s>");
     tf_json_put_int(&j, "model_max_length", TF_EXPORT_POSITIONS);
+    put_added(&j, e);
     tf_json_close(&j, '}');
 }
 
@@ -614,6 +636,7 @@ static const struct tf_export_format marian_mt_format = {
     .program = "transformers",
     .has = marian_mt_has,
     .output_bias = true,
+    .ids_beside = true,
     .two_segmenters = true,
     .check = refuse_vocabularies,
     .convert = convert_to_hf,

@@ -325,3 +325,55 @@ int tf_sp_foreign_texts(struct tf_arena *a, const void *bytes, size_t n, const c
     *texts = v;
     return 0;
 }
+
+void tf_sp_put_foreign(struct tf_buf *out, const void *bytes, size_t n)
+{
+    const struct tf_span model = {bytes, n};
+    struct tf_buf more = {0}, work = {0};
+    struct tf_proto_piece piece;
+    struct tf_proto_field f;
+    for (struct tf_span left = model; tf_proto_unlisted(&left, &piece);) {
+        piece.stands_for = -1;
+        tf_proto_put_piece(&more, &work, TF_PROTO_PIECE, "", &piece);
+    }
+    for (struct tf_span left = model; left.n > 0;) {
+        const uint8_t *begin = left.p;
+        if (!tf_proto_field(&left, &f))
+            break;
+        if (more.len == 0 || (f.number != TF_PROTO_UNLISTED && f.number != TF_PROTO_RENUMBERED))
+            tf_buf_add(out, begin, (size_t)(left.p - begin));
+    }
+    if (more.len > 0)
+        tf_buf_add(out, more.p, more.len);
+    tf_buf_release(&more);
+    tf_buf_release(&work);
+}
+
+/* Of a piece, whose spaces are those of text. */
+static const char *token_of(struct tf_arena *a, struct tf_span text)
+{
+    static const size_t space = sizeof TF_SPACE - 1;
+    char *to = tf_arena_alloc(a, text.n + 1), *end = to;
+    for (size_t i = 0; i < text.n; end++) {
+        const bool is_space = text.n - i >= space && memcmp(text.p + i, TF_SPACE, space) == 0;
+        *end = is_space ? ' ' : (char)text.p[i];
+        i += is_space ? space : 1;
+    }
+    *end = 0;
+    return to;
+}
+
+struct tf_sp_token *tf_sp_added(struct tf_arena *a, const void *bytes, size_t n, size_t *n_tokens)
+{
+    const struct tf_span model = {bytes, n};
+    struct tf_proto_piece piece;
+    size_t k = 0;
+    for (struct tf_span left = model; tf_proto_unlisted(&left, &piece);)
+        k += piece.stands_for >= 0;
+    struct tf_sp_token *v = tf_arena_alloc(a, (k + 1) * sizeof *v);
+    *n_tokens = 0;
+    for (struct tf_span left = model; tf_proto_unlisted(&left, &piece);)
+        if (piece.stands_for >= 0)
+            v[(*n_tokens)++] = (struct tf_sp_token){token_of(a, piece.text), piece.stands_for};
+    return v;
+}

@@ -44,4 +44,15 @@ int tf_sp_words(struct tf_buf *out, const char *const *texts, size_t n_texts,
 int tf_sp_foreign_texts(struct tf_arena *a, const void *bytes, size_t n, const char *const **texts,
                         size_t *n_texts, struct tf_err *err) TF_MUST_CHECK;
 
+/* Append to *out the model as other programs read it that look ids up by text, in a list beside it:
+ * pieces that have no id are pieces like the others, after them. */
+void tf_sp_put_foreign(struct tf_buf *out, const void *bytes, size_t n);
+
+struct tf_sp_token {
+    const char *text;
+    int64_t id;
+};
+/* The added tokens of a model of tf_sp_renumber; *n_tokens of them. */
+struct tf_sp_token *tf_sp_added(struct tf_arena *a, const void *bytes, size_t n, size_t *n_tokens);
+
 #endif

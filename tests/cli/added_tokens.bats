@@ -29,6 +29,31 @@ ids() {
     cmp m.tfm n.tfm
 }
 
+@test "what is written for transformers has the same ids there" {
+    tf-convert m -o m.tfm
+    tf-convert m.tfm --to hf -o hf
+    tf-convert hf -o back.tfm
+    [ "$(tf-info back.tfm | grep ^model)" = "$(tf-info m.tfm | grep ^model)" ]
+    jq -c '.added_tokens_decoder | map_values(.content)' hf/tokenizer_config.json |
+        diff - <(echo '{"68":"<ent>","69":"QX77","70":"<lang de>"}')
+    jq -e '.["<ent>"] == 68 and .["<lang de>"] == 70' hf/vocab.json
+    ids >want
+    cp m.tfm x.tfm
+    cp back.tfm m.tfm
+    ids | diff want -
+    cp x.tfm m.tfm
+    # Its segmenters have the pieces of the ones that it came from, those without an id, too.
+    for side in source target; do
+        tf-tokenize --pieces -m "m/$side.spm" <(echo 'the house der hund') | diff - <(
+            tf-tokenize --pieces -m "hf/$side.spm" <(echo 'the house der hund'))
+    done
+    need_peer transformers
+    "$PEER_PYTHON" -c 'import json, sys, transformers
+t = transformers.MarianTokenizer.from_pretrained("hf")
+for line in sys.stdin: print(json.dumps(t(line.rstrip("\n"))["input_ids"][:-1], separators=(",", ":")))' <text >got
+    diff want got
+}
+
 @test "what is segmented comes back, but for what is unknown" {
     tf-convert m -o m.tfm
     printf '%s\n' 'the house of <ent>' 'QX77 sees the house' 'a <lang de> house' >text
