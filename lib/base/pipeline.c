@@ -45,10 +45,14 @@ const char *tf_tool_path(char path[TF_TOOL_PATH], const char *name)
     return len < TF_TOOL_PATH && access(path, X_OK) == 0 ? path : name;
 }
 
-/* In the child: run the command with these as stdin and stdout. */
+/* In the child, with SIGTERM blocked: run the command with these as stdin and stdout. */
 _Noreturn static void become(const char *const *argv, pid_t parent, int in, int out)
 {
     char path[TF_TOOL_PATH];
+    sigset_t none;
+    signal(SIGTERM, SIG_DFL); /* a handler of ours would keep the child alive */
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     signal(SIGINT, SIG_IGN);
     if (getppid() != parent) /* it died before that call */
@@ -62,17 +66,30 @@ _Noreturn static void become(const char *const *argv, pid_t parent, int in, int 
     _exit(TF_FAILED);
 }
 
+/* fork() with SIGTERM blocked in the child, so that one that comes before it is another program
+ * ends it. The caller's mask is in *old, to be restored. */
+static pid_t fork_blocked(sigset_t *old)
+{
+    sigset_t term;
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &term, old);
+    return fork();
+}
+
 /* Start a stage whose stdin is *in; *in becomes the read end of its pipe. */
 static int start_stage(struct stage *s, int *in, struct tf_err *err)
 {
     int ends[2];
+    sigset_t old;
     const pid_t self = getpid();
     if (pipe2(ends, O_CLOEXEC) != 0)
         return tf_fail_errno(err, "%s: pipe", s->argv[0]);
     s->write = ends[1];
-    s->pid = fork();
+    s->pid = fork_blocked(&old);
     if (s->pid == 0)
         become(s->argv, self, *in, ends[1]);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
     close(*in);
     *in = ends[0];
     if (s->pid > 0)
@@ -197,19 +214,18 @@ void *tf_shared(size_t n, struct tf_err *err)
 int tf_pipeline_open(const char *const *argv, pid_t *pid, int *in, int *out, struct tf_err *err)
 {
     int to[2], from[2] = {-1, -1};
+    sigset_t old;
     const pid_t self = getpid();
     if (pipe2(to, O_CLOEXEC) != 0)
         return tf_fail_errno(err, "%s: pipe", argv[0]);
-    if (pipe2(from, O_CLOEXEC) == 0)
-        *pid = fork();
-    else
-        *pid = -1;
-    if (*pid == 0) {
-        sigset_t none;
-        sigemptyset(&none);
-        sigprocmask(SIG_SETMASK, &none, NULL);
-        setpgid(0, 0);
-        become(argv, self, to[0], from[1]);
+    *pid = -1;
+    if (pipe2(from, O_CLOEXEC) == 0) {
+        *pid = fork_blocked(&old);
+        if (*pid == 0) {
+            setpgid(0, 0);
+            become(argv, self, to[0], from[1]);
+        }
+        pthread_sigmask(SIG_SETMASK, &old, NULL);
     }
     if (*pid < 0)
         tf_fail_errno(err, "%s", argv[0]);
