@@ -10,7 +10,7 @@ enum { PAPER, T2T };
 static const char *const dialects[] = {"paper", "t2t", NULL};
 
 static struct {
-    const char *output, *from, *preset, *list;
+    const char *output, *from, *preset, *list, *links;
     int64_t tokens, max_sentences, min_length, max_length, seed, epochs, batches, window, group;
     double max_ratio;
     int as;
@@ -35,6 +35,9 @@ static struct tf_opt opts[] = {
             .flags = TF_OPT_SEMANTIC, .help = "random seed for shuffling"),
     OPT_INT(0, "window", &o.window, .arg = "PAIRS", .def = "100000", .lo = 1, .hi = 1 << 30,
             .modes = FILES, .help = "shuffle within windows of this size if the input is a pipe"),
+    OPT_STR(0, "links", &o.links, .arg = "FILE", .flags = TF_OPT_FILE, .modes = FILES,
+            .help = "links of pieces of each pair, a line 0-0 1-2 for each record, for tf-train "
+                    "--guided-alignment"),
     OPT_GROUP("Many files"),
     OPT_STR(0, "list", &o.list, .arg = "FILE", .flags = TF_OPT_FILE, .selects = LIST,
             .help = "read the files listed in FILE: on each line a pair stream, or source and "
@@ -143,7 +146,10 @@ static int open_corpus(struct tf_corpus *c, const struct tf_args *args,
                        const struct tf_pair_filter *filter, struct tf_err *err)
 {
     if (args->mode == FILES)
-        return tf_corpus_open(c, args->v, args->n, filter, err);
+        return tf_corpus_open(c, args->v, args->n, filter, err) != 0 ||
+                       (o.links != NULL && tf_corpus_open_links(c, o.links, err) != 0)
+                   ? -1
+                   : 0;
     if (tf_list_has(&list.files, o.output))
         return tf_fail_status(err, TF_USAGE, "%s: is both input and output", o.output);
     return tf_list_open(&list.files, c, (size_t)o.group, filter, err);

@@ -16,6 +16,7 @@ struct run {
     struct tf_writer w;
     struct tf_batch_plan plan;
     uint32_t *ids[2], *off[2], *idx;        /* of the batch being written */
+    struct tf_ids links, links_off;         /* the same, if the corpus has links */
     size_t cap;                             /* pairs that off and idx can hold */
     uint64_t ordinal, epoch, group, record; /* of the next batch */
     uint64_t n_groups;                      /* of an epoch: 1 without a list */
@@ -38,6 +39,22 @@ static void set_cursor(struct tf_batch *batch, const struct run *r, size_t n, bo
     }
 }
 
+static int add_links(struct run *r, size_t pair, struct tf_err *err)
+{
+    const uint32_t *links;
+    const size_t n = tf_corpus_links(r->c, pair, &links);
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t ends[2] = {links[i] >> 16, links[i] & UINT16_MAX};
+        tf_ids_add(&r->links, ends, 2);
+    }
+    if (r->links.n > 2 * TF_MAX_LINKS)
+        return tf_fail(err, "%s: batch %llu: more than %zu links", r->c->links_in.name,
+                       (unsigned long long)r->ordinal, TF_MAX_LINKS);
+    const uint32_t end = (uint32_t)r->links.n;
+    tf_ids_add(&r->links_off, &end, 1);
+    return 0;
+}
+
 /* Write batch k of the plan. last: it is the last of its group or epoch. */
 static int write_batch(struct run *r, uint32_t k, bool last, struct tf_err *err)
 {
@@ -52,6 +69,9 @@ static int write_batch(struct run *r, uint32_t k, bool last, struct tf_err *err)
     }
     const struct tf_pair *pairs = r->c->pairs;
     uint32_t at[2] = {0, 0};
+    r->links.n = r->links_off.n = 0;
+    if (r->c->has_links)
+        tf_ids_add(&r->links_off, &at[0], 1);
     for (size_t i = 0; i < n; i++) {
         const struct tf_pair *pair = &pairs[members[i]];
         if (i + 2 * PREFETCH < n)
@@ -66,6 +86,8 @@ static int write_batch(struct run *r, uint32_t k, bool last, struct tf_err *err)
             at[s] += pair->len[s];
         }
         r->idx[i] = pair->idx;
+        if (r->c->has_links && add_links(r, members[i], err) != 0)
+            return -1;
     }
     r->off[0][n] = at[0];
     r->off[1][n] = at[1];
@@ -78,7 +100,11 @@ static int write_batch(struct run *r, uint32_t k, bool last, struct tf_err *err)
         .tgt_off = r->off[1],
         .idx = r->idx,
         .has_corpus = r->has_id,
+        .links = r->c->has_links ? r->links.v : NULL,
+        .links_off = r->links_off.v,
     };
+    if (r->c->has_links && batch.links == NULL)
+        batch.links = r->links_off.v; /* none */
     set_cursor(&batch, r, n, last);
     memcpy(batch.corpus, r->id, sizeof batch.corpus);
     if (tf_writer_batch(&r->w, &batch, err) != 0)
@@ -421,6 +447,8 @@ static int write_stream(struct tf_batcher *b, struct tf_corpus *c, const struct 
         free(r.off[s]);
     }
     free(r.idx);
+    tf_ids_release(&r.links);
+    tf_ids_release(&r.links_off);
     return rc;
 }
 

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "stream/tail.h"
 #include "stream/view.h"
+#include "text/text_file.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -221,6 +222,10 @@ void tf_corpus_release(struct tf_corpus *c)
         side_close(&c->side[i]);
         tf_arena_release(&c->side[i].mem);
     }
+    if (c->has_links)
+        tf_in_close(&c->links_in);
+    tf_ids_release(&c->links);
+    free(c->link_end);
     free(c->pairs);
     tf_ids_release(&c->ids);
     *c = (struct tf_corpus){0};
@@ -334,6 +339,112 @@ static void add_pair(struct tf_corpus *c, const struct tf_record *const rec[2])
     c->kept++;
 }
 
+/* ---- links ---- */
+
+enum { MOST_LINE = 16 << 20 };
+
+int tf_corpus_open_links(struct tf_corpus *c, const char *path, struct tf_err *err)
+{
+    if (tf_text_open(&c->links_in, path, TF_TEXT_UTF8, err) != 0)
+        return -1;
+    tf_sha256_init(&c->links_sha);
+    c->has_links = true;
+    return 0;
+}
+
+/* One position; *p moves behind it. */
+static bool take_position(const char **p, const char *end, uint32_t *x)
+{
+    const char *from = *p;
+    for (*x = 0; *p < end && **p >= '0' && **p <= '9' && *x <= UINT16_MAX; (*p)++)
+        *x = 10 * *x + (uint32_t)(**p - '0');
+    return *p > from && *x <= UINT16_MAX;
+}
+
+/* Append the links of a line; those of a pair that is kept must be within its lengths. */
+static int add_links(struct tf_corpus *c, const char *line, size_t n, const uint32_t *len,
+                     struct tf_err *err)
+{
+    const char *end = line + n;
+    for (const char *p = line; p < end;) {
+        const char *from = p;
+        uint32_t s, t;
+        if (*p == ' ' || *p == '\t' || *p == '\r') {
+            p++;
+            continue;
+        }
+        if (!take_position(&p, end, &s) || p == end || *p++ != '-' || !take_position(&p, end, &t) ||
+            (p < end && strchr(" \t\r", *p) == NULL))
+            return tf_fail(err, "%s: line %llu: '%.*s': not SOURCE-TARGET, two numbers to 65535",
+                           c->links_in.name, (unsigned long long)c->records,
+                           (int)strcspn(from, " \t\r\n") < (int)(end - from)
+                               ? (int)strcspn(from, " \t\r\n")
+                               : (int)(end - from), from);
+        if (len == NULL)
+            continue;
+        if (s >= len[0] || t >= len[1])
+            return tf_fail(err, "%s: line %llu: link %u-%u of %u and %u tokens (links are of "
+                           "pieces: tf-tokenize --pieces)",
+                           c->links_in.name, (unsigned long long)c->records, s, t, len[0], len[1]);
+        const uint32_t link = s << 16 | t;
+        tf_ids_add(&c->links, &link, 1);
+    }
+    return 0;
+}
+
+/* The line of the record that was just read. kept: its pair is the last in memory. */
+static int read_links(struct tf_corpus *c, bool kept, struct tf_err *err)
+{
+    const char *line;
+    size_t n;
+    const int rc = tf_in_line(&c->links_in, &line, &n, MOST_LINE, err);
+    if (rc < 0)
+        return -1;
+    if (rc == 0)
+        return tf_fail(err, "%s ends after %llu lines, %s continues", c->links_in.name,
+                       (unsigned long long)c->records - 1, c->side[0].in.name);
+    if (rc == 2)
+        return tf_fail(err, "%s: line %llu: %zu bytes, at most %d", c->links_in.name,
+                       (unsigned long long)c->records, n, MOST_LINE);
+    tf_sha256_add(&c->links_sha, line, n);
+    tf_sha256_add(&c->links_sha, "\n", 1);
+    if (add_links(c, line, n, kept ? c->pairs[c->n - 1].len : NULL, err) != 0)
+        return -1;
+    if (kept) {
+        c->link_end = tf_xarray(c->link_end, c->cap, sizeof *c->link_end);
+        c->link_end[c->n - 1] = c->link_from + c->links.n;
+    }
+    return 0;
+}
+
+static int end_links(struct tf_corpus *c, struct tf_err *err)
+{
+    const char *line;
+    size_t n;
+    const int rc = tf_in_line(&c->links_in, &line, &n, MOST_LINE, err);
+    return rc <= 0 ? rc
+                   : tf_fail(err, "%s ends after %llu records, %s continues", c->side[0].in.name,
+                             (unsigned long long)c->records, c->links_in.name);
+}
+
+size_t tf_corpus_links(const struct tf_corpus *c, size_t k, const uint32_t **links)
+{
+    const size_t from = k > 0 ? c->link_end[k - 1] - c->link_from : 0;
+    *links = c->links.v + from;
+    return c->link_end[k] - c->link_from - from;
+}
+
+/* Those of the first k pairs. */
+static void forget_links(struct tf_corpus *c, size_t k)
+{
+    const size_t gone = c->link_end[k - 1] - c->link_from, left = c->links.n - gone;
+    if (left > 0)
+        memmove(c->links.v, c->links.v + gone, left * sizeof *c->links.v);
+    c->links.n = left;
+    c->link_from += gone;
+    memmove(c->link_end, c->link_end + k, (c->n - k) * sizeof *c->link_end);
+}
+
 static void compute_id(struct tf_corpus *c)
 {
     struct tf_sha256 all;
@@ -341,6 +452,11 @@ static void compute_id(struct tf_corpus *c)
     for (int i = 0; i < c->streams; i++) {
         uint8_t digest[32];
         tf_sha256_end(&c->side[i].sha, digest);
+        tf_sha256_add(&all, digest, sizeof digest);
+    }
+    if (c->has_links) {
+        uint8_t digest[32];
+        tf_sha256_end(&c->links_sha, digest);
         tf_sha256_add(&all, digest, sizeof digest);
     }
     tf_sha256_end(&all, c->id);
@@ -400,6 +516,8 @@ int tf_corpus_read(struct tf_corpus *c, size_t most, struct tf_err *err)
                                a->in.name, (unsigned long long)rec[1].idx, b->in.name);
         }
         if (rc == 0) {
+            if (c->has_links && end_links(c, err) != 0)
+                return -1;
             compute_id(c);
             c->ended = true;
             return 0;
@@ -407,7 +525,10 @@ int tf_corpus_read(struct tf_corpus *c, size_t most, struct tf_err *err)
         if (c->base + c->records++ == TF_CORPUS_RECORDS)
             return tf_fail(err, "%s: too many records, at most %llu", a->in.name,
                            (unsigned long long)TF_CORPUS_RECORDS);
+        const size_t before = c->n;
         add_pair(c, pair);
+        if (c->has_links && read_links(c, c->n > before, err) != 0)
+            return -1;
     }
     return 0;
 }
@@ -417,6 +538,8 @@ void tf_corpus_forget(struct tf_corpus *c, size_t k)
     TF_ASSERT(k <= c->n);
     if (k == 0)
         return;
+    if (c->has_links)
+        forget_links(c, k);
     size_t left = c->n - k, from = !c->files && left > 0 ? c->pairs[k].at[0] : c->ids.n;
     if (left > 0)
         memmove(c->pairs, c->pairs + k, left * sizeof *c->pairs);

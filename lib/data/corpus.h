@@ -67,6 +67,14 @@ struct tf_corpus {
     /* The pairs in memory, in input order. */
     struct tf_pair *pairs;
     size_t n, cap;
+    /* With links (tf_corpus_open_links): their file, the hash of what was read of it, and of pair k
+     * in memory those of links.v[link_end[k - 1] .. link_end[k]) counted from link_from: source
+     * position << 16 | target position. */
+    struct tf_in links_in;
+    bool has_links;
+    struct tf_sha256 links_sha;
+    struct tf_ids links;
+    size_t *link_end, link_from;
     struct tf_ids ids; /* of these pairs; empty for mapped files */
     /* Since the beginning. */
     uint64_t kept, dropped[TF_DROP_REASONS];
@@ -79,6 +87,13 @@ struct tf_corpus {
  * under one hash (source_vocab_size in formats/model.md). Release it after a failure too. */
 int tf_corpus_open(struct tf_corpus *c, const char *const *paths, int n,
                    const struct tf_pair_filter *filter, struct tf_err *err) TF_MUST_CHECK;
+/* Read a link for each pair from a file of text, whose lines are those of the records: links in
+ * the form of Pharaoh, "0-0 1-2", positions of tokens. Their hash becomes part of the corpus id.
+ * Before tf_corpus_read, which then fails on a line that is no such list, on positions beyond the
+ * tokens of a pair that is kept or beyond 65535, and on another number of lines. */
+int tf_corpus_open_links(struct tf_corpus *c, const char *path, struct tf_err *err) TF_MUST_CHECK;
+/* The links of pair k in memory. */
+size_t tf_corpus_links(const struct tf_corpus *c, size_t k, const uint32_t **links);
 void tf_corpus_release(struct tf_corpus *c);
 /* An empty corpus of n streams, for tf_corpus_switch. */
 void tf_corpus_init(struct tf_corpus *c, int n, const struct tf_pair_filter *filter);

@@ -170,11 +170,14 @@ static TF_NOINLINE int get_map(struct tf_decoder *d, const struct tf_field *fiel
     for (size_t k = 0; k < n_fields; k++) {
         const struct tf_field *f = &fields[k];
         size_t o = 0;
-        if (f->type != TF_FIELD_PACKED)
+        if (f->type != TF_FIELD_PACKED ||
+            (!seen[k] && *TF_MEMBER(const void *const, base, f->flag_at) == NULL))
             continue;
         while (o < n_fields && (fields[o].type != TF_FIELD_OFFSETS || fields[o].at != f->flag_at))
             o++;
         TF_ASSERT(o < n_fields);
+        if (!seen[k] || !seen[o])
+            return tf_fail(err, "%s: missing", fields[seen[k] ? o : k].name);
         if (check_offsets(&fields[o], counts[o], counts[k], base, err) != 0)
             return -1;
         if ((f->flags & TF_KNOWN) &&

@@ -57,6 +57,10 @@ static const struct tf_field batch_fields[] = {
     F("corpus", SHA256, .flags = TF_OPTIONAL, AT(batch.corpus), FLAG_AT(batch.has_corpus)),
     F("src_off", OFFSETS, AT(batch.src_off), N_AT(batch.n), .max = TF_MAX_IDS + 1),
     F("tgt_off", OFFSETS, AT(batch.tgt_off), N_AT(batch.n), .max = TF_MAX_IDS + 1),
+    F("links", PACKED, .flags = TF_OPTIONAL, AT(batch.links), N_AT(batch.n),
+      FLAG_AT(batch.links_off), .max = 2 * TF_MAX_LINKS),
+    F("links_off", OFFSETS, .flags = TF_OPTIONAL, AT(batch.links_off), N_AT(batch.n),
+      .max = TF_MAX_IDS + 1),
     F_LAST,
 };
 

@@ -81,7 +81,7 @@ need_zcbor() {
         case $(basename "$v" .cbor) in
             tokens | tokens-wide | bad | parts | error | ancillary | alignment) want="token stream" ;;
             pairs) want="stream of pairs" ;;
-            batch) want="batch stream" ;;
+            batch | links) want="batch stream" ;;
             nbest) want="stream of n-best lists" ;;
             scores) want="stream of scores" ;;
             stats) want="stream of statistics" ;;

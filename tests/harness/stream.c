@@ -108,7 +108,8 @@ void put_sample(struct tf_out *out, const char *kind, int letter)
                                   {ids_a, 5, -1.5f, -3.1f, NULL, NULL, 0},
                                   {NULL, 0, -9.0f, -9.0f, NULL, NULL, 0}};
     static const uint32_t src_off[] = {0, 5, 7}, tgt_off[] = {0, 2, 2}, idx[] = {4, 2},
-                          src[] = {5, 6, 7, 4095, 1, 9, 8};
+                          src[] = {5, 6, 7, 4095, 1, 9, 8}, links[] = {0, 0, 4, 1, 2, 1},
+                          links_off[] = {0, 6, 6};
     struct tf_batch b = {.ordinal = 7,
                          .n = 2,
                          .src = src,
@@ -159,6 +160,11 @@ void put_sample(struct tf_out *out, const char *kind, int letter)
         b.ordinal++;
         b.has_group = true;
         b.group = 3;
+        must(tf_writer_batch(&w, &b, &err), &err);
+        break;
+    case 'l':
+        b.links = links;
+        b.links_off = links_off;
         must(tf_writer_batch(&w, &b, &err), &err);
         break;
     case 'n':
@@ -314,6 +320,7 @@ void make_samples(struct sample s[N_SAMPLES])
     s[10] = model_sample("checkpoint", "checkpoint");
     s[11] = stream_sample("stats", "stats", "c");
     s[12] = stream_sample("attention", "attention", "a");
+    s[15] = stream_sample("links", "batch", "l");
     s[14] = stream_sample("alignment", "tokens", "g");
     s[13] = stream_sample("ancillary", "tokens", "y");
 }

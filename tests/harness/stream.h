@@ -21,7 +21,7 @@ struct sample {
     size_t n;
 };
 
-enum { N_SAMPLES = 15 };
+enum { N_SAMPLES = 16 };
 void make_samples(struct sample s[N_SAMPLES]);
 void free_samples(struct sample s[N_SAMPLES]);
 
