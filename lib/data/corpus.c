@@ -352,7 +352,7 @@ int tf_corpus_open_links(struct tf_corpus *c, const char *path, struct tf_err *e
     return 0;
 }
 
-/* One position; *p moves behind it. */
+/* One position; *p moves past it. */
 static bool take_position(const char **p, const char *end, uint32_t *x)
 {
     const char *from = *p;

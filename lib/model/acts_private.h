@@ -51,6 +51,8 @@ struct tf_work {
     tf_mem *src_at, *tgt_at; /* U32: positions, for tables that are packed; else NULL */
     tf_mem *acc;                    /* F64 [4] */
     tf_mem *logp;                   /* STAT [target rows] */
+    const struct tf_pairs *guided;  /* of the current pass, whose links guide it; NULL: none */
+    tf_mem *guided_acc;             /* that of the pass: loss is added to */
     tf_mem *grads;                  /* PARAM, of the current pass; NULL forward only */
     struct {
         const struct tf_watch *what;     /* NULL: nothing is watched */

@@ -4,6 +4,7 @@
 #include "model/incremental.h"
 #include "model/linear_private.h"
 #include "model/sublayer_private.h"
+#include "ops/host_guide.h"
 
 static const struct tf_dropout no_dropout;
 
@@ -95,6 +96,18 @@ static void attention_fwd(struct tf_work *k, struct tf_stack_acts *side,
     tf_linear_fwd(k, side->u, a->o, s->out_w, s->out_b, side, 0, no_dropout);
 }
 
+/* The loss and the gradient of guided alignment, in its layer. */
+static void add_guide(struct tf_work *k, const struct tf_step *s, const struct tf_attention *args)
+{
+    const struct tf_pairs *p = k->guided;
+    if (p == NULL || !is_cross(s) || s->layer != p->guide.layer)
+        return;
+    *(double *)k->guided_acc +=
+        p->guide.weight * tf_host_guide(k->be, args, p->guide.head,
+                                        (struct tf_links_of){p->link_off, p->link_at},
+                                        p->guide.weight);
+}
+
 static void attention_bwd(struct tf_work *k, struct tf_stack_acts *side,
                           const struct tf_step_acts *a, const tf_mem *in, tf_mem *din, bool add)
 {
@@ -106,6 +119,7 @@ static void attention_bwd(struct tf_work *k, struct tf_stack_acts *side,
     args.dk_ = tf_at(k->be, TF_ELEM_ACT, is_cross(s) ? k->dkv : side->d_in, key_column(k, s));
     args.dv_ = tf_at(k->be, TF_ELEM_ACT, args.dk_, tf_k_width(&k->w->config));
     k->be->attention_bwd(k->ctx, &args);
+    add_guide(k, s, &args);
     tf_linear_bwd(k, din, side->d_in, in, s->in_w, s->in_b, side, add ? TF_LIN_ADD_DX : 0,
                   no_dropout);
 }

@@ -51,6 +51,7 @@ int tf_pairs_set(struct tf_pairs *p, const struct tf_config *c, size_t n, const 
     p->n = n;
     p->longest = 0;
     p->same = NULL;
+    p->guide.weight = 0;
     uint32_t s = 0, t = 0;
     const uint32_t end = c->source_eos;
     for (size_t i = 0; i < n; i++) {
@@ -76,6 +77,50 @@ int tf_pairs_set(struct tf_pairs *p, const struct tf_config *c, size_t n, const 
     return 0;
 }
 
+/* Count the links of each row into off[row + 1], and check them. */
+static int count_links(struct tf_pairs *p, size_t end, const uint32_t *links, const uint32_t *off,
+                       struct tf_err *err)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        const size_t S = p->src_off[i + 1] - p->src_off[i] - end,
+                     T = p->tgt_off[i + 1] - p->tgt_off[i] - 1;
+        if ((off[i + 1] - off[i]) % 2 != 0)
+            return tf_fail(err, "pair %zu: links: half a link", i);
+        for (uint32_t k = off[i]; k < off[i + 1]; k += 2) {
+            if (links[k] >= S || links[k + 1] >= T)
+                return tf_fail(err, "pair %zu: link %u-%u of %zu and %zu tokens", i, links[k],
+                               links[k + 1], S, T);
+            p->link_off[p->tgt_off[i] + links[k + 1] + 1]++;
+        }
+        p->link_off[p->tgt_off[i + 1]] += end > 0;
+    }
+    return 0;
+}
+
+int tf_pairs_link(struct tf_pairs *p, const struct tf_config *c, const struct tf_guide *guide,
+                  const uint32_t *links, const uint32_t *off, struct tf_err *err)
+{
+    const size_t rows = p->tgt_off[p->n], end = c->source_eos;
+    p->link_off = tf_xarray(p->link_off, rows + 2, sizeof *p->link_off);
+    memset(p->link_off, 0, (rows + 2) * sizeof *p->link_off);
+    if (count_links(p, end, links, off, err) != 0)
+        return -1;
+    for (size_t r = 0; r < rows; r++)
+        p->link_off[r + 1] += p->link_off[r];
+    p->link_at = tf_xarray(p->link_at, p->link_off[rows] + (size_t)1, sizeof *p->link_at);
+    uint32_t *next = tf_xarray(NULL, rows + 1, sizeof *next);
+    memcpy(next, p->link_off, rows * sizeof *next);
+    for (size_t i = 0; i < p->n; i++) {
+        for (uint32_t k = off[i]; k < off[i + 1]; k += 2)
+            p->link_at[next[p->tgt_off[i] + links[k + 1]]++] = links[k];
+        if (end > 0)
+            p->link_at[next[p->tgt_off[i + 1] - 1]++] = p->src_off[i + 1] - p->src_off[i] - 1;
+    }
+    free(next);
+    p->guide = *guide;
+    return 0;
+}
+
 int tf_pairs_fit(const struct tf_pairs *p, const struct tf_config *c, struct tf_err *err)
 {
     if (c->positions == TF_POS_LEARNED && p->longest > (uint64_t)c->max_positions)
@@ -92,6 +137,8 @@ void tf_pairs_release(struct tf_pairs *p)
     free(p->tgt_in);
     free(p->tgt_out);
     free(p->tgt_off);
+    free(p->link_off);
+    free(p->link_at);
     *p = (struct tf_pairs){0};
 }
 
@@ -104,6 +151,11 @@ void tf_pairs_put(struct tf_buf *b, const struct tf_pairs *p)
     tf_buf_add(b, p->src, head[1] * sizeof *p->src);
     tf_buf_add(b, p->tgt_in, head[2] * sizeof *p->tgt_in);
     tf_buf_add(b, p->tgt_out, head[2] * sizeof *p->tgt_out);
+    tf_buf_add(b, &p->guide, sizeof p->guide);
+    if (p->guide.weight > 0) {
+        tf_buf_add(b, p->link_off, (head[2] + 1) * sizeof *p->link_off);
+        tf_buf_add(b, p->link_at, p->link_off[head[2]] * sizeof *p->link_at);
+    }
 }
 
 static const char *get(uint32_t *to, const char *from, size_t n)
@@ -125,7 +177,14 @@ void tf_pairs_get(struct tf_pairs *p, const void *bytes)
     at = get(p->tgt_off, at, p->n + 1);
     at = get(p->src, at, head[1]);
     at = get(p->tgt_in, at, head[2]);
-    get(p->tgt_out, at, head[2]);
+    at = get(p->tgt_out, at, head[2]);
+    memcpy(&p->guide, at, sizeof p->guide);
+    if (p->guide.weight > 0) {
+        p->link_off = tf_xarray(p->link_off, head[2] + 1, sizeof *p->link_off);
+        at = get(p->link_off, at + sizeof p->guide, head[2] + 1);
+        p->link_at = tf_xarray(p->link_at, p->link_off[head[2]] + (size_t)1, sizeof *p->link_at);
+        get(p->link_at, at, p->link_off[head[2]]);
+    }
 }
 
 void tf_pairs_cut(size_t *cut, size_t parts, const struct tf_pairs *p)

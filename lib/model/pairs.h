@@ -9,6 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Guided alignment (ops/host_guide.h): which head of which layer of the decoder, from 0, and the
+ * weight of its loss beside the cross-entropy of the targets. */
+struct tf_guide {
+    double weight;
+    int layer, head;
+};
+
 /* Source and target sentences; sentence i has rows off[i] .. off[i + 1] - 1. Owns its arrays. */
 struct tf_pairs {
     size_t n;                             /* sentences */
@@ -19,11 +26,20 @@ struct tf_pairs {
      * then encodes once. tf_pairs_set clears it. */
     const uint32_t *same;
     size_t cap_n, cap_src, cap_tgt;
+    /* Of target row r the links to positions link_at[link_off[r] .. link_off[r + 1]) of its source,
+     * for guided alignment; guide.weight 0: none, and tf_pairs_set clears it. */
+    struct tf_guide guide;
+    uint32_t *link_off, *link_at;
 };
 /* Fill from ids (no EOS) with offsets; memory is reused. Ids >= V are an error. */
 int tf_pairs_set(struct tf_pairs *p, const struct tf_config *c, size_t n, const uint32_t *src,
                  const uint32_t *src_off, const uint32_t *tgt, const uint32_t *tgt_off,
                  struct tf_err *err) TF_MUST_CHECK;
+/* Give pairs that tf_pairs_set has filled their links, and the ends of both sides one to each other
+ * (with source_eos): of pair i source and target positions in turn, links[off[i] .. off[i + 1]).
+ * Fails where one is beyond the tokens of its sentence. */
+int tf_pairs_link(struct tf_pairs *p, const struct tf_config *c, const struct tf_guide *guide,
+                  const uint32_t *links, const uint32_t *off, struct tf_err *err) TF_MUST_CHECK;
 /* Refuse sentences for which the model has too few learned positions. */
 int tf_pairs_fit(const struct tf_pairs *p, const struct tf_config *c,
                  struct tf_err *err) TF_MUST_CHECK;

@@ -103,6 +103,8 @@ int tf_queue_backward(struct tf_work *k, tf_mem *grads, tf_mem *acc, const struc
         return -1;
     k->grads = grads;
     k->dropout = true;
+    k->guided = p->guide.weight > 0 ? p : NULL;
+    k->guided_acc = acc;
     k->be->set_rng_state(k->ctx, rng);
     struct pass pass = {.work = k, .grads = grads, .acc = acc};
     if (!k->be->rows_shape(k->ctx, k->enc.rows, pass.enc) ||
@@ -116,6 +118,7 @@ int tf_queue_backward(struct tf_work *k, tf_mem *grads, tf_mem *acc, const struc
         } while (!k->be->graph_end(k->ctx));
     }
     k->grads = NULL;
+    k->guided = NULL;
     return 0;
 }
 

@@ -16,6 +16,7 @@ void tf_sums_add(struct tf_sums *sums, const struct tf_sums *more);
 
 /* Forward and backward over sentences [from, to) of p, queued: grads PARAM [params.size] is
  * overwritten with the sum of gradients (not divided by tokens); acc F64 [4] is added to (tf_xent).
+ * With p->guide the loss has its part, times its weight; only on host memory.
  * p may change as soon as this returns. Dropout as of `rng`. */
 int tf_queue_backward(struct tf_work *k, tf_mem *grads, tf_mem *acc, const struct tf_pairs *p,
                       size_t from, size_t to, const struct tf_rng_state *rng,

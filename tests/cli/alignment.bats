@@ -153,3 +153,79 @@ text() { tf-tokenize -d -m "$MARIAN/vocab.spm" --alignment "$@" in.tfs; }
     t 0 tf-translate -q -m "$MODEL" --alignment-head 1,2 --alignment hard in.txt
     diff <(cat want) - <<<"$output"
 }
+
+# Of a small model that copies.
+TRAIN=(tf-train -q --preset tiny --layers 2 --d-model 32 --d-ff 64 --heads 2 --dropout 0
+    --warmup 100 --device cpu)
+train() { "${TRAIN[@]}" --vocab "$BATS_FILE_TMPDIR/vocab" "$@"; }
+# Each token of a copy is linked to itself.
+links_of_copies() {
+    tf-cbor json "$BATS_FILE_TMPDIR/text.tfs" | jq -r 'select(.type == "tokens") |
+        [range(.ids | length) | "\(.)-\(.)"] | join(" ")'
+}
+
+@test "links travel with their pairs through shuffled batches" {
+    cd "$BATS_FILE_TMPDIR"
+    links_of_copies >links
+    tf-batch -q --tokens 300 --epochs 2 --links links text.tfs text.tfs -o linked
+    tf-cbor check linked
+    tf-cbor json linked | jq 'select(.type == "batch") | [.src, .links] | transpose |
+        all(. as [$s, $l] | $l == [range($s | length) | ., .])' | sort -u | grep -qx true
+    # Windows of a pipe forget the links of the pairs that are written.
+    cat text.tfs | tf-batch -q --tokens 300 --window 50 --links links - text.tfs 2>/dev/null |
+        tf-cbor json | jq 'select(.type == "batch") | [.src, .links] | transpose |
+        all(. as [$s, $l] | $l == [range($s | length) | ., .])' | sort -u | grep -qx true
+    tf-cbor json linked | tf-cbor unjson -o back
+    cmp linked back
+    corpus() { tf-cbor json "$1" | jq -r 'select(.type == "batch") | .corpus' | sort -u; }
+    tf-batch -q --tokens 300 text.tfs text.tfs -o plain
+    [ "$(corpus linked)" != "$(corpus plain)" ]
+    fails() {
+        t 1 tf-batch -q --links "$1" text.tfs text.tfs -o none
+        expect_error "$2"
+    }
+    head -399 links >short
+    fails short "short ends after 399 lines, text.tfs continues"
+    echo >>links
+    fails links "text.tfs ends after 400 records, links continues"
+    sed '3s/.*/0:0/' links >wrong
+    fails wrong "wrong: line 3: '0:0': not SOURCE-TARGET, two numbers to 65535"
+    sed '4s/.*/0-99/' links >wrong
+    fails wrong "wrong: line 4: link 0-99 of"
+}
+
+@test "guided alignment trains the head that the model then states" {
+    cd "$BATS_FILE_TMPDIR"
+    links_of_copies >links
+    tf-batch -q --tokens 400 --batches 200 --links links text.tfs text.tfs -o linked
+    train --steps 200 --save-every 190 --guided-alignment 1 -o guided linked
+    tf-info guided/ckpt-00000200.tfm | grep -q 'alignment-head *2,1'
+    tf-avgckpt -n 1 guided -o guided.tfm
+    tf-info guided.tfm | grep -q 'alignment-head *2,1'
+    head -20 text | tf-tokenize -m vocab >in.tfs
+    right() { # share of links that are of a token to itself
+        tf-attn -q -m "$1" --alignment "${@:2}" in.tfs in.tfs |
+            tf-tokenize -d -m vocab --alignment hard --alignment-pieces | sed 's/.*||| //' |
+            tr ' ' '\n' | awk -F- '{ n++; if ($1 == $2) r++ } END { print 100 * r / n }'
+    }
+    right guided.tfm | awk '{ exit $1 < 90 }'
+    # A head that nothing guides is not so.
+    right guided.tfm --alignment-head 1,2 | awk '{ exit $1 > 60 }'
+    # Another start at step 190 has the same bytes, and so have two threads.
+    cp -r guided again
+    rm again/ckpt-00000200.tfm
+    train --steps 200 --save-every 190 --guided-alignment 1 --threads 2 -o again linked
+    cmp guided/ckpt-00000200.tfm again/ckpt-00000200.tfm
+    # Without it links change nothing.
+    tf-batch -q --tokens 400 --batches 5 text.tfs text.tfs -o plain
+    train --steps 5 -o a linked
+    train --steps 5 -o b plain
+    diff <(tf-cbor json a/ckpt-00000005.tfm | grep '"name":"p/') \
+        <(tf-cbor json b/ckpt-00000005.tfm | grep '"name":"p/')
+    t 1 "${TRAIN[@]}" --vocab vocab --steps 5 --guided-alignment 1 -o c plain
+    expect_error "no links for --guided-alignment (tf-batch --links)"
+    t 2 "${TRAIN[@]}" --vocab vocab --steps 5 --guided-alignment 1 --guided-layer 3 -o d linked
+    expect_error "--guided-layer 3: the decoder has 2 layers"
+    t 1 "${TRAIN[@]}" --vocab vocab --steps 9 --guided-alignment 1 -o a linked
+    expect_contains "$stderr" "guided"
+}

@@ -190,6 +190,7 @@ CHANGES = [
     ("adam_eps", ["--adam-eps", "1e-7"], None),
     ("weight_decay", ["--weight-decay", "0.1"], None),
     ("clip", ["--clip", "2"], None),
+    ("guided_alignment", ["--guided-alignment", "0.1"], None),
     ("ema", ["--ema", "0.5"], None),
     ("lr_scale", ["--schedule", "constant", "--lr", "0.001"], None),
     ("d_ff", ["--d-ff", "64"], None),

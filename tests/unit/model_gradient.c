@@ -19,6 +19,23 @@ static size_t reserved(size_t n)
     return tf_rows_round_up(n + n / 8);
 }
 
+/* What check() guides with, if its weight is not 0. */
+static struct tf_guide guide;
+
+/* Links for small_pairs(): some rows have none, one has two. */
+static void link_pairs(struct tf_pairs *p, const struct tf_config *c)
+{
+    static const uint32_t links[] = {0, 0, 1, 1, 0, 1, 2, 0};
+    uint32_t off[8] = {0};
+    struct tf_err err = {0};
+    const uint32_t S = p->src_off[1] - p->src_off[0] - c->source_eos,
+                   T = p->tgt_off[1] - p->tgt_off[0] - 1;
+    for (size_t i = 1; i <= p->n; i++)
+        off[i] = 8;
+    ok(S >= 3 && T >= 2 && p->n < 8, "the first pair is long enough for its links");
+    must(tf_pairs_link(p, c, &guide, links, off, &err), &err);
+}
+
 static void check(const char *what, const struct tf_config *c)
 {
     float *flat = small_weights(c, 3);
@@ -26,6 +43,8 @@ static void check(const char *what, const struct tf_config *c)
     struct tf_pairs p = {0};
     small_model_open(&r, &tf_backend_ref_f64, c, flat);
     small_pairs(&p, c);
+    if (guide.weight > 0)
+        link_pairs(&p, c);
     size_t n = r.w.params.size;
     double *w = malloc(n * sizeof *w), *g = malloc(n * sizeof *g), worst = 0;
     small_model_get(&r, w, TF_ELEM_PARAM, r.w.flat, n);
@@ -158,5 +177,13 @@ int main(void)
     c.d_k = 1;
     c.label_smoothing = 0;
     check("uneven stacks, odd heads, no smoothing", &c);
+    guide = (struct tf_guide){0.7, (int)plain.decoder_layers - 1, 1};
+    c = plain;
+    check("guided alignment of a head in the last layer", &c);
+    c.pre_norm = c.final_norm = true;
+    c.dropout = 0.3;
+    c.attention_dropout = 0.2;
+    guide.layer = guide.head = 0;
+    check("guided alignment in the first, with dropout", &c);
     return done();
 }

@@ -21,6 +21,7 @@ struct tf_feed {
     struct tf_reader *reader;
     struct tf_one_vocab vocab; /* of all parts so far */
     const struct tf_config *config;
+    struct tf_guide guide;
     struct tf_sentence_rule rule[2]; /* of the current part */
     bool bos;                        /* a sentence with one was reported */
     struct tf_batch_cursor from;
@@ -199,6 +200,16 @@ static int check_ids(struct tf_feed *f, const struct tf_batch *b, struct tf_err 
     return 0;
 }
 
+static int take_links(struct tf_feed *f, struct tf_feed_item *item, const struct tf_batch *b,
+                      struct tf_err *err)
+{
+    if (!(f->guide.weight > 0))
+        return 0;
+    if (b->links == NULL)
+        return tf_fail(err, "no links for --guided-alignment (tf-batch --links)");
+    return tf_pairs_link(&item->pairs, f->config, &f->guide, b->links, b->links_off, err);
+}
+
 static int take_batch(struct tf_feed *f, struct tf_feed_item *item, const struct tf_batch *b,
                       struct tf_err *err)
 {
@@ -207,6 +218,7 @@ static int take_batch(struct tf_feed *f, struct tf_feed_item *item, const struct
     if (check_ids(f, b, err) != 0 ||
         tf_pairs_set(&item->pairs, f->config, b->n, b->src, b->src_off, b->tgt, b->tgt_off, err) !=
             0 ||
+        take_links(f, item, b, err) != 0 ||
         tf_pairs_fit(&item->pairs, f->config, err) != 0)
         return tf_context(err, "%s: batch %llu", f->in.name, (unsigned long long)b->ordinal);
     item->next = (struct tf_batch_cursor){.part = f->part,
@@ -263,6 +275,11 @@ static void *read_main(void *arg)
         if (rc <= 0)
             return NULL;
     }
+}
+
+void tf_feed_guide(struct tf_feed *f, const struct tf_guide *guide)
+{
+    f->guide = *guide;
 }
 
 void tf_feed_start(struct tf_feed *f, const struct tf_config *c, const struct tf_batch_cursor *from,

@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "model/search_settings.h"
 #include "ops/registry.h"
 #include "text/vocab_file.h"
 #include "train/ranks/ranked.h"
@@ -128,6 +129,28 @@ static int read_vocab(struct tf_setup *s, struct tf_header *h, struct tf_err *er
     return 0;
 }
 
+/* The head that is guided is the one that aligns. */
+static int guide(struct tf_setup *s, struct tf_value *search, struct tf_err *err)
+{
+    const struct tf_settings *o = s->o;
+    const int64_t layers = s->config.decoder_layers,
+                  layer = o->guided_layer > 0 ? o->guided_layer : layers;
+    char head[32];
+    if (!(o->guided_alignment > 0))
+        return 0;
+    if (layer > layers)
+        return tf_fail_status(err, TF_USAGE, "--guided-layer %lld: the decoder has %lld layers",
+                              (long long)layer, (long long)layers);
+    if (s->be != NULL && !s->be->host)
+        return tf_fail_status(err, TF_USAGE,
+                              "--guided-alignment: runs on the CPU only; use --device cpu");
+    const struct tf_guide g = {o->guided_alignment, (int)layer - 1, 0};
+    if (s->feed != NULL)
+        tf_feed_guide(s->feed, &g);
+    snprintf(head, sizeof head, "%lld,1", (long long)layer);
+    return tf_search_settings_set(search, &s->arena, TF_ALIGNMENT_HEAD, head, err);
+}
+
 /* The provenance so far is the stream's. */
 static int make_common(struct tf_setup *s, const struct tf_header *stream, const char *precision,
                        const char *kernels, struct tf_err *err)
@@ -147,6 +170,8 @@ static int make_common(struct tf_setup *s, const struct tf_header *stream, const
                                                 : tf_value_map(),
         .extra = tf_value_map(),
     };
+    if (guide(s, &c->header.search, err) != 0)
+        return -1;
     memcpy(c->header.vocab, stream->vocab, sizeof c->header.vocab);
     memcpy(c->header.lang, stream->lang, sizeof c->header.lang);
     memcpy(c->header.target_lang, stream->target_lang, sizeof c->header.target_lang);

@@ -24,6 +24,11 @@ static bool has_clock(const struct tf_settings *s)
     return s->save_minutes > 0;
 }
 
+static bool guides(const struct tf_settings *s)
+{
+    return s->guided_alignment > 0;
+}
+
 static bool validates(const struct tf_settings *s)
 {
     return s->valid != NULL;
@@ -134,6 +139,11 @@ static const struct tf_setting rows[] = {
          .help = "AdamW: multiply the weights by 1 - X times the learning rate; 0: off"),
     REAL("clip", clip, 0, 1e9, .arg = "X", .def = "0", .flags = R,
          .help = "clip the gradient norm; 0: off"),
+    REAL("guided_alignment", guided_alignment, 0, 1000, .arg = "WEIGHT", .def = "0", .flags = R,
+         .applies = guides,
+         .help = "train the first head of a layer on the links of tf-batch --links; 0: off"),
+    INT("guided_layer", guided_layer, 0, TF_MAX_LAYERS, .def = "0", .flags = R, .applies = guides,
+        .help = "--guided-alignment: that layer of the decoder; 0: the last"),
     REAL("ema", ema, 0, 0.9999999, .arg = "DECAY", .def = "0", .flags = R,
          .help = "keep a moving average of the weights; 0: off"),
     HEADING("Checkpoints and validation"),

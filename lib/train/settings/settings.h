@@ -24,6 +24,8 @@ struct tf_settings {
     int64_t average;             /* checkpoints that the preset averages */
     double beta1, beta2, adam_eps;
     double weight_decay, clip, ema; /* 0 for none */
+    double guided_alignment;        /* weight; 0 for none */
+    int64_t guided_layer;           /* from 1; 0: the last */
     bool eps_hat;
     bool own_d_k;       /* d_k is the preset's, not d_model / heads */
     int64_t accumulate; /* batches per update */
