@@ -253,6 +253,10 @@ static const struct hostile streams[] = {
      "src_off: does not run"},
     {ONE_BATCH("a7", IDX1 SRC2 TGT1 CURSOR "'src_off' 80 " TOFF), "src_off: does not run"},
     {ONE_BATCH("a7", IDX1 SRC2 TGT1 CURSOR SOFF "'tgt_off' 83 00 01 01 "), "tgt_off: does not run"},
+    {ONE_BATCH("a8", IDX1 SRC2 TGT1 CURSOR SOFF TOFF "'links' 82 00 00 "), "links_off: missing"},
+    {ONE_BATCH("a8", IDX1 SRC2 TGT1 CURSOR SOFF TOFF "'links_off' 82 00 02 "), "links: missing"},
+    {ONE_BATCH("a9", IDX1 SRC2 TGT1 CURSOR SOFF TOFF "'links' 82 00 00 'links_off' 82 00 01 "),
+     "links_off: does not run"},
     {ONE_BATCH("a7", "'idx' 82 00 01 " SRC2 TGT1 CURSOR "'src_off' 83 00 05 02 "
                      "'tgt_off' 83 00 01 01 "),
      "src_off: falls"},
@@ -271,7 +275,9 @@ static const struct hostile streams[] = {
     {TOKENS "83 01 00 d840 42 0102 " END1, NULL},
     {TOKENS "83 01 00 d847 48 0300000000000000 " END1, NULL},
     {TOKENS "83 01 1bffffffffffffffff 80 " END1, NULL},
-    {TOKENS "85 01 00 80 f6 a1 'text''ab' " END1, NULL},
+    {TOKENS "87 01 00 80 f6 f6 f6 a1 'text''ab' " END1, NULL},
+    {TOKENS "85 01 00 80 f6 a1 'text''ab' " END1, "source: not a list"},
+    {TOKENS "86 01 00 80 f6 80 81 f5 " END1, "alignment: not a number"},
     {TOKENS "84 01 00 80 03 " END1, NULL},
     {TOKENS "84 01 00 80 20 " END1, "cut: not an unsigned integer"},
     /* ids beyond the size of the vocabulary: the tools make bad records of them */
