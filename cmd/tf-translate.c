@@ -79,25 +79,10 @@ static const struct tf_tool tool = {
 };
 
 /* Options that are not tf-decode's, or that it gets another way. */
-static const char *const own[] = {"model",
-                                  "output",
-                                  "resume",
-                                  "document",
-                                  "field",
-                                  "lang",
-                                  "max-chars",
-                                  "no-split",
-                                  "crlf",
-                                  "quiet",
-                                  "progress",
-                                  "bad",
-                                  "json",
-                                  "nbest",
-                                  "placeholders",
-                                  "alignment",
-                                  "alignment-output",
-                                  "replace-invalid",
-                                  NULL};
+static const char *const own[] = {
+    "model", "output", "resume", "document", "field", "lang", "max-chars", "no-split",
+    "placeholders", "crlf", "replace-invalid", "bad", "json", "nbest", "alignment",
+    "alignment-output", "quiet", "progress", NULL};
 
 static void add_option(struct tf_strs *to, const char *name, const char *value)
 {
