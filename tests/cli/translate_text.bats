@@ -151,6 +151,11 @@ X
     t 1 bash -c 'capitals --lang en --resume -o out "$0"' "$MANY"
     expect_error "tf-translate: out.part: line 8 is not what would be written now: --resume needs"
     cmp before out.part
+    mv out.part out # of another text: it keeps its name
+    t 1 bash -c 'capitals --lang en --resume -o out "$0"' "$MANY"
+    expect_error "line 8 is not what would be written now"
+    cmp before out
+    rm out
     head -n 20 "$WANT" >out.part
     head -n 10 "$MANY" >in
     t 1 bash -c 'capitals --lang en --resume -o out in'
