@@ -275,9 +275,12 @@ static void show_progress(struct through *t, const struct item *it)
 static void adapt(struct through *t)
 {
     const double flight = (double)t->sentences / (tf_now() - t->progress.start) * FLIGHT_SECONDS;
+    pthread_mutex_lock(&t->lock);
     t->flight = flight < LEAST_FLIGHT  ? LEAST_FLIGHT
                 : flight > MOST_FLIGHT ? MOST_FLIGHT
                                        : (size_t)flight;
+    pthread_cond_signal(&t->room);
+    pthread_mutex_unlock(&t->lock);
 }
 
 static int put_item(struct through *t, struct item *it, struct tf_text sentence, bool end,
