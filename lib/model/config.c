@@ -3,12 +3,13 @@
 #include "model/config.h"
 
 #include <float.h>
+#include <math.h>
 #include <string.h>
 
 const char *const tf_dialects[] = {"paper", "t2t", NULL};
 const char *const tf_position_kinds[] = {"sin", "learned", NULL};
 const char *const tf_position_tables[] = {"dialect", "paper", "t2t", "halves", NULL};
-const char *const tf_activations[] = {"relu", "swish", NULL};
+const char *const tf_activations[] = {"relu", "swish", "gelu", NULL};
 const char *const tf_decoder_selves[] = {"attention", "ssru", NULL};
 const char *const tf_ties[] = {"all", "decoder", "none", NULL};
 const char *const tf_starts[] = {"bos", "zero", NULL};
@@ -53,6 +54,8 @@ static const struct tf_member fields[] = {
     F(position_offset, INT, 0, 2, NULL),
     F(source_eos, BOOL, 0, 0, NULL),
     F(source_vocab_size, INT, 0, 1 << 24, NULL),
+    F(embedding_norm, BOOL, 0, 0, NULL),
+    F(unscaled_embeddings, BOOL, 0, 0, NULL),
 #undef F
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields };
@@ -218,6 +221,11 @@ enum tf_position_table tf_config_position_table(const struct tf_config *c)
     if (c->position_table != TF_TABLE_DIALECT)
         return c->position_table;
     return c->dialect == TF_AS_PAPER ? TF_TABLE_PAPER : TF_TABLE_T2T;
+}
+
+float tf_config_embedding_scale(const struct tf_config *c)
+{
+    return c->unscaled_embeddings ? 1 : (float)sqrt((double)c->d_model);
 }
 
 int64_t tf_config_source_ids(const struct tf_config *c)

@@ -13,8 +13,9 @@ enum tf_dialect { TF_AS_PAPER, TF_AS_T2T };
 enum tf_positions { TF_POS_SIN, TF_POS_LEARNED };
 /* the table of sinusoids, see weights.h: that of the dialect, or one of the three by name */
 enum tf_position_table { TF_TABLE_DIALECT, TF_TABLE_PAPER, TF_TABLE_T2T, TF_TABLE_HALVES };
-/* of the feed-forward layer: max(0, x), or x / (1 + exp(-x)), also called SiLU */
-enum tf_activation { TF_ACTIVATION_RELU, TF_ACTIVATION_SWISH };
+/* of the feed-forward layer: max(0, x); x / (1 + exp(-x)), also called SiLU; x times the normal
+ * distribution up to x */
+enum tf_activation { TF_ACTIVATION_RELU, TF_ACTIVATION_SWISH, TF_ACTIVATION_GELU };
 /* of the decoder's first sublayers: self-attention, or the cells of a simpler simple recurrent unit
  * (ops/backend.h) */
 enum tf_decoder_self { TF_DECODER_ATTENTION, TF_DECODER_SSRU };
@@ -51,6 +52,8 @@ struct tf_config {
     enum tf_start start;
     bool pre_norm;   /* LayerNorm before each sublayer instead of after it */
     bool final_norm; /* LayerNorm at the end of each stack; default: as pre_norm */
+    bool embedding_norm;      /* LayerNorm on embeddings with their positions, before dropout */
+    bool unscaled_embeddings; /* embeddings are not multiplied by the root of d_model */
     bool attention_bias;      /* biases on Q, K, V and O */
     int64_t attention_window; /* r: self-attention sees |i - j| <= r; 0: everything */
     double norm_eps;
@@ -92,6 +95,8 @@ int tf_config_read(struct tf_config *c, const struct tf_value *map,
 bool tf_config_own_start(const struct tf_config *c);
 /* The table of sinusoids by its own name: never TF_TABLE_DIALECT. */
 enum tf_position_table tf_config_position_table(const struct tf_config *c);
+/* What embeddings are multiplied by. */
+float tf_config_embedding_scale(const struct tf_config *c);
 /* Ids that a source may have. */
 int64_t tf_config_source_ids(const struct tf_config *c);
 

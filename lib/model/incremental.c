@@ -5,7 +5,6 @@
 #include "model/stack_private.h"
 #include "model/work_private.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,7 +117,7 @@ int tf_decode_step(struct tf_work *k, const struct tf_memory *m, struct tf_cache
 {
     const struct tf_params *t = &k->w->params;
     const int D = (int)k->w->config.d_model;
-    const float scale = (float)sqrt((double)D);
+    const float scale = tf_config_embedding_scale(&k->w->config);
     if (reserve_step(k, s->rows, err) != 0)
         return -1;
     const tf_mem *pos = t->tgt_pos >= 0 ? tf_weight(k, t->tgt_pos) : k->w->sinusoids;

@@ -66,6 +66,7 @@ struct tf_step {
     int in_w, in_b, out_w, out_b; /* f's first and last map */
     int norm_g, norm_b;           /* [D] */
     bool x_is_sum;                /* the next step adds to this one's sum, not to its output */
+    bool drops_output;            /* dropout at the site is that of y */
     struct tf_widths width;
     size_t cache_at; /* its columns in the cache begin here */
 };

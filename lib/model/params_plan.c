@@ -14,7 +14,8 @@
  * Both begin with the embeddings as x and in, and end with the last y. As a step ends with its
  * norm, the first norm of pre-norm is a step without f, and so is an additional norm at the end of
  * a post-norm stack. Pre-norm without a norm at the end has the last s as output; its last step
- * takes the norm before it again, for a y that nothing reads. */
+ * takes the norm before it again, for a y that nothing reads. A norm on the embeddings is a step
+ * without f, too, whose output is x and in. */
 #include "base/memory.h"
 #include "model/sublayer_private.h"
 
@@ -48,6 +49,17 @@ static void end_step(struct plan *to, int gain)
     to->next.x_is_sum = to->c->pre_norm;
     stack->step[stack->n++] = to->next;
     to->next = norm_alone;
+}
+
+/* Embeddings with a norm of their own: x and in are its output, after dropout. */
+static void begin_stack(struct plan *to, const char *name, enum tf_dropout_site site)
+{
+    if (!to->c->embedding_norm)
+        return;
+    to->next.drops_output = true;
+    to->next.site = site;
+    end_step(to, add_norm(to, name));
+    to->stack->step[0].x_is_sum = false;
 }
 
 static size_t max(size_t a, size_t b)
@@ -92,6 +104,7 @@ static void end_stack(struct plan *to, const char *name)
 static void add_encoder(struct tf_params *p, const struct tf_config *c)
 {
     struct plan to = {.p = p, .c = c, .stack = &p->enc, .next = norm_alone};
+    begin_stack(&to, "enc.input", TF_DROPOUT_SRC_EMBED);
     for (int l = 0; l < c->encoder_layers; l++) {
         add_sublayer(&to, &tf_self_attention, "enc", l, "self", TF_DROPOUT_ENC_SELF);
         add_sublayer(&to, &tf_feed_forward, "enc", l, "ff", TF_DROPOUT_ENC_FF);
@@ -105,6 +118,7 @@ static void add_decoder(struct tf_params *p, const struct tf_config *c)
     static const struct tf_sublayer *const first[] = {
         [TF_DECODER_ATTENTION] = &tf_self_attention, [TF_DECODER_SSRU] = &tf_ssru};
     struct plan to = {.p = p, .c = c, .stack = &p->dec, .next = norm_alone};
+    begin_stack(&to, "dec.input", TF_DROPOUT_TGT_EMBED);
     for (int l = 0; l < c->decoder_layers; l++) {
         add_sublayer(&to, first[c->decoder_self], "dec", l, "self", TF_DROPOUT_DEC_SELF);
         add_sublayer(&to, &tf_cross_attention, "dec", l, "cross", TF_DROPOUT_DEC_CROSS);

@@ -4,13 +4,18 @@
 #include "model/linear_private.h"
 #include "model/sublayer_private.h"
 
-#include <math.h>
 
 /* Of a sublayer's output. */
 static struct tf_dropout out_dropout(const struct tf_work *k, const struct tf_step *s)
 {
     return s->f != NULL ? tf_dropout_at(k, k->w->config.dropout, s->layer, s->site + 1)
                         : (struct tf_dropout){0};
+}
+
+/* Dropout of the output of a norm on embeddings; p = 0 elsewhere. */
+static struct tf_dropout norm_dropout(const struct tf_work *k, const struct tf_step *s)
+{
+    return tf_dropout_at(k, s->drops_output ? k->w->config.dropout : 0, s->layer, s->site);
 }
 
 /* s = x + dropout(u), y = norm(s). Without a backward pass only a sum that is the next x is read
@@ -25,18 +30,23 @@ static void norm_fwd(struct tf_work *k, struct tf_stack_acts *side, const struct
                         train ? a->rstd : NULL, s->f != NULL ? side->u : NULL, x,
                         tf_weight(k, s->norm_g), tf_weight(k, s->norm_b), side->rows,
                         (int)c->d_model, (float)c->norm_eps, out_dropout(k, s));
+    if (norm_dropout(k, s).p > 0)
+        k->be->activation_fwd(k->ctx, a->y, a->y, side->rows, (int)c->d_model, TF_IDENTITY,
+                              norm_dropout(k, s));
 }
 
 /* ds = norm'(dy) + dx, side->du = dropout'(ds). dx: what the next step's addition gives, or NULL;
  * dy: NULL where nothing reads y. */
 static void norm_bwd(struct tf_work *k, struct tf_stack_acts *side, const struct tf_step_acts *a,
-                     tf_mem *ds, const tf_mem *dy, const tf_mem *dx)
+                     tf_mem *ds, tf_mem *dy, const tf_mem *dx)
 {
     const struct tf_step *s = a->step;
+    const int D = (int)k->w->config.d_model;
+    if (norm_dropout(k, s).p > 0)
+        k->be->activation_bwd(k->ctx, dy, dy, a->y, side->rows, D, TF_IDENTITY, norm_dropout(k, s));
     k->be->add_norm_bwd(k->ctx, ds, s->f != NULL ? side->du : NULL, tf_grad(k, s->norm_g),
                         tf_grad(k, s->norm_b), dy, dx, a->s, a->mean, a->rstd,
-                        tf_weight(k, s->norm_g), side->rows, (int)k->w->config.d_model,
-                        out_dropout(k, s));
+                        tf_weight(k, s->norm_g), side->rows, D, out_dropout(k, s));
 }
 
 static const tf_mem *stack_fwd(struct tf_work *k, struct tf_stack_acts *side)
@@ -93,18 +103,25 @@ tf_mem *tf_decoder_step(struct tf_work *k, const struct tf_decoding *d, size_t r
     return dec->ends_in_sum ? x : in;
 }
 
+/* Dropout of embeddings, unless a norm comes between. */
+static struct tf_dropout embed_dropout(const struct tf_work *k, enum tf_dropout_site site)
+{
+    const struct tf_config *c = &k->w->config;
+    return tf_dropout_at(k, c->embedding_norm ? 0 : c->dropout, 0, site);
+}
+
 /* at: positions, for tables that are packed. */
 static void embed_fwd(struct tf_work *k, struct tf_stack_acts *side, const tf_mem *ids,
                       const tf_mem *at, int table, int pos, enum tf_dropout_site dropout_site)
 {
     const struct tf_config *c = &k->w->config;
     const tf_mem *p = pos >= 0 ? tf_weight(k, pos) : k->w->sinusoids;
-    const float scale = (float)sqrt((double)c->d_model);
+    const float scale = tf_config_embedding_scale(c);
     if (k->w->tables_packed)
         k->be->embed_packed(k->ctx, side->embed, ids, at, k->w->packed[table], p, side->n, scale);
     else
         k->be->embed_fwd(k->ctx, side->embed, ids, tf_weight(k, table), p, side->rows,
-                         (int)c->d_model, scale, tf_dropout_at(k, c->dropout, 0, dropout_site));
+                         (int)c->d_model, scale, embed_dropout(k, dropout_site));
 }
 
 static void embed_bwd(struct tf_work *k, struct tf_stack_acts *side, const tf_mem *dx,
@@ -112,8 +129,8 @@ static void embed_bwd(struct tf_work *k, struct tf_stack_acts *side, const tf_me
 {
     const struct tf_config *c = &k->w->config;
     k->be->embed_bwd(k->ctx, tf_grad(k, table), tf_grad(k, pos), dx, ids, side->rows,
-                     (int)c->d_model, (float)sqrt((double)c->d_model),
-                     tf_dropout_at(k, c->dropout, 0, dropout_site));
+                     (int)c->d_model, tf_config_embedding_scale(c),
+                     embed_dropout(k, dropout_site));
 }
 
 const tf_mem *tf_encoder_fwd(struct tf_work *k)

@@ -44,7 +44,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TF_BACKEND_ABI 20
+#define TF_BACKEND_ABI 21
 
 struct tf_ctx;    /* a lane */
 struct tf_rows;   /* a row space */
@@ -292,7 +292,8 @@ typedef int tf_sync_within_fn(struct tf_ctx *c, double seconds, struct tf_err *e
 /* clang-format off */
 #define TF_ACT_OPS(OP)                                                                       \
     OP(embed_fwd) OP(embed_bwd) OP(linear_fwd) OP(linear_bwd)                                \
-    OP(swish_fwd) OP(swish_bwd) OP(swish_rows) OP(ssru_fwd) OP(ssru_bwd) OP(ssru_rows)       \
+    OP(activation_fwd) OP(activation_bwd) OP(activation_rows)                                \
+    OP(ssru_fwd) OP(ssru_bwd) OP(ssru_rows)                                                  \
     OP(add_norm_fwd) OP(add_norm_bwd) OP(attention_fwd) OP(attention_bwd) OP(xent)           \
     OP(embed_rows) OP(add_norm_rows) OP(cached_attention) OP(scatter_rows)
 /* clang-format on */
@@ -323,16 +324,21 @@ typedef void tf_linear_bwd_fn(struct tf_ctx *c, tf_mem_act *dx, tf_mem_param *dw
                               const struct tf_rows *r, int N, int K, unsigned flags,
                               struct tf_dropout dropout);
 
-/* y = dropout(x / (1 + exp(-x))); y may be x. x [R, N]. ROW-WISE. */
-typedef void tf_swish_fwd_fn(struct tf_ctx *c, tf_mem_act *y, const tf_mem_act *x,
-                             const struct tf_rows *r, int N, struct tf_dropout dropout);
-/* dx = dropout'(dy) s (1 + x (1 - s)), s = 1 / (1 + exp(-x)); dx may be dy. */
-typedef void tf_swish_bwd_fn(struct tf_ctx *c, tf_mem_act *dx, const tf_mem_act *dy,
-                             const tf_mem_act *x, const struct tf_rows *r, int N,
-                             struct tf_dropout dropout);
-/* swish_fwd on a plain number of rows, without dropout. ROW-WISE. */
-typedef void tf_swish_rows_fn(struct tf_ctx *c, tf_mem_act *y, const tf_mem_act *x, size_t rows,
-                              int N);
+/* y = dropout(x g(x)); y may be x. x [R, N]. ROW-WISE. swish: g = s(x) = 1 / (1 + exp(-x)); gelu:
+ * g = (1 + erf(x / sqrt(2))) / 2, the normal distribution up to x (Hendrycks and Gimpel 2016);
+ * identity: g = 1. */
+enum tf_function { TF_SWISH, TF_GELU, TF_IDENTITY };
+typedef void tf_activation_fwd_fn(struct tf_ctx *c, tf_mem_act *y, const tf_mem_act *x,
+                                  const struct tf_rows *r, int N, enum tf_function f,
+                                  struct tf_dropout dropout);
+/* dx = dropout'(dy) (g(x) + x g'(x)); dx may be dy. swish: g' = s (1 - s); gelu: g' = exp(-x^2 / 2)
+ * / sqrt(2 pi); identity: x is not read. */
+typedef void tf_activation_bwd_fn(struct tf_ctx *c, tf_mem_act *dx, const tf_mem_act *dy,
+                                  const tf_mem_act *x, const struct tf_rows *r, int N,
+                                  enum tf_function f, struct tf_dropout dropout);
+/* activation_fwd on a plain number of rows, without dropout. ROW-WISE. */
+typedef void tf_activation_rows_fn(struct tf_ctx *c, tf_mem_act *y, const tf_mem_act *x,
+                                   size_t rows, int N, enum tf_function f);
 
 /* The cells of a simpler simple recurrent unit, without the products before them (Kim et al. 2019,
  * "From Research to Production and Back: Ludicrously Fast Neural Machine Translation"). A row of xf

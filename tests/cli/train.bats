@@ -425,7 +425,7 @@ PY
 @test "variants of other programs' models train: any threads, killed or not, the same bytes" {
     local variants=('--activation swish --output-bias --relu-dropout 0.2'
         '--final-norm --position-table halves --position-offset 2'
-        '--no-source-eos --pre-norm --activation swish'
+        '--no-source-eos --pre-norm --activation gelu'
         '--decoder-self ssru --d-model 24 --attention-window 1')
     for i in "${!variants[@]}"; do
         read -ra more <<<"${variants[i]}"

@@ -63,6 +63,7 @@ struct problem {
     struct tf_rng_state step;
     struct tf_dropout dropout;
     int D, N, K, H, dk, dv, V, window, alias, layout;
+    enum tf_function function;
     unsigned flags;
     bool causal, self, transposed, eps_hat, want_dw, want_db;
     float scale, eps, on, off;

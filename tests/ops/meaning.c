@@ -370,18 +370,41 @@ static void test_swish(void)
     struct tf_rows *r = rows(1, (const uint32_t[]){0, 1});
     tf_mem *x = PUT(TF_ELEM_ACT, 0, (float)log(3), -100, 40), *y = fill(TF_ELEM_ACT, 0, 4),
            *dy = PUT(TF_ELEM_ACT, 4, 16, 1, 1);
-    l.be->swish_fwd(l.c, y, x, r, 4, (struct tf_dropout){0});
+    l.be->activation_fwd(l.c, y, x, r, 4, TF_SWISH, (struct tf_dropout){0});
     const double *v = get(y, TF_ELEM_ACT, 4);
     ok(v[0] == 0 && fabs(v[1] - 0.75 * log(3)) < 4 * off_by && fabs(v[2]) < 1e-30 && v[3] == 40,
        "%s: swish of 0, ln 3, -100 and 40", l.name);
-    l.be->swish_bwd(l.c, dy, dy, x, r, 4, (struct tf_dropout){0});
+    l.be->activation_bwd(l.c, dy, dy, x, r, 4, TF_SWISH, (struct tf_dropout){0});
     v = get(dy, TF_ELEM_ACT, 4);
     ok(v[0] == 2 && fabs(v[1] - (12 + 3 * log(3))) < 16 * off_by && fabs(v[2]) < 1e-30 && v[3] == 1,
        "%s: its gradient", l.name);
-    l.be->swish_rows(l.c, y, x, 2, 2);
+    l.be->activation_rows(l.c, y, x, 2, 2, TF_SWISH);
     v = get(y, TF_ELEM_ACT, 4);
     ok(v[0] == 0 && fabs(v[1] - 0.75 * log(3)) < 4 * off_by && v[3] == 40,
        "%s: swish of plain rows", l.name);
+    let_go(r, NULL);
+}
+
+/* The normal distribution up to 1 is 0.841345, its density there 0.241971 (Abramowitz and Stegun
+ * 1964, table 26.1); gelu(-1) = gelu(1) - 1. */
+static void test_gelu(void)
+{
+    struct tf_rows *r = rows(1, (const uint32_t[]){0, 1});
+    tf_mem *x = PUT(TF_ELEM_ACT, 0, 1, -1, 40), *y = fill(TF_ELEM_ACT, 0, 4),
+           *dy = PUT(TF_ELEM_ACT, 4, 2, 2, 1);
+    const double P = 0.8413447461, Z = 0.2419707245;
+    l.be->activation_fwd(l.c, y, x, r, 4, TF_GELU, (struct tf_dropout){0});
+    const double *v = get(y, TF_ELEM_ACT, 4);
+    ok(v[0] == 0 && fabs(v[1] - P) < 4 * off_by && fabs(v[2] - (P - 1)) < 4 * off_by && v[3] == 40,
+       "%s: gelu of 0, 1, -1 and 40", l.name);
+    l.be->activation_bwd(l.c, dy, dy, x, r, 4, TF_GELU, (struct tf_dropout){0});
+    v = get(dy, TF_ELEM_ACT, 4);
+    ok(fabs(v[0] - 2) < 16 * off_by && fabs(v[1] - 2 * (P + Z)) < 16 * off_by &&
+           fabs(v[2] - 2 * (1 - P - Z)) < 16 * off_by && v[3] == 1,
+       "%s: its gradient", l.name);
+    l.be->activation_rows(l.c, y, x, 2, 2, TF_GELU);
+    v = get(y, TF_ELEM_ACT, 4);
+    ok(v[0] == 0 && fabs(v[1] - P) < 4 * off_by && v[3] == 40, "%s: gelu of plain rows", l.name);
     let_go(r, NULL);
 }
 
@@ -524,6 +547,7 @@ int main(void)
         test_xent();
         test_xent_bias();
         test_swish();
+        test_gelu();
         test_ssru();
         test_decoding();
         close_lane(&l);

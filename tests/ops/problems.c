@@ -187,36 +187,36 @@ static void run_feed_forward(struct run *r, const struct problem *p)
     take(r, "db2", db2, P_, WHOLE, D, 1);
 }
 
-/* ---- swish ---- */
+/* ---- activations ---- */
 
-static void make_swish(struct problem *p, struct tf_rng *g, bool small)
+static void make_activation(struct problem *p, struct tf_rng *g, bool small)
 {
     make_batch(p, g, small);
     p->N = draw_width(g, small);
     p->dropout = draw_dropout(g);
     p->layout = (int)tf_rng_below(g, 2);
+    p->function = (enum tf_function)tf_rng_below(g, 3);
     add_normal(p, g, "x", A_, PER_Q, (size_t)p->N, small ? 1 : 20);
     add_normal(p, g, "dy", A_, PER_Q, (size_t)p->N, 1);
-    label(p, "N %d in place %d", p->N, p->layout);
+    label(p, "function %d N %d in place %d", (int)p->function, p->N, p->layout);
 }
 
-static void run_swish(struct run *r, const struct problem *p)
+static void run_activation(struct run *r, const struct problem *p)
 {
-    const struct tf_backend *be = r->l->be;
     const size_t N = (size_t)p->N;
-    tf_mem *x = give(r, "x"), *dy = give_inout(r, "dy"), *y = want(r, A_, PER_Q, N),
-           *dx = p->layout ? dy : want(r, A_, PER_Q, N);
-    be->set_rng_state(r->l->c, &p->step);
-    be->swish_fwd(r->l->c, y, x, r->q, p->N, p->dropout);
-    be->swish_bwd(r->l->c, dx, dy, x, r->q, p->N, p->dropout);
+    tf_mem *x = give(r, "x"), *dy = give_inout(r, "dy"), *y = want(r, A_, PER_Q, N);
+    tf_mem *dx = p->layout ? dy : want(r, A_, PER_Q, N);
+    r->l->be->set_rng_state(r->l->c, &p->step);
+    r->l->be->activation_fwd(r->l->c, y, x, r->q, p->N, p->function, p->dropout);
+    r->l->be->activation_bwd(r->l->c, dx, dy, x, r->q, p->N, p->function, p->dropout);
     take(r, "y", y, A_, PER_Q, N, 0);
     take(r, "dx", dx, A_, PER_Q, N, 0);
 }
 
-static void run_swish_rows(struct run *r, const struct problem *p)
+static void run_activation_rows(struct run *r, const struct problem *p)
 {
     tf_mem *x = give_inout(r, "x"), *y = p->layout ? x : want(r, A_, PER_Q, (size_t)p->N);
-    r->l->be->swish_rows(r->l->c, y, x, r->rows, p->N);
+    r->l->be->activation_rows(r->l->c, y, x, r->rows, p->N, p->function);
     take(r, "y", y, A_, PER_Q, (size_t)p->N, 0);
 }
 
@@ -867,8 +867,8 @@ const struct op all_ops[] = {
      .wrt = {{"x", "dx", "dx0"}, {"w", "dw", NULL}, {"b", "db", NULL}}},
     {OP("feed_forward", feed_forward, 1e-5), .bf16 = 3e-2, .fp16 = 5e-3, .loss = {{"y", "dy"}},
      .wrt = {{"x", "dx", NULL}, {"w", "dw", NULL}, {"b", "db", NULL}, {"w2", "dw2", NULL}}},
-    {OP("swish", swish, 1e-6), .bf16 = 5e-3, .fp16 = 6e-4, ROW_WISE, .loss = {{"y", "dy"}},
-     .wrt = {{"x", "dx", NULL}}},
+    {OP("activation", activation, 1e-6), .bf16 = 5e-3, .fp16 = 6e-4, ROW_WISE,
+     .loss = {{"y", "dy"}}, .wrt = {{"x", "dx", NULL}}},
     {OP("ssru", ssru, 1e-5), .bf16 = 3e-2, .fp16 = 5e-3, ROW_WISE, .loss = {{"y", "dy"}},
      .wrt = {{"xf", "dxf", NULL}, {"b", "db", NULL}}},
     {OP("add_norm", add_norm, 1e-5), .bf16 = 3e-2, .fp16 = 5e-3, ROW_WISE,
@@ -886,8 +886,8 @@ const struct op all_ops[] = {
     {FLAT("adam", adam, 1e-6)},
     {FLAT("ema", ema, 1e-6)},
     {OP("linear_packed", packed, 1e-5), .bf16 = 2.5e-2, .fp16 = 2e-3, PLAIN},
-    {.name = "swish_rows", .make = make_swish, .run = run_swish_rows, .tolerance = 1e-6,
-     .bf16 = 5e-3, .fp16 = 6e-4, PLAIN},
+    {.name = "activation_rows", .make = make_activation, .run = run_activation_rows,
+     .tolerance = 1e-6, .bf16 = 5e-3, .fp16 = 6e-4, PLAIN},
     {OP("ssru_rows", ssru_rows, 1e-5), .bf16 = 5e-3, .fp16 = 6e-4, PLAIN},
     {OP("embed_rows", embed_rows, 1e-6), .bf16 = 5e-3, .fp16 = 6e-4, PLAIN},
     {.name = "embed_packed", .make = make_embed_rows, .run = run_embed_packed, .tolerance = 1e-6,

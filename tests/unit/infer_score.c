@@ -195,6 +195,13 @@ static void configurations(void)
              {"keys wider than values", {.d_k = 12, .d_v = 5}},
              {"three matrices, biases", {.tie = TF_TIE_NONE, .attention_bias = true}},
              {"swish, output bias", {.activation = TF_ACTIVATION_SWISH, .output_bias = true}},
+             {"gelu, norm on the embeddings, pre-norm",
+              {.activation = TF_ACTIVATION_GELU,
+               .embedding_norm = true,
+               .unscaled_embeddings = true,
+               .pre_norm = true,
+               .final_norm = true}},
+             {"norm on the embeddings", {.embedding_norm = true}},
              {"recurrent units", {.decoder_self = TF_DECODER_SSRU}},
              {"recurrent units, window of 1, pre-norm",
               {.decoder_self = TF_DECODER_SSRU,
@@ -217,6 +224,8 @@ static void configurations(void)
         c.pre_norm = v[i].c.pre_norm;
         c.final_norm = v[i].c.final_norm;
         c.activation = v[i].c.activation;
+        c.embedding_norm = v[i].c.embedding_norm;
+        c.unscaled_embeddings = v[i].c.unscaled_embeddings;
         c.output_bias = v[i].c.output_bias;
         c.decoder_self = v[i].c.decoder_self;
         c.position_table = v[i].c.position_table;
