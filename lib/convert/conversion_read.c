@@ -213,7 +213,9 @@ static void note_words(const struct tf_import *m)
     const struct tf_model_files *f = &m->files;
     if (f->vocab[0] != NULL || f->tokenizer != NULL)
         return;
-    if (f->codes != NULL)
+    if (m->segmenter[0].p == NULL)
+        tf_note("%s: no vocabulary, as its pieces are bytes: it reads streams of ids", m->name);
+    else if (f->codes != NULL)
         tf_note("%s: tf-tokenize splits words by %s; its text is tokens between spaces, as Moses' "
                 "tokenizer makes them",
                 m->name, f->codes);
@@ -242,7 +244,7 @@ static int complete_import(struct tf_import *m, struct tf_err *err)
     note_model(m);
     note_words(m);
     note_positions(m);
-    return tf_import_check_vocab(m, m->vocab_name, m->name, err);
+    return m->segmenter[0].p == NULL ? 0 : tf_import_check_vocab(m, m->vocab_name, m->name, err);
 }
 
 /* What the user names takes the place of the directory's. */

@@ -105,7 +105,7 @@ static int match_tensors(struct tf_conversion *m, const char *name, struct tf_er
 
 static bool f32_only(enum tf_format to)
 {
-    const struct tf_export_format *f = tf_export_format(to);
+    const struct tf_export_format *f = tf_export_format(to, NULL);
     return f != NULL && f->f32_only;
 }
 
@@ -299,7 +299,7 @@ static int write_file(struct tf_conversion *m, const char *output, enum tf_forma
 
 bool tf_format_is_dir(int to)
 {
-    return tf_export_format((enum tf_format)to) != NULL;
+    return tf_export_format((enum tf_format)to, NULL) != NULL;
 }
 
 bool tf_convert_reads_beside(const char *input)
@@ -314,7 +314,7 @@ static int check_output(const struct tf_convert_opts *o, const char *output, enu
         return tf_fail_status(err, TF_USAGE, "--dtype bf16: not possible in npz: numpy has none");
     if (f32_only(to) && o->dtype > 1)
         return tf_fail_status(err, TF_USAGE, "--dtype %s: %s's models are f32",
-                              tf_convert_dtypes[o->dtype], tf_export_format(to)->program);
+                              tf_convert_dtypes[o->dtype], tf_export_format(to, NULL)->program);
     if (to != TF_FORMAT_TFM && o->dtype == I8)
         return tf_fail_status(err, TF_USAGE, "--dtype i8: only with --to tfm");
     if (tf_format_is_dir(to) && (output == NULL || strcmp(output, "-") == 0))
@@ -331,7 +331,7 @@ int tf_convert(const char *input, const char *output, const struct tf_convert_op
     enum tf_format to = o->to != TF_FORMAT_AUTO      ? (enum tf_format)o->to
                         : m.in.from == TF_FORMAT_TFM ? TF_FORMAT_SAFETENSORS
                                                      : TF_FORMAT_TFM;
-    const struct tf_export_format *f = tf_export_format(to);
+    const struct tf_export_format *f = tf_export_format(to, &m.in.config);
     if (rc == 0)
         rc = check_output(o, output, to, err);
     if (rc == 0)

@@ -462,6 +462,7 @@ static int read_ct2(struct tf_import *m, struct tf_err *err)
 /* ---- writing ---- */
 
 static const struct tf_export_member ct2_has[] = {
+    {"activation", "relu|swish", NULL},
     {"decoder_self", "attention", ", a recurrent decoder (but --to marian)"},
     {"pre_norm", NULL, NULL},
     {"final_norm", NULL, NULL},

@@ -1,5 +1,6 @@
-/* dir_private.h - the files of a directory that a model may be in. Each may be compressed with gzip,
- * NAME.gz, and is then found by NAME; where there are both, NAME.gz is no file of the model. */
+/* dir_private.h - the files of a directory that a model may be in. Each may be compressed with
+ * gzip, NAME.gz, and is then found by NAME; where there are both, NAME.gz is no file of the model.
+ */
 #ifndef TF_CONVERT_DIR_PRIVATE_H
 #define TF_CONVERT_DIR_PRIVATE_H
 

@@ -38,6 +38,8 @@ static int read_texts(struct export *x, struct tf_err *err)
 {
     const struct tf_import *in = &x->m->in;
     const struct tf_config *c = &in->config;
+    if (in->segmenter[0].p == NULL && x->f->without_vocab)
+        return 0;
     if (in->segmenter[0].p == NULL)
         return tf_fail(err, "the model carries no vocabulary: --vocab gives it one");
     if (c->source_vocab_size > 0 && in->segmenter[1].p == NULL)
@@ -100,6 +102,7 @@ static int make_all(struct export *x, struct tf_err *err)
 {
     x->e.unk = x->m->in.header.special.unk;
     x->e.search = &x->m->in.header.search;
+    x->e.segmenter = x->m->in.segmenter;
     x->e.own_segmenter = x->m->in.segmenter[1].p != NULL;
     if (tf_search_settings_check(x->e.search, err) != 0 || read_texts(x, err) != 0)
         return -1;
@@ -154,6 +157,10 @@ static int write_segmenters(struct export *x, struct tf_err *err)
     const struct tf_buf *b = x->m->in.segmenter;
     const char *const *name = x->f->segmenter;
     const bool own = b[1].p != NULL;
+    if (b[0].p == NULL)
+        return 0;
+    if (x->e.one_segmenter.p != NULL)
+        return write_bytes(x, name[0], x->e.one_segmenter.p, x->e.one_segmenter.len, err);
     if (write_segmenter(x, name[0], &b[0], err) != 0)
         return -1;
     return own || x->f->two_segmenters ? write_segmenter(x, name[1], &b[own], err) : 0;
@@ -180,7 +187,8 @@ static size_t list_names(const struct tf_export_format *f)
     size_t n = 0;
     names[n++] = f->weights;
     names[n++] = f->segmenter[0];
-    names[n++] = f->segmenter[1];
+    if (f->segmenter[1] != NULL)
+        names[n++] = f->segmenter[1];
     for (int i = 0; i < TF_EXPORT_TEXTS && f->text[i] != NULL; i++)
         names[n++] = f->text[i];
     return n;
@@ -207,6 +215,7 @@ int tf_export(struct tf_conversion *m, const char *output, const struct tf_expor
     tf_bundle_release(&x.e.theirs);
     for (int i = 0; i < TF_EXPORT_TEXTS; i++)
         tf_buf_release(&x.e.text[i]);
+    tf_buf_release(&x.e.one_segmenter);
     tf_buf_release(&x.e.refused);
     return rc;
 }

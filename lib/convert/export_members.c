@@ -18,7 +18,6 @@ static const struct tf_export_member common[] = {
     {"bos", NULL, NULL},
     {"eos", NULL, NULL},
     {"tie", "all|decoder|none", NULL},
-    {"activation", "relu|swish", NULL},
     {"attention_bias", NULL, NULL},
     {"output_bias", NULL, NULL},
     /* those that do not change log-probabilities */

@@ -34,6 +34,8 @@ struct tf_export {
     struct tf_piece_list pieces[2]; /* the text of each id of sources, of targets */
     const struct tf_sp_token *added; /* tokens besides pieces, n_added of them ... */
     size_t n_added;                  /* ... which pieces have with a space before them */
+    const struct tf_buf *segmenter; /* [2], as in struct tf_import */
+    struct tf_buf one_segmenter;    /* if not empty: what is written in their place */
     bool own_segmenter;             /* the target has a segmenter of its own */
     struct tf_bundle theirs;
     struct tf_buf text[TF_EXPORT_TEXTS]; /* of the files that the format names; empty: no file */
@@ -43,11 +45,13 @@ struct tf_export {
 /* A format of another program that we write, a directory of files. */
 struct tf_export_format {
     enum tf_format format;
+    bool (*fits)(const struct tf_config *c); /* of which models it is; NULL: of all others */
     const char *program;                /* for messages */
     const struct tf_export_member *has; /* besides what all have (export_members_private.h) */
     bool output_bias;                   /* it always has one */
     bool f32_only;
     bool ids_beside;                      /* of pieces, in a file of text */
+    bool without_vocab;                   /* a model need not have one */
     bool two_segmenters;                  /* also where both sides have the same */
     void (*check)(struct tf_export *e);   /* refuse what needs more than a name; or NULL */
     void (*convert)(struct tf_export *e); /* make `theirs` and the texts */

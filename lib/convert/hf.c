@@ -31,7 +31,11 @@
         {"dec.pos", POSITIONS("decoder")}, {"enc.norm.g", "model.encoder.layer_norm.weight"}, \
         {"enc.norm.b", "model.encoder.layer_norm.bias"}, \
         {"dec.norm.g", "model.decoder.layer_norm.weight"}, \
-        {"dec.norm.b", "model.decoder.layer_norm.bias"}, {NULL, NULL}
+        {"dec.norm.b", "model.decoder.layer_norm.bias"}, \
+        {"enc.input.norm.g", "model.encoder.layernorm_embedding.weight"}, \
+        {"enc.input.norm.b", "model.encoder.layernorm_embedding.bias"}, \
+        {"dec.input.norm.g", "model.decoder.layernorm_embedding.weight"}, \
+        {"dec.input.norm.b", "model.decoder.layernorm_embedding.bias"}, {NULL, NULL}
 
 static const struct tf_names_row model_names[] = {
     {"embed", "model.shared.weight model.encoder.embed_tokens.weight "
@@ -62,7 +66,7 @@ static bool is_computed(const char *name)
     return false;
 }
 
-static struct tf_names hf_names(const struct tf_config *c)
+struct tf_names tf_hf_names(const struct tf_config *c)
 {
     return (struct tf_names){.layers = tf_fairseq_layers,
                              .model = c->tie == TF_TIE_NONE ? untied_names : model_names,
@@ -72,9 +76,9 @@ static struct tf_names hf_names(const struct tf_config *c)
                              .is_extra = is_computed};
 }
 
-static int import_tensors(struct tf_import *m, struct tf_err *err)
+int tf_hf_import_tensors(struct tf_import *m, struct tf_err *err)
 {
-    const struct tf_names f = hf_names(&m->config);
+    const struct tf_names f = tf_hf_names(&m->config);
     return tf_config_check(&m->config, err) != 0 ? -1 : tf_names_import(&f, m, err);
 }
 
@@ -186,7 +190,7 @@ static int read_positions(struct tf_import *m, struct tf_err *err)
                                               : tf_positions_missing(m, err);
 }
 
-static bool has_output_bias(const struct tf_import *m)
+bool tf_hf_has_output_bias(const struct tf_import *m)
 {
     const struct tf_tensor *t = tf_bundle_find(&m->bundle, "final_logits_bias");
     for (size_t i = 0; t != NULL && i < t->bytes; i++)
@@ -203,10 +207,10 @@ static int import_marian_mt(struct tf_import *m, struct tf_err *err)
     if (tf_hf_settings_read(&s, m, err) != 0 || read_marian_mt_settings(&s, &scale, err) != 0)
         return tf_context(err, "config.json");
     choose_start(m);
-    m->config.output_bias = has_output_bias(m);
+    m->config.output_bias = tf_hf_has_output_bias(m);
     if (read_positions(m, err) != 0 ||
         tf_value_real_of(&s.json, "norm_eps", 0, 1, &m->config.norm_eps, err) < 0 ||
-        import_tensors(m, err) != 0)
+        tf_hf_import_tensors(m, err) != 0)
         return -1;
     tf_params_init(&p, &m->config);
     const int rc =
@@ -308,7 +312,7 @@ static int import_m2m100(struct tf_import *m, struct tf_err *err)
     struct tf_hf_settings s;
     return tf_hf_settings_read(&s, m, err) != 0 || read_m2m100_settings(&s, err) != 0
                ? tf_context(err, "config.json")
-               : import_tensors(m, err);
+               : tf_hf_import_tensors(m, err);
 }
 
 /* The file that has the tags of languages, or NULL. */
@@ -318,15 +322,17 @@ static const char *find_tags(const struct tf_import *m)
     return tf_dir_first(m->dir, names);
 }
 
-static int read_m2m100_vocab(struct tf_import *m, struct tf_err *err)
+int tf_hf_read_m2m_vocab(struct tf_import *m, struct tf_err *err)
 {
     const char *tags = m->own_pieces ? find_tags(m) : NULL;
     char *spm;
     size_t n;
     if (m->opts->vocab_target != NULL)
-        return tf_fail_status(err, TF_USAGE, "--vocab-target: M2M100 has one list of pieces");
+        return tf_fail_status(err, TF_USAGE, "--vocab-target: %s has one list of pieces",
+                              m->program->name);
     if (m->opts->positions != TF_STORED_AUTO)
-        return tf_fail_status(err, TF_USAGE, "--positions: M2M100 has one table of them");
+        return tf_fail_status(err, TF_USAGE, "--positions: %s has one table of them",
+                              m->program->name);
     if (m->files.tokenizer != NULL)
         return tf_import_tokenizer(m, err);
     if (tags == NULL)
@@ -344,7 +350,7 @@ static int read_m2m100_vocab(struct tf_import *m, struct tf_err *err)
 
 static int read_m2m100(struct tf_import *m, struct tf_err *err)
 {
-    if (import_m2m100(m, err) != 0 || read_m2m100_vocab(m, err) != 0)
+    if (import_m2m100(m, err) != 0 || tf_hf_read_m2m_vocab(m, err) != 0)
         return tf_context(err, "%s", m->name);
     m->vocab_name = m->files.tokenizer != NULL ? m->files.tokenizer : m->files.vocab[0];
     m->header.special.unk = tf_sp_id(m->segmenter[0].p, m->segmenter[0].len, "<unk>");
@@ -357,7 +363,7 @@ static bool claims_m2m100_dir(const struct tf_import *m)
 }
 
 /* transformers 5 writes no SentencePiece model of NLLB's, and no special_tokens_map.json. */
-static int find_m2m100_files(struct tf_import *m, struct tf_err *err)
+int tf_hf_find_m2m_files(struct tf_import *m, struct tf_err *err)
 {
     const struct tf_dir *d = m->dir;
     struct tf_model_files *f = &m->files;
@@ -368,15 +374,16 @@ static int find_m2m100_files(struct tf_import *m, struct tf_err *err)
     if ((tf_dir_has(d, "special_tokens_map.json") == NULL && f->pieces[0] == NULL) ||
         f->vocab[0] == NULL)
         f->tokenizer = tf_dir_has(d, "tokenizer.json");
-    return f->tokenizer != NULL ? 0
-                                : tf_dir_require(d, &f->vocab[0], "sentencepiece.bpe.model",
-                                                 "NllbTokenizer or M2M100Tokenizer", err);
+    return f->tokenizer != NULL
+               ? 0
+               : tf_dir_require(d, &f->vocab[0], "sentencepiece.bpe.model",
+                                "NllbTokenizer, M2M100Tokenizer or MBart50Tokenizer", err);
 }
 
 const struct tf_program tf_m2m100 = {
     .name = "M2M100",
     .claims_dir = claims_m2m100_dir,
-    .find_files = find_m2m100_files,
+    .find_files = tf_hf_find_m2m_files,
     .read = read_m2m100,
     .search = tf_search_of_m2m100,
     .needs_pieces = true,
@@ -386,6 +393,7 @@ const struct tf_program tf_m2m100 = {
 /* ---- MarianMT: writing ---- */
 
 static const struct tf_export_member marian_mt_has[] = {
+    {"activation", "relu|swish|gelu", NULL},
     {"decoder_self", "attention", ", a recurrent decoder (but --to marian)"},
     {"final_norm", "false", NULL},
     {"source_vocab_size", "0", NULL},
@@ -459,7 +467,7 @@ static void put_table(struct tf_export *e)
     }
 }
 
-static void put_hf_stack(struct tf_json *j, const struct tf_config *c, const char *stack,
+void tf_hf_put_stack(struct tf_json *j, const struct tf_config *c, const char *stack,
                       int64_t layers)
 {
     char key[64];
@@ -536,7 +544,7 @@ static int64_t find_first(const struct tf_export *e)
 }
 
 /* The search of the model, as generate() has it. */
-static void put_generation(struct tf_json *j, const struct tf_export *e, int64_t pad)
+void tf_hf_put_generation(struct tf_json *j, const struct tf_export *e, int64_t pad)
 {
     const struct tf_value *rule = tf_value_get(e->search, "search");
     const int64_t first = find_first(e);
@@ -544,7 +552,10 @@ static void put_generation(struct tf_json *j, const struct tf_export *e, int64_t
                early = rule != NULL && (strcmp(rule->text, "fairseq") == 0 ||
                                         strcmp(rule->text, "ctranslate2") == 0);
     const double ngram = tf_export_search(e, "no-repeat-ngram", 0),
-                 least = tf_export_search(e, "min-length", 0), most = TF_EXPORT_POSITIONS,
+                 least = tf_export_search(e, "min-length", 0),
+                 most = e->config.positions == TF_POS_LEARNED
+                            ? fmin(TF_EXPORT_POSITIONS, (double)e->config.max_positions)
+                            : TF_EXPORT_POSITIONS,
                  limit = tf_export_search(e, "max-extra", most) + 2; /* start and end */
     tf_json_put_int(j, "num_beams", (int64_t)tf_export_search(e, "beam", 4));
     tf_json_put_bool(j, "early_stopping", early);
@@ -579,8 +590,8 @@ static void put_hf_config(struct tf_export *e, double scale)
     tf_json_key(&j, "architectures");
     tf_json_raw(&j, "[\"MarianMTModel\"]");
     tf_json_put_int(&j, "d_model", c->d_model);
-    put_hf_stack(&j, c, "encoder", c->encoder_layers);
-    put_hf_stack(&j, c, "decoder", c->decoder_layers);
+    tf_hf_put_stack(&j, c, "encoder", c->encoder_layers);
+    tf_hf_put_stack(&j, c, "decoder", c->decoder_layers);
     tf_json_put_str(&j, "activation_function", tf_activations[c->activation]);
     tf_json_put_int(&j, "vocab_size", V + adds_pad(e));
     tf_json_put_int(&j, "max_position_embeddings", learned ? c->max_positions
@@ -600,14 +611,24 @@ static void put_hf_config(struct tf_export *e, double scale)
     tf_json_put_int(&j, "forced_eos_token_id", c->eos);
     tf_json_put_int(&j, "pad_token_id", pad);
     tf_json_put_int(&j, "decoder_start_token_id", pad);
-    put_generation(&j, e, pad);
+    tf_hf_put_generation(&j, e, pad);
     tf_json_close(&j, '}');
+}
+
+void tf_hf_reshape_bias(struct tf_bundle *b)
+{
+    struct tf_tensor *t = tf_bundle_find(b, "final_logits_bias");
+    if (t == NULL)
+        return;
+    t->rank = 2;
+    t->dims[1] = t->dims[0];
+    t->dims[0] = 1;
 }
 
 static void convert_to_hf(struct tf_export *e)
 {
     struct tf_bundle *b = &e->theirs;
-    const struct tf_names f = hf_names(&e->config);
+    const struct tf_names f = tf_hf_names(&e->config);
     bool halves = false;
     for (size_t i = 0; i < e->params.n; i++)
         halves = halves || e->ours[i].dtype == TF_F16;
@@ -618,12 +639,7 @@ static void convert_to_hf(struct tf_export *e)
     if (tf_hf_scale(e->ours, &e->params, &e->config, scale, &b->arena, &err) != 0)
         tf_export_refuse(e, err.msg);
     tf_names_export(&f, e, 2);
-    for (size_t i = 0; i < b->n; i++)
-        if (strcmp(b->tensors[i].name, "final_logits_bias") == 0) {
-            b->tensors[i].rank = 2;
-            b->tensors[i].dims[1] = b->tensors[i].dims[0];
-            b->tensors[i].dims[0] = 1;
-        }
+    tf_hf_reshape_bias(b);
     put_table(e);
     b->format = "pt";
     put_piece_ids(e);

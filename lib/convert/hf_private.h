@@ -23,4 +23,21 @@ extern const struct tf_program tf_marian_mt;
  * transformers 5, with tokenizer.json. The decoder starts with eos, and positions count from 2. */
 extern const struct tf_program tf_m2m100;
 
+/* What models of transformers have in common: the names of their tensors, which m->bundle gets ours
+ * for; a bias on outputs, of which zeros are none; the files and pieces of M2M100 and its like. */
+struct tf_names tf_hf_names(const struct tf_config *c);
+int tf_hf_import_tensors(struct tf_import *m, struct tf_err *err) TF_MUST_CHECK;
+bool tf_hf_has_output_bias(const struct tf_import *m);
+int tf_hf_find_m2m_files(struct tf_import *m, struct tf_err *err) TF_MUST_CHECK;
+int tf_hf_read_m2m_vocab(struct tf_import *m, struct tf_err *err) TF_MUST_CHECK;
+
+/* The same of what is written: the bias as [1, V]; settings of a stack in config.json; the search
+ * of the model, as generate() has it, where outputs have no id `pad`. */
+struct tf_export;
+struct tf_json;
+void tf_hf_reshape_bias(struct tf_bundle *b);
+void tf_hf_put_stack(struct tf_json *j, const struct tf_config *c, const char *stack,
+                     int64_t layers);
+void tf_hf_put_generation(struct tf_json *j, const struct tf_export *e, int64_t pad);
+
 #endif

@@ -21,8 +21,6 @@ static const struct {
     {"mt5", "T5, whose positions, norms and inner layers are others; "},
     {"umt5", "T5, whose positions, norms and inner layers are others; "},
     {"longt5", "T5, whose positions, norms and inner layers are others; "},
-    {"bart", "BART, which has learned positions and a norm of embeddings; "},
-    {"mbart", "BART, which has learned positions and a norm of embeddings; "},
     {"pegasus", "Pegasus, which has other inner layers; "},
     {"nllb-moe", "a mixture of experts; "},
     {"encoder-decoder", "two models, an encoder and a decoder of other kinds; "},
@@ -80,9 +78,16 @@ const char *tf_hf_type(const struct tf_import *m)
     "\"activation_function\": \"relu\", \"scale_embedding\": true, " \
     "\"decoder_start_token_id\": 2, \"pad_token_id\": 1, \"eos_token_id\": 2, "
 
+#define BART_COMMON \
+    "\"activation_function\": \"gelu\", \"scale_embedding\": false, \"vocab_size\": 50265, " \
+    "\"pad_token_id\": 1, \"eos_token_id\": 2, \"attention_dropout\": 0.0, " \
+    "\"tie_word_embeddings\": true"
+
 static const struct {
     const char *type, *json;
 } defaults[] = {
+    {"bart", "{" COMMON BART_COMMON ", \"decoder_start_token_id\": 2}"},
+    {"mbart", "{" COMMON BART_COMMON "}"},
     {"marian",
      "{" COMMON "\"activation_function\": \"gelu\", \"scale_embedding\": false, "
      "\"vocab_size\": 58101, \"decoder_start_token_id\": 58100, \"pad_token_id\": 58100, "
@@ -118,7 +123,8 @@ int tf_hf_check_type(const struct tf_import *m, struct tf_err *err)
         return -1;
     return find_defaults(type) != NULL
                ? 0
-               : tf_fail(err, "model_type: %.80s: %sonly marian, m2m_100 and fsmt are supported",
+               : tf_fail(err, "model_type: %.80s: %sonly marian, m2m_100, fsmt, bart and mbart are "
+                         "supported",
                          type, describe_type(type, &m->json));
 }
 
@@ -246,13 +252,22 @@ int tf_hf_dropout(struct tf_hf_settings *s, struct tf_err *err)
 
 int tf_hf_activation(struct tf_hf_settings *s, struct tf_err *err)
 {
+    static const struct {
+        const char *word;
+        enum tf_activation activation;
+    } known[] = {{"relu", TF_ACTIVATION_RELU},
+                 {"swish", TF_ACTIVATION_SWISH},
+                 {"silu", TF_ACTIVATION_SWISH},
+                 {"gelu", TF_ACTIVATION_GELU}};
     const char *word = "missing";
     if (tf_value_text_of(&s->json, "activation_function", &word, err) < 0)
         return -1;
-    s->m->config.activation =
-        strcmp(word, "relu") == 0 ? TF_ACTIVATION_RELU : TF_ACTIVATION_SWISH;
-    if (strcmp(word, "relu") != 0 && strcmp(word, "swish") != 0 && strcmp(word, "silu") != 0)
-        tf_hf_refuse(s, "activation_function", word);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(word, known[i].word) == 0) {
+            s->m->config.activation = known[i].activation;
+            return 0;
+        }
+    tf_hf_refuse(s, "activation_function", word);
     return 0;
 }
 

@@ -466,6 +466,7 @@ static const struct tf_export_member marian_has[] = {
     {"source_eos", "true", NULL},
     {"pre_norm", NULL, NULL},
     {"final_norm", NULL, NULL},
+    {"activation", "relu|swish", NULL},
     {"decoder_self", "attention|ssru", NULL},
     {"source_vocab_size", NULL, NULL},
     {NULL, NULL, NULL},

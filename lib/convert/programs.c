@@ -1,6 +1,7 @@
 /* programs.c - see programs_private.h. */
 #include "convert/programs_private.h"
 #include "base/gunzip.h"
+#include "convert/bart_private.h"
 #include "convert/ct2_private.h"
 #include "convert/fairseq_private.h"
 #include "convert/foreign_private.h"
@@ -13,8 +14,8 @@
 
 /* The first that claims a model has it: the last but one every directory, the last every file. */
 static const struct tf_program *const programs[] = {
-    &tf_argos, &tf_ct2,       &tf_fairseq, &tf_fsmt,
-    &tf_m2m100, &tf_marian_mt, &tf_marian, &tf_plain,
+    &tf_argos, &tf_ct2,   &tf_fairseq,   &tf_fsmt,   &tf_m2m100,
+    &tf_bart,  &tf_mbart, &tf_marian_mt, &tf_marian, &tf_plain,
 };
 enum { PROGRAMS = sizeof programs / sizeof *programs };
 
@@ -41,10 +42,12 @@ const struct tf_program *tf_program_beside(const char *path)
     return NULL;
 }
 
-const struct tf_export_format *tf_export_format(enum tf_format to)
+const struct tf_export_format *tf_export_format(enum tf_format to, const struct tf_config *c)
 {
-    for (int i = 0; i < PROGRAMS; i++)
-        if (programs[i]->writes != NULL && programs[i]->writes->format == to)
-            return programs[i]->writes;
+    for (int i = 0; i < PROGRAMS; i++) {
+        const struct tf_export_format *f = programs[i]->writes;
+        if (f != NULL && f->format == to && (c == NULL || f->fits == NULL || f->fits(c)))
+            return f;
+    }
     return NULL;
 }

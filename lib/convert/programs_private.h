@@ -9,7 +9,8 @@
 const struct tf_program *tf_program_of(const struct tf_import *m);
 /* The program to whose directories a file belongs by the end of its name, or NULL. */
 const struct tf_program *tf_program_beside(const char *path);
-/* How that format of directories is written; NULL if it is none. */
-const struct tf_export_format *tf_export_format(enum tf_format to);
+/* How a model is written in that format; NULL if it is no directory. c: its configuration, or NULL
+ * where that does not matter. */
+const struct tf_export_format *tf_export_format(enum tf_format to, const struct tf_config *c);
 
 #endif

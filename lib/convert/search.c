@@ -256,6 +256,8 @@ static void read_generation(struct tf_import *m, const struct tf_value *g)
     if (!words && !tokens)
         put_setting(m, "allow-unk", tf_value_bool(true));
     put_begin(m, text, "forced_bos_token_id");
+    if (first >= 0 && text == NULL)
+        tf_buf_item(&m->left, "forced_bos_token_id");
     if (map_flag(g, "renormalize_logits") &&
         (tf_value_get(&m->header.search, "min-length") != NULL || ngram > 0))
         tf_buf_item(&m->left, "renormalize_logits");

@@ -29,6 +29,8 @@ bool tf_is_tag(const char *text)
         return is_language(text + 2, n - 4);
     if (n > 4 && strncmp(text, "__", 2) == 0 && strcmp(text + n - 2, "__") == 0)
         return strspn(text + 2, lower) == n - 4 && n <= 7;
+    if (n == 5 && word == 2 && text[2] == '_')
+        return strspn(text + 3, upper) == 2;
     return n == 8 && word == 3 && text[3] == '_' && strspn(text + 4, upper) == 1 &&
            strspn(text + 5, lower) == 3;
 }

@@ -1,6 +1,6 @@
 /* tags.h - the tags of languages in the vocabulary of a model of many languages: >>fra<< (OPUS-MT),
- * fra_Latn (NLLB), __fr__ (M2M100). They are user-defined or control pieces, mostly with a space
- * before them. */
+ * fra_Latn (NLLB), __fr__ (M2M100), fr_XX (mBART-50). They are user-defined or control pieces,
+ * mostly with a space before them. */
 #ifndef TF_TEXT_TAGS_H
 #define TF_TEXT_TAGS_H
 

@@ -121,8 +121,8 @@ refused() {
     need "$TF_PYTHON"
     make source=40 tie=none
     cp -r d x
-    refused 'x/pytorch_model.bin: config.json: settings that are not supported: scale_embedding: false, activation_function: gelu, decoder_attention_heads: 2' \
-        '.scale_embedding = false | .activation_function = "gelu" | .decoder_attention_heads = 2'
+    refused 'x/pytorch_model.bin: config.json: settings that are not supported: scale_embedding: false, activation_function: gelu_new, decoder_attention_heads: 2' \
+        '.scale_embedding = false | .activation_function = "gelu_new" | .decoder_attention_heads = 2'
     refused 'decoder_start_token_id: another than eos_token_id' '.decoder_start_token_id = 0'
     refused 'pad_token_id: 5' '.pad_token_id = 5'
     refused 'decoder_ffn_dim: 1' '.decoder_ffn_dim = 1'

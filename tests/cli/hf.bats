@@ -94,7 +94,7 @@ for line in sys.stdin: print(str(t(line.rstrip("\n"))["input_ids"][:-1]).replace
     cp -r "$G/marian/config.json" d/
     changed 'del(.activation_function, .scale_embedding)'
     t 1 tf-convert d -o x.tfm
-    expect_error "settings that are not supported: scale_embedding: false (which transformers takes, as the key is absent), activation_function: gelu (which transformers takes, as the key is absent)"
+    expect_error "settings that are not supported: scale_embedding: false (which transformers takes, as the key is absent)"
     # Other names that the classes have for a key; a width that is not that of the file
     cp -r "$G/marian/config.json" d/
     changed '.num_attention_heads = .encoder_attention_heads | .hidden_size = .d_model |
@@ -281,12 +281,12 @@ d_is_refused() {
     mkdir d
     want() { # MESSAGE CONFIG
         echo "$2" >d/config.json
-        d_is_refused "d/config.json: model_type: $1only marian, m2m_100 and fsmt are supported"
+        d_is_refused "d/config.json: model_type: $1only marian, m2m_100, fsmt, bart and mbart are supported"
     }
     for file in '' model.safetensors pytorch_model.bin source.spm; do
         [ -z "$file" ] || touch "d/$file"
         want 't5: T5, whose positions, norms and inner layers are others; ' '{"model_type": "t5"}'
-        want 'bart: BART, which has learned positions and a norm of embeddings; ' '{"model_type": "bart"}'
+        want 'pegasus: Pegasus, which has other inner layers; ' '{"model_type": "pegasus"}'
         want 'whisper: a model of speech; ' '{"model_type": "whisper"}'
         want 'llama: a language model, which has no encoder; ' \
             '{"model_type": "llama", "architectures": ["LlamaForCausalLM"]}'
@@ -301,7 +301,7 @@ d_is_refused() {
     echo '{"model_type": "marian"}' >d/config.json
     d_is_refused 'd: no source.spm, a file of MarianTokenizer: copy it from the model that this one comes from'
     echo '{"model_type": "m2m_100"}' >d/config.json
-    d_is_refused 'd: no sentencepiece.bpe.model, a file of NllbTokenizer or M2M100Tokenizer: copy it'
+    d_is_refused 'd: no sentencepiece.bpe.model, a file of NllbTokenizer, M2M100Tokenizer or MBart50Tokenizer: copy it'
     echo '{"model_type": "fsmt"}' >d/config.json
     d_is_refused 'd: no vocab-src.json, a file of FSMTTokenizer: copy it'
 }

@@ -394,9 +394,9 @@ fingerprint() { tf-info "$1" | grep '^model'; }
         t 1 tf-convert dir -o m.tfm
         expect_error "$1"
     }
-    refused 'dir/config.json: model_type: bart: BART, which has learned positions and a norm of embeddings; only marian, m2m_100 and fsmt are supported' 'model_type="bart"'
-    refused 'settings that are not supported: scale_embedding: false, activation_function: gelu, decoder_ffn_dim: 2' \
-        scale_embedding=false 'activation_function="gelu"' decoder_ffn_dim=2
+    refused 'dir/config.json: model_type: pegasus: Pegasus, which has other inner layers; only marian, m2m_100, fsmt, bart and mbart are supported' 'model_type="pegasus"'
+    refused 'settings that are not supported: scale_embedding: false, activation_function: gelu_new, decoder_ffn_dim: 2' \
+        scale_embedding=false 'activation_function="gelu_new"' decoder_ffn_dim=2
     refused 'd_model 16: not a multiple of 3 heads' encoder_attention_heads=3 decoder_attention_heads=3
     refused 'config.json: residual_scale: 3: not a power of two' residual_scale=3
     refused 'config.json: residual_scale: 512: too large, maximum 256' residual_scale=512

@@ -1,0 +1,267 @@
+/* bart.c - see bart_private.h. */
+#include "convert/bart_private.h"
+#include "base/json.h"
+#include "cbor/json.h"
+#include "convert/foreign_private.h"
+#include "convert/hf_dir_private.h"
+#include "convert/hf_private.h"
+#include "convert/hf_settings_private.h"
+#include "convert/search_private.h"
+#include "convert/segmenters_private.h"
+#include "exchange/safetensors.h"
+#include "text/sp_check.h"
+#include "text/sp_renumber.h"
+#include "text/tags.h"
+
+#include <string.h>
+
+enum { NO_POSITION = 2 /* first rows of a table of positions */ };
+
+static const char *const tables[] = {"model.encoder.embed_positions.weight",
+                                     "model.decoder.embed_positions.weight"};
+
+/* ---- reading ---- */
+
+static int read_bart_settings(struct tf_hf_settings *s, struct tf_err *err)
+{
+    struct tf_config *c = &s->m->config;
+    bool scale = false;
+    int64_t start;
+    if (tf_value_bool_of(&s->json, "scale_embedding", &scale, err) < 0 ||
+        tf_hf_require_flag(s, "tie_word_embeddings", true, err) != 0 ||
+        tf_hf_activation(s, err) != 0 || tf_hf_shape(s, err) != 0 ||
+        tf_hf_ids(s, &start, err) != 0 || tf_hf_vocab_size(s, err) != 0)
+        return -1;
+    if (start != c->eos)
+        tf_hf_refuse(s, "decoder_start_token_id", "another than eos_token_id");
+    c->bos = c->eos;
+    c->unscaled_embeddings = !scale;
+    c->embedding_norm = true;
+    c->pre_norm = c->final_norm = s->m->program == &tf_mbart;
+    return tf_hf_head_width(c, err) != 0 || tf_hf_dropout(s, err) != 0
+               ? -1
+               : tf_import_refused(s->m, err);
+}
+
+/* Learned tables, without the rows of no position. */
+static int read_tables(struct tf_import *m, struct tf_err *err)
+{
+    m->config.positions = TF_POS_LEARNED;
+    for (int i = 0; i < 2; i++) {
+        struct tf_tensor *t = tf_bundle_find(&m->bundle, tables[i]);
+        if (t == NULL || t->rank != 2 || t->dims[0] <= NO_POSITION)
+            return tf_fail(err, "tensor '%s': no table of positions", tables[i]);
+        const size_t skip = NO_POSITION * (t->bytes / t->dims[0]);
+        t->data = (const char *)t->data + skip;
+        t->bytes -= skip;
+        t->dims[0] -= NO_POSITION;
+        m->config.max_positions = (int64_t)t->dims[0];
+    }
+    return 0;
+}
+
+static int import_bart(struct tf_import *m, struct tf_err *err)
+{
+    struct tf_hf_settings s;
+    if (tf_hf_settings_read(&s, m, err) != 0 || read_bart_settings(&s, err) != 0)
+        return tf_context(err, "config.json");
+    if (read_tables(m, err) != 0)
+        return -1;
+    m->config.output_bias = tf_hf_has_output_bias(m);
+    return tf_hf_import_tensors(m, err);
+}
+
+static int read_mbart(struct tf_import *m, struct tf_err *err)
+{
+    if (import_bart(m, err) != 0 || tf_hf_read_m2m_vocab(m, err) != 0)
+        return tf_context(err, "%s", m->name);
+    m->vocab_name = m->files.tokenizer != NULL ? m->files.tokenizer : m->files.vocab[0];
+    m->header.special.unk = tf_sp_id(m->segmenter[0].p, m->segmenter[0].len, "<unk>");
+    return 0;
+}
+
+/* Pieces of bytes are no pieces of text: of the list only the id of <unk> is of use. */
+static int read_bart(struct tf_import *m, struct tf_err *err)
+{
+    if (import_bart(m, err) != 0 || tf_import_pieces(m, err) != 0)
+        return tf_context(err, "%s", m->name);
+    m->header.special.unk = tf_piece_list_id(&m->pieces[0], "<unk>");
+    m->vocab_name = m->files.vocab[0];
+    return m->files.vocab[0] == NULL ? 0 : tf_import_segmenters(m, err);
+}
+
+static bool claims_bart_dir(const struct tf_import *m)
+{
+    return strcmp(tf_hf_type(m), "bart") == 0;
+}
+
+static bool claims_mbart_dir(const struct tf_import *m)
+{
+    return strcmp(tf_hf_type(m), "mbart") == 0;
+}
+
+static int find_bart_files(struct tf_import *m, struct tf_err *err)
+{
+    m->files.pieces[0] = tf_dir_has(m->dir, "vocab.json");
+    return tf_hf_find_weights(m, err);
+}
+
+/* ---- writing ---- */
+
+static const struct tf_export_member bart_has[] = {
+    {"activation", "relu|swish|gelu", NULL},
+    {"decoder_self", "attention", ", a recurrent decoder (but --to marian)"},
+    {"pre_norm", NULL, NULL},
+    {"final_norm", NULL, NULL},
+    {"embedding_norm", "true", NULL},
+    {"unscaled_embeddings", NULL, NULL},
+    {"source_vocab_size", "0", NULL},
+    {"source_eos", "true", NULL},
+    {"positions", "learned", NULL},
+    {"max_positions", NULL, NULL},
+    {"position_table", NULL, NULL},
+    {"start", "bos", NULL},
+    {"tie", "all", NULL},
+    {"norm_eps", "1e-5", NULL},
+    {NULL, NULL, NULL},
+};
+
+static void refuse_bart_cases(struct tf_export *e)
+{
+    const struct tf_config *c = &e->config;
+    if (c->pre_norm != c->final_norm)
+        tf_export_refuse(e, "final_norm other than pre_norm in BART");
+    if (c->bos != c->eos || c->pad < 0)
+        tf_export_refuse(e, "BART without padding, or whose decoder does not start with eos");
+}
+
+static bool fits_bart(const struct tf_config *c)
+{
+    return c->embedding_norm && c->positions == TF_POS_LEARNED && c->start == TF_START_BOS &&
+           c->tie == TF_TIE_ALL;
+}
+
+/* The rows of no position, which are not read. */
+static void add_rows(struct tf_bundle *b)
+{
+    for (int i = 0; i < 2; i++) {
+        struct tf_tensor *t = tf_bundle_find(b, tables[i]);
+        const size_t more = NO_POSITION * (t->bytes / t->dims[0]);
+        char *data = tf_arena_zalloc(&b->arena, t->bytes + more);
+        memcpy(data + more, t->data, t->bytes);
+        t->data = data;
+        t->bytes += more;
+        t->dims[0] += NO_POSITION;
+    }
+}
+
+enum { TAGS, TOKENIZER, CONFIG };
+
+static void put_bart_config(struct tf_export *e)
+{
+    const struct tf_config *c = &e->config;
+    struct tf_json j = {.out = &e->text[CONFIG]};
+    tf_json_open(&j, '{');
+    tf_json_put_str(&j, "model_type", c->pre_norm ? "mbart" : "bart");
+    tf_json_key(&j, "architectures");
+    tf_json_raw(&j, c->pre_norm ? "[\"MBartForConditionalGeneration\"]"
+                                : "[\"BartForConditionalGeneration\"]");
+    tf_json_put_int(&j, "d_model", c->d_model);
+    tf_hf_put_stack(&j, c, "encoder", c->encoder_layers);
+    tf_hf_put_stack(&j, c, "decoder", c->decoder_layers);
+    tf_json_put_str(&j, "activation_function", tf_activations[c->activation]);
+    tf_json_put_int(&j, "vocab_size", c->vocab_size);
+    tf_json_put_int(&j, "max_position_embeddings", c->max_positions);
+    tf_json_put_bool(&j, "scale_embedding", !c->unscaled_embeddings);
+    tf_json_put_bool(&j, "tie_word_embeddings", true);
+    tf_json_put_real(&j, "dropout", c->dropout);
+    tf_json_put_real(&j, "attention_dropout", c->attention_dropout);
+    tf_json_put_real(&j, "activation_dropout", c->relu_dropout);
+    tf_json_put_int(&j, "pad_token_id", c->pad);
+    tf_json_put_int(&j, "eos_token_id", c->eos);
+    tf_json_put_int(&j, "forced_eos_token_id", c->eos);
+    tf_json_put_int(&j, "decoder_start_token_id", c->eos);
+    tf_hf_put_generation(&j, e, c->pad);
+    tf_json_close(&j, '}');
+}
+
+/* The tokenizer of mBART-50 has ids of its own for the special pieces, and adds 1 to the others of
+ * the SentencePiece model; then come the tags, and <mask>. */
+static void put_bart_pieces(struct tf_export *e)
+{
+    enum { FIRST = 4, SPECIAL = 3 };
+    const struct tf_piece_list *own = &e->pieces[0];
+    const struct tf_sp_side side = {.target = false};
+    const char **v = tf_arena_alloc(&e->theirs.arena, (own->n + 1) * sizeof *v);
+    struct tf_err err = {0};
+    size_t n = 0, i = FIRST;
+    v[n++] = "<unk>";
+    v[n++] = "<s>";
+    v[n++] = "</s>";
+    while (i < own->n && !tf_is_tag(own->v[i]))
+        v[n++] = own->v[i++];
+    const struct tf_piece_list list = {v, n};
+    if (tf_sp_renumber(&e->one_segmenter, e->segmenter->p, e->segmenter->len, &list, NULL, &side,
+                       &err) != 0)
+        tf_export_refuse(e, err.msg);
+    struct tf_json j = {.out = &e->text[TAGS]};
+    tf_json_open(&j, '{');
+    tf_json_key(&j, "additional_special_tokens");
+    tf_json_open(&j, '[');
+    for (; i < own->n && tf_is_tag(own->v[i]); i++)
+        tf_json_str(&j, own->v[i]);
+    tf_json_close(&j, ']');
+    tf_json_close(&j, '}');
+    struct tf_json t = {.out = &e->text[TOKENIZER]};
+    tf_json_open(&t, '{');
+    tf_json_put_str(&t, "tokenizer_class", "MBart50Tokenizer");
+    tf_json_close(&t, '}');
+}
+
+static void convert_to_bart(struct tf_export *e)
+{
+    struct tf_bundle *b = &e->theirs;
+    const struct tf_names f = tf_hf_names(&e->config);
+    tf_names_export(&f, e, 0);
+    add_rows(b);
+    tf_hf_reshape_bias(b);
+    b->format = "pt";
+    put_bart_config(e);
+    if (e->segmenter->p != NULL)
+        put_bart_pieces(e);
+}
+
+static const struct tf_export_format bart_format = {
+    .format = TF_FORMAT_HF,
+    .fits = fits_bart,
+    .program = "transformers",
+    .has = bart_has,
+    .output_bias = true,
+    .without_vocab = true,
+    .check = refuse_bart_cases,
+    .convert = convert_to_bart,
+    .write_weights = tf_safetensors_write,
+    .weights = "model.safetensors",
+    .segmenter = {"sentencepiece.bpe.model"},
+    .text = {[TAGS] = "special_tokens_map.json",
+             [TOKENIZER] = "tokenizer_config.json",
+             [CONFIG] = "config.json"},
+};
+
+const struct tf_program tf_bart = {
+    .name = "BART",
+    .claims_dir = claims_bart_dir,
+    .find_files = find_bart_files,
+    .read = read_bart,
+    .search = tf_search_of_transformers,
+};
+
+const struct tf_program tf_mbart = {
+    .name = "mBART",
+    .claims_dir = claims_mbart_dir,
+    .find_files = tf_hf_find_m2m_files,
+    .read = read_mbart,
+    .search = tf_search_of_m2m100,
+    .needs_pieces = true,
+    .writes = &bart_format,
+};
