@@ -11,11 +11,17 @@ setup_file() {
 
 prepare() {
     need tf-serve curl
-    server=
+    server='' nginx=''
 }
 
 teardown() {
-    [ -z "$server" ] || { kill -KILL "$server" 2>/dev/null && wait "$server" 2>/dev/null; } || true
+    stop
+    [ -z "$nginx" ] || { kill "$nginx" && wait "$nginx"; } 2>/dev/null || true
+}
+
+stop() {
+    [ -z "$server" ] || { kill -KILL "$server" && wait "$server"; } 2>/dev/null || true
+    server=
 }
 
 # serve COMMAND...: start the service; its process in $server, its address in $url.
@@ -106,10 +112,10 @@ SH
         $'<One.>  <Two, Dr. Smith?>\n\n  <Three.>\t <Four>\n'
     says '一。二。' '<一。> <二。>'
     [ "$(client say "$(printf 'word %.0s' {1..150})" | tr -cd '<')" = '<<' ]
-    kill -KILL "$server"
+    stop
     with_script -p 1 --no-split
     says 'One. Two.' '<One. Two.>'
-    kill -KILL "$server"
+    stop
     with_script -p 1 --max-chars 5
     says 'one two' '<one> <two>'
 }
