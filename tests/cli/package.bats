@@ -1,0 +1,55 @@
+#!/usr/bin/env bats
+# The Python package, whose wheel and modules of Python are python/.
+# bats file_tags=plain
+bats_require_minimum_version 1.5.0
+load helper
+load translate
+
+setup_file() {
+    make_model
+}
+
+# With nothing of Python but its own library.
+package() {
+    t 0 "$TF_PYTHON" -ISB "$TOP/tests/cli/package.py" "$1" "$MODEL" "${@:2}"
+    [ -z "$stderr" ] || { echo "$stderr" >&2; return 1; }
+}
+
+@test "a list becomes the translations that tf-translate writes, in order" {
+    tf-translate -m "$MODEL" "$LINES_TXT" >want
+    package translate "$LINES_TXT" want
+}
+
+@test "alternatives, scores and alignments" {
+    package details
+}
+
+@test "no character makes two lines of a text, and what is no text fails alone" {
+    package separators
+}
+
+@test "lists longer than pipes hold, from many threads: each gets its own, a short one soon" {
+    package threads
+}
+
+@test "a pipeline that ends is an exception that says why; none is left after its object" {
+    package ends
+}
+
+@test "Ctrl-C interrupts Python, and leaves the pipeline as it is" {
+    # A group of its own: bats is not to be interrupted.
+    t 0 setsid -w "$TF_PYTHON" -ISB -c 'import runpy, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler) # bash may have ignored it
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")' "$TOP/tests/cli/package.py" interrupt "$MODEL"
+    [ -z "$stderr" ] || { echo "$stderr" >&2; return 1; }
+}
+
+@test "scores are those of tf-score" {
+    tf-score -q --text -m "$MODEL" "$LINES_TFS" "$LINES_TFS" >want
+    package scores "$LINES_TXT" want
+}
+
+@test "BLEU is sacreBLEU's" {
+    package bleu
+}
