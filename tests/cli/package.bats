@@ -15,6 +15,12 @@ package() {
     [ -z "$stderr" ] || { echo "$stderr" >&2; return 1; }
 }
 
+# The same with the packages cbor2 and numpy.
+with_arrays() {
+    t 0 "$TF_PYTHON" -IB "$TOP/tests/cli/package.py" "$1" "$MODEL" "${@:2}"
+    [ -z "$stderr" ] || { echo "$stderr" >&2; return 1; }
+}
+
 @test "a list becomes the translations that tf-translate writes, in order" {
     tf-translate -m "$MODEL" "$LINES_TXT" >want
     package translate "$LINES_TXT" want
@@ -52,4 +58,29 @@ runpy.run_path(sys.argv[0], run_name="__main__")' "$TOP/tests/cli/package.py" in
 
 @test "BLEU is sacreBLEU's" {
     package bleu
+}
+
+@test "streams and models are read as arrays, and written to the same bytes" {
+    with_arrays vectors "$TOP/formats/vectors/"*.cbor
+    tf-convert --to tfm --dtype f16 "$MODEL" -o f16.tfm
+    tf-convert --to tfm --dtype i8 "$MODEL" -o i8.tfm
+    with_arrays same "$MODEL" f16.tfm i8.tfm
+}
+
+@test "what was cut or damaged is an error, at every byte" {
+    with_arrays damage "$TOP/formats/vectors/"{tokens,parts,batch,nbest,model}.cbor
+}
+
+@test "the tools take streams and models that Python writes" {
+    with_arrays write
+    cmp "$MODEL" same.tfm
+    t 0 tf-cbor check long.tfs pairs.tfs same.tfm changed.tfm halves.tfm
+    tf-cbor seal long.tfs | cmp - long.tfs # it has all checks
+    [ "$(tf-cbor json long.tfs | grep -c tokens.,.idx)" -eq 5000 ]
+    tf-cbor json pairs.tfs | grep -F '"src":[5,6],"tgt":[7]'
+    for m in changed halves; do
+        t 0 tf-translate -m $m.tfm -o got "$LINES_TXT"
+        [ "$(wc -l <got)" -eq "$LINES" ]
+    done
+    [ "$(tf-info --json changed.tfm | jq .model)" != "$(tf-info --json "$MODEL" | jq .model)" ]
 }

@@ -183,5 +183,133 @@ def bleu(_):
     fails("ToolError: tf-bleu: ", tftools.bleu, h, [])
 
 
+def parts(path):
+    """The parts of a stream, as lists."""
+    from tftools.streams import read_stream
+    out = []
+    for header, record in read_stream(path):
+        if not out or out[-1][0] is not header:
+            out.append((header, []))
+        out[-1][1].append(record)
+    return out
+
+
+def vectors(_, *paths):
+    """Each is read as its JSON says, and written to the same bytes."""
+    import io
+    import json
+    import numpy
+    from tftools.modelfile import read_model, write_model
+    from tftools.streams import Hash, read_stream, write_stream
+
+    def plain(x):
+        return (x.hex() if isinstance(x, Hash) else x.item() if isinstance(x, numpy.float32)
+                else x.tolist() if isinstance(x, numpy.ndarray) else x)
+
+    def near(a, b):
+        return numpy.allclose(plain(a), b, rtol=1e-6)
+    seen = set()
+    for path in paths:
+        if path.endswith("error.cbor"):
+            fails("StreamError: " + path + ": upstream failed: tf-example: no space left", list,
+                  read_stream(path))
+            continue
+        with open(path, "rb") as f, open(path[:-5] + ".jsonl") as g:
+            data, lines = f.read(), [json.loads(x) for x in g]
+        out = io.BytesIO()
+        if lines[0]["header"]["kind"] in ("model", "checkpoint"):
+            model = read_model(path)
+            write_model(out, model)
+            assert out.getvalue() == data
+            for x in lines:
+                if x["type"] == "tensor":
+                    got = model.tensors[x["name"]]
+                    assert list(got.shape) == x["dims"] and near(got.reshape(-1), x["data"])
+                    seen.add(x["dtype"])
+            continue
+        for header, records in parts(path):
+            write_stream(out, header, records)
+        # Two have a check where their writer paused, which the count and CRC at the end have not.
+        end = out.getvalue() == data or path.endswith(("parts.cbor", "tokens.cbor"))
+        assert end and out.getvalue()[-8:] == data[-8:], path
+        records = [r for _, rs in parts(path) for r in rs]
+        lines = [x for x in lines if x["type"] not in ("header", "check", "end")]
+        for r, x in zip(records, lines):
+            seen.add(x["type"])
+            if x["type"] == "tokens":
+                assert plain(r[2]) == x["ids"] and r[1] == x["idx"]
+            elif x["type"] == "pair":
+                assert [plain(r[2]), plain(r[3])] == [x["src"], x["tgt"]]
+            elif x["type"] == "batch":
+                b = r[2]
+                assert [plain(b["src"][i:k]) for i, k in zip(b["src_off"], b["src_off"][1:])
+                        ] == x["src"] and plain(b["idx"]) == x["idx"]
+                assert plain(b.get("corpus")) == x.get("corpus")
+            elif x["type"] == "nbest":
+                assert [plain(h[0]) for h in r[2]] == [h["ids"] for h in x["hyps"]]
+                assert all(near(h[1], k["score"]) for h, k in zip(r[2], x["hyps"]))
+            elif x["type"] == "attention":
+                assert near(r[7], x["weights"]) and r[5] == x["rows"]
+            elif x["type"] == "score":
+                assert near(r[2], x["logp"])
+        assert len(records) == len(lines)
+    assert seen >= set("tokens pair batch nbest attention score f32 bf16 i8".split()), seen
+
+
+def damage(_, *paths):
+    """Every beginning of a stream is an error, and so is every byte that changes."""
+    import io
+    from tftools.streams import StreamError, read_stream
+    for path in paths:
+        with open(path, "rb") as f:
+            data = f.read()
+        whole, read = len(list(read_stream(path))), 0
+        for n in range(len(data)):
+            flipped = bytearray(data)
+            flipped[n] ^= 1 << n % 8
+            for bad in data[:n], bytes(flipped):
+                try:
+                    got = len(list(read_stream(io.BytesIO(bad))))
+                except StreamError:
+                    continue
+                # Parts that end where it was cut are whole.
+                assert bad == data[:n] and got < whole, (path, n)
+                read += 1
+        assert read == ("parts" in path), (path, read)
+
+
+def write(model):
+    """Files for other tools: a stream of more than a check, pairs, a model that was changed."""
+    import numpy
+    from tftools.modelfile import read_model, write_model
+    from tftools.streams import write_stream
+    rng = numpy.random.default_rng(1)
+    write_stream("long.tfs", {"kind": "tokens", "size": 1000}, (
+        [1, i, rng.integers(4, 1000, 300, numpy.uint16)] for i in range(5000)))
+    write_stream("pairs.tfs", {"kind": "pairs"}, [
+        [2, 0, [5, 6], numpy.array([7], numpy.int64).astype("u4")], [9, 1, 15, "none"]])
+    m = read_model(model)
+    write_model("same.tfm", m)
+    m.tensors = {k: (v * numpy.float32(1.5) if k.endswith("norm.g") else v)
+                 for k, v in m.tensors.items()}
+    write_model("changed.tfm", m)
+    m.bf16 = [k for k, v in m.tensors.items() if v.ndim == 2]
+    write_model("halves.tfm", m)
+    fails("TypeError: streams have no arrays of", write_stream, "none.tfs", {"kind": "tokens"},
+          [[1, 0, numpy.array(["a"])]])
+    m.tensors["p/embed"] *= numpy.float32("nan")
+    fails("ValueError: p/embed: has a value that is not finite", write_model, "none.tfm", m)
+    assert not [x for x in os.listdir() if "none" in x]
+
+
+def same(_, *paths):
+    """A model is written to the bytes that it was read from."""
+    from tftools.modelfile import read_model, write_model
+    for path in paths:
+        write_model("again", read_model(path))
+        with open(path, "rb") as f, open("again", "rb") as g:
+            assert f.read() == g.read(), path
+
+
 if __name__ == "__main__":
     globals()[sys.argv[1]](*sys.argv[2:])
