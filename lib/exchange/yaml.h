@@ -17,8 +17,8 @@
  * or {dec-depth: 6, dim-vocabs: [32000, 32000]}. All keys and values are text, in any style: plain,
  * in quotes, or as a block after | or >; tags (!!str) say nothing. In single quotes and
  * blocks U+0085, U+2028 and U+2029 end a line, as in PyYAML's YAML 1.1, and belong to the text;
- * elsewhere they are text, as in YAML 1.2. Anchors, nested maps, complex keys, texts with a NUL and several documents are
- * refused.
+ * elsewhere they are text, as in YAML 1.2. Anchors, nested maps, complex keys, texts with a NUL and
+ * several documents are refused.
  */
 #ifndef TF_EXCHANGE_YAML_H
 #define TF_EXCHANGE_YAML_H

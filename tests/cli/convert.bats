@@ -625,7 +625,7 @@ overwritten() { # ARGUMENT...
     for d in source target; do cp "$golden/marian/vocab.spm" plain/opus/$d.spm; done
     tf-tokenize --export-vocab -m plain/opus/source.spm |
         awk -F '\t' '{ gsub(/["\\]/, "\\\\&", $1); print "\"" $1 "\": " NR - 1 }' >plain/opus/opus.vocab.yml
-    printf '%s\n' 'models: [/home/x/opus.npz]' 'vocabs: [opus.vocab.yml, opus.vocab.yml]' \
+    printf '%s\n' 'models: [/models/opus.npz]' 'vocabs: [opus.vocab.yml, opus.vocab.yml]' \
         'beam-size: 3' >plain/opus/decoder.yml
     chmod -R u+w plain
     gunzip -r plain
@@ -642,15 +642,16 @@ overwritten() { # ARGUMENT...
     echo '{' | gzip >plain/marian/config.json.gz
     tf-convert plain/marian -o packed.tfm
     # Damaged, or of too many bytes
-    head -c 100 packed/marian/vocab.json.gz >cut
-    mv cut packed/marian/vocab.json.gz
+    head -c 100 packed/marian/vocab.json.gz >short
+    mv short packed/marian/vocab.json.gz
     t 1 tf-convert packed/marian -o x.tfm
     expect_error "packed/marian/vocab.json.gz: gzip: the file is truncated"
     head -c 2000000 /dev/zero | gzip >packed/marian/config.json.gz
     t 1 tf-convert packed/marian -o x.tfm
     expect_error "packed/marian/config.json.gz: larger than 1048576 bytes"
     # The options take such files, too.
-    tf-convert packed/opus/opus.npz.gz --vocab packed/opus/source.spm.gz --pieces packed/opus/opus.vocab.yml.gz -o packed.tfm
+    tf-convert packed/opus/opus.npz.gz --vocab packed/opus/source.spm.gz \
+        --pieces packed/opus/opus.vocab.yml.gz -o packed.tfm
     tf-convert plain/opus/opus.npz --vocab plain/opus/source.spm -o plain.tfm
     [ "$(tf-info packed.tfm | grep ^model)" = "$(tf-info plain.tfm | grep ^model)" ]
     mv packed/opus/decoder.yml.gz packed/opus/opus.npz.decoder.yml

@@ -72,7 +72,7 @@ uint64_t tf_count_regular(const char *dir, uint64_t most)
 
 /* ---- which checkpoints ---- */
 
-/* Is it a checkpoint of its step? 0; 1 for a directory, and for a model that is not a checkpoint. */
+/* Is it a checkpoint of its step? 0; 1 for a directory, and for a model that is no checkpoint. */
 static int check_checkpoint(const struct tf_checkpoint_file *f, struct tf_err *err)
 {
     struct tf_model_file m;
