@@ -85,9 +85,15 @@ static int read_bart(struct tf_import *m, struct tf_err *err)
 {
     if (import_bart(m, err) != 0 || tf_import_pieces(m, err) != 0)
         return tf_context(err, "%s", m->name);
-    m->header.special.unk = tf_piece_list_id(&m->pieces[0], "<unk>");
     m->vocab_name = m->files.vocab[0];
-    return m->files.vocab[0] == NULL ? 0 : tf_import_segmenters(m, err);
+    if (m->files.vocab[0] == NULL) {
+        m->header.special.unk = tf_piece_list_id(&m->pieces[0], "<unk>");
+        return 0;
+    }
+    if (tf_import_segmenters(m, err) != 0)
+        return -1;
+    m->header.special.unk = tf_sp_id(m->segmenter[0].p, m->segmenter[0].len, "<unk>");
+    return 0;
 }
 
 static bool claims_bart_dir(const struct tf_import *m)

@@ -82,6 +82,11 @@ fingerprint() { tf-info "$1" | grep '^model'; }
     tf-tokenize --train --vocab-size 10 -o v.model text
     t 1 tf-convert "$G/bart" --vocab v.model -o x.tfm
     expect_contains "$stderr" "v.model: vocabulary: <pad> is 0, and 1 in the configuration"
+    tf-tokenize --export-vocab -m v.model | cut -f 1 | tail -n +5 |
+        jq -R -s -c '["<s>", "<pad>", "</s>", "<unk>"] + split("\n")[:-1]' >list.json
+    tf-convert "$G/bart" --vocab v.model --pieces list.json -o x.tfm
+    tf-tokenize -m x.tfm <<<'a b' | tf-cbor json | jq -e 'select(.header).header.special.unk == 3'
+    tf-tokenize -m x.tfm <<<'a b' | tf-tokenize -d -m x.tfm | grep -qx 'a b'
 }
 
 @test "training begins with the loss that transformers has, and improves it" {
