@@ -63,7 +63,7 @@ static void check_flags(struct tf_import *m)
         strcmp(activation, "relu") == 0 ? TF_ACTIVATION_RELU : TF_ACTIVATION_SWISH;
 }
 
-/* The same number for both stacks. */
+/* A number that has to be the same for both stacks. */
 static int64_t both_stacks(struct tf_import *m, const char *what)
 {
     const struct tf_py *args = arguments(m);

@@ -45,7 +45,7 @@ static const struct tf_names_row model_names[] = {
     MODEL_NAMES,
 };
 
-/* With tie_word_embeddings false. */
+/* Names where tie_word_embeddings is false. */
 static const struct tf_names_row untied_names[] = {
     {"enc.embed", "model.encoder.embed_tokens.weight"},
     {"dec.embed", "model.decoder.embed_tokens.weight"},

@@ -53,7 +53,7 @@ static int scale_norm(const struct scaling *x, int gain, int bias, double by)
     return multiply_tensor(x, gain, by) != 0 ? -1 : multiply_tensor(x, bias, by);
 }
 
-/* Of a post-norm model: each step is a sublayer and its norm. */
+/* The steps of a post-norm model, which are a sublayer and its norm each. */
 static int scale_stack(const struct scaling *x, const struct tf_stack *stack, double last)
 {
     for (int i = 0; i < stack->n; i++) {

@@ -31,7 +31,7 @@ static const struct {
     {"gpt2", DECODER},
 };
 
-/* The same by the end of the name of a class. */
+/* Kinds of models by the end of the name of their class. */
 static const struct {
     const char *end, *what;
 } classes[] = {{"ForCausalLM", DECODER},

@@ -112,7 +112,7 @@ static enum tf_tie find_tie(const struct marian *x)
     return tf_bundle_find(&x->m->bundle, "Wemb") != NULL ? TF_TIE_ALL : TF_TIE_DECODER;
 }
 
-/* With embeddings of their own, sources and targets may have two vocabularies of one size: a model
+/* Sources and targets with embeddings of their own may have two vocabularies of one size: a model
  * does not say so, the user does. */
 static int read_vocab_sizes(struct marian *x, struct tf_err *err)
 {

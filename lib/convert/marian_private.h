@@ -11,7 +11,7 @@
  * decoder.yml that names it and vocab.spm. */
 extern const struct tf_program tf_marian;
 
-bool tf_marian_is(const struct tf_import *m); /* It has the tensor "special:model.yml". */
+bool tf_marian_is(const struct tf_import *m); /* Is there a tensor "special:model.yml"? */
 /* Settings and tensors of m->bundle; m->segmenter are set. The model computes Marian's own
  * function: x = E[id] sqrt(D) + PE, t2t's table of sinusoids, biases everywhere, LayerNorm with
  * epsilon 1e-6, a zero vector as the decoder's first input. Errors also: vocabularies that are not

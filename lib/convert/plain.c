@@ -78,7 +78,7 @@ static int use_config(struct tf_import *m, const char *name, const char *text, s
     return read_config(m, text, n, err) != 0 ? tf_context(err, "%s", name) : 0;
 }
 
-/* That of --config, or the file's own. */
+/* The configuration of --config, or the file's own. */
 static int find_config(struct tf_import *m, struct tf_err *err)
 {
     const char *path = m->opts->config;

@@ -16,7 +16,7 @@
  * m->guessed: neither is there. Errors: one table is missing, or is not [rows, d_model]. */
 int tf_positions_recognise(struct tf_import *m, const struct tf_tensor *encoder,
                            const struct tf_tensor *decoder, struct tf_err *err) TF_MUST_CHECK;
-/* The same of a file that has no table. */
+/* Set the same members for a file that has no table. */
 int tf_positions_missing(struct tf_import *m, struct tf_err *err) TF_MUST_CHECK;
 /* Write `position_table`, for `halves` only, so that such a model comes back as it was. */
 void tf_positions_put(struct tf_json *config, const struct tf_config *c);

@@ -11,11 +11,11 @@
 int tf_search_of_marian(struct tf_import *m, struct tf_err *err) TF_MUST_CHECK;
 /* generation_config.json of m->dir, or its config.json. */
 int tf_search_of_transformers(struct tf_import *m, struct tf_err *err) TF_MUST_CHECK;
-/* The same, where targets begin with a tag that the search does not count. */
+/* That of transformers, where a forced prefix, the tag of targets, costs nothing. */
 int tf_search_of_m2m100(struct tf_import *m, struct tf_err *err) TF_MUST_CHECK;
 /* The defaults of translate_batch. */
 int tf_search_of_ct2(struct tf_import *m, struct tf_err *err) TF_MUST_CHECK;
-/* Those of Argos' own call (argostranslate/translate.py, 1.11). */
+/* What Argos' own call has (argostranslate/translate.py, 1.11). */
 int tf_search_of_argos(struct tf_import *m, struct tf_err *err) TF_MUST_CHECK;
 /* The defaults of fairseq-generate, and "generation" of the checkpoint. */
 int tf_search_of_fairseq(struct tf_import *m, struct tf_err *err) TF_MUST_CHECK;

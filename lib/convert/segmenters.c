@@ -71,7 +71,7 @@ static int name_files(const char *path, const char *pieces, struct tf_err *err)
                                             : -1;
 }
 
-/* One of words, which codes may split, where there is no path. */
+/* A segmenter of words, which codes may split, where there is no path. */
 static int make_segmenter(struct tf_import *m, int side, const char *path, const char *pieces,
                           struct tf_err *err)
 {
