@@ -38,7 +38,6 @@ static const char *const off[] = {"encoder_learned_pos",
                                   "cross_self_attention",
                                   "char_inputs",
                                   "adaptive_input",
-                                  "no_decoder_final_norm",
                                   "tie_adaptive_weights",
                                   "base_layers",
                                   "scale_attn",
@@ -119,6 +118,9 @@ static int read_arguments(struct tf_import *m, struct tf_err *err)
                         "less than an eighth of the encoder's, or the reverse");
     c->heads = both_stacks(m, "attention_heads");
     c->pre_norm = both_stacks(m, "normalize_before") != 0;
+    if (c->pre_norm && tf_torch_int(args, "no_decoder_final_norm", 0) != 0)
+        refuse_argument(m, "no_decoder_final_norm",
+                        "true with decoder_normalize_before: a norm on top of the encoder alone");
     c->encoder_layers = tf_torch_int(args, "encoder_layers", 0);
     c->decoder_layers = tf_torch_int(args, "decoder_layers", 0);
     c->final_norm = tf_bundle_find(&m->bundle, "decoder.layer_norm.weight") != NULL;

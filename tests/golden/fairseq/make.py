@@ -30,6 +30,7 @@ TEXT = os.path.join(HERE, "..", "marian")
 JOINED = ["--joined-dictionary"]
 SHARED = ["--share-all-embeddings"]
 BEFORE = ["--encoder-normalize-before", "--decoder-normalize-before"]
+NO_TOP = ["--no-decoder-final-norm"]
 # Name: options of fairseq-preprocess, of fairseq-train. Without -s and -t, as in its manual, a
 # checkpoint does not say which language is which, but in the name of the directory of its data.
 UNDIRECTED = ["before"]
@@ -37,6 +38,8 @@ VARIANTS = {
     "default": (JOINED, SHARED),
     "optimizer": (JOINED, SHARED + ["--save-optimizer-state"]),
     "before": (JOINED, SHARED + BEFORE),
+    "before-no-top": (JOINED, SHARED + BEFORE + NO_TOP),  # refused
+    "no-top": (JOINED, SHARED + NO_TOP),  # which has no meaning after a layer
     "two": ([], ["-s", "en", "-t", "de", "--share-decoder-input-output-embed",
                  "--decoder-ffn-embed-dim", "4"]),
     "untied": ([], ["--encoder-ffn-embed-dim", "4"]),
@@ -46,7 +49,7 @@ VARIANTS = {
                                 "--decoder-layers", "2"]),
     "big": (JOINED, ["--arch", "transformer_vaswani_wmt_en_de_big"] + SHARED),
 }
-GOLDEN = ["default", "before", "two"]
+GOLDEN = ["default", "before", "no-top", "two"]
 
 
 def import_fairseq():
