@@ -38,6 +38,13 @@ static int compare_pieces(const void *a, const void *b)
     return strcmp(((const struct piece *)a)->text, ((const struct piece *)b)->text);
 }
 
+void tf_added_note_alone(const char *path, const char *text, size_t n)
+{
+    if (n > 0)
+        tf_warn("%s: added token '%s'%s: single_word is not supported: found within words, too",
+                path, text, n > 1 ? " and others" : "");
+}
+
 static int put_token(struct tokens *t, const char *text, int64_t id, struct tf_err *err)
 {
     if (*text == 0)
@@ -77,6 +84,8 @@ static int read_config(struct tokens *t, const struct tf_value *config, struct t
     const struct tf_value *map = tf_value_get(config, "added_tokens_decoder");
     if (map == NULL)
         return 0;
+    const char *first = "";
+    size_t n = 0;
     for (size_t i = 0; map->kind == TF_MAP && i < map->n; i++) {
         int64_t id;
         const struct tf_value *token = &map->items[i],
@@ -85,9 +94,14 @@ static int read_config(struct tokens *t, const struct tf_value *config, struct t
             return tf_context(err, "added_tokens_decoder");
         if (text == NULL || text->kind != TF_TEXT)
             return tf_fail(err, "added_tokens_decoder: %lld: no content", (long long)id);
-        if (put_token(t, text->text, id, err) != 0)
+        bool alone = false;
+        if (put_token(t, text->text, id, err) != 0 ||
+            tf_value_bool_of(token, "single_word", &alone, err) < 0)
             return -1;
+        if (alone && !is_own(text->text) && n++ == 0)
+            first = text->text;
     }
+    tf_added_note_alone(t->path, first, n);
     return 0;
 }
 

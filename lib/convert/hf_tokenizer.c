@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "cbor/json.h"
+#include "convert/added_tokens_private.h"
 #include "stream/model.h"
 #include "text/sp_build.h"
 #include "text/sp_check.h"
@@ -23,7 +24,8 @@ struct piece {
     const char *text;
     double score;
     int type;
-    size_t merges; /* that make it */
+    bool takes_space; /* before it */
+    size_t merges;    /* that make it */
 };
 
 struct tokenizer {
@@ -345,23 +347,31 @@ static bool is_own(const char *text)
 
 static int read_added(struct tokenizer *t, const struct tf_value *list, struct tf_err *err)
 {
+    const char *first = "";
+    size_t n = 0;
     for (size_t i = 0; list->kind == TF_ARRAY && i < list->n; i++) {
         const struct tf_value *v = &list->items[i];
         const char *text = "";
         int64_t id = -1;
-        bool special = false;
+        bool special = false, strips = false, alone = false;
         if (v->kind != TF_MAP)
             return tf_fail(err, "added_tokens: not an object");
         if (tf_value_text_of(v, "content", &text, err) != 0 ||
             tf_value_int_of(v, "id", 0, TF_MAX_PIECES - 1, &id, err) != 0 ||
-            tf_value_bool_of(v, "special", &special, err) < 0)
+            tf_value_bool_of(v, "special", &special, err) < 0 ||
+            tf_value_bool_of(v, "lstrip", &strips, err) < 0 ||
+            tf_value_bool_of(v, "single_word", &alone, err) < 0)
             return err->status != 0 ? tf_context(err, "added_tokens")
                                     : tf_fail(err, "added_tokens: one without content or id");
         const bool control = tf_is_tag(text) || (special && is_own(text));
         if (add_token(t, text, (uint64_t)id, 0, control ? TF_PIECE_CONTROL : TF_PIECE_USER_DEFINED,
                 err) != 0)
             return -1;
+        t->v[id].takes_space = strips && !control;
+        if (alone && !control && n++ == 0)
+            first = text;
     }
+    tf_added_note_alone("tokenizer.json", first, n);
     return 0;
 }
 
@@ -477,7 +487,8 @@ static int check_unknown(struct tokenizer *t, struct tf_err *err)
     return tf_fail(err, "model: its unknown token is not <unk>");
 }
 
-static void put_model(struct tokenizer *t, struct tf_buf *spm, struct tf_piece_list *list)
+static void put_model(struct tokenizer *t, struct tf_buf *spm, struct tf_piece_list *list,
+                      bool *takes_space)
 {
     const char **texts = tf_arena_alloc(t->a, (t->n + 1) * sizeof *texts);
     for (size_t i = 0; i < t->n; i++) {
@@ -487,6 +498,7 @@ static void put_model(struct tokenizer *t, struct tf_buf *spm, struct tf_piece_l
         else if (strcmp(p->text, "<unk>") == 0)
             p->type = TF_PIECE_UNKNOWN;
         texts[i] = p->text;
+        takes_space[i] = p->takes_space;
         tf_sp_build_piece(spm, p->text, (float)p->score, p->type);
     }
     *list = (struct tf_piece_list){texts, t->n};
@@ -495,8 +507,8 @@ static void put_model(struct tokenizer *t, struct tf_buf *spm, struct tf_piece_l
     tf_sp_build_settings(spm, &t->build);
 }
 
-int tf_hf_tokenizer(struct tf_buf *spm, struct tf_piece_list *list, struct tf_arena *a,
-                    const char *json, size_t n, struct tf_err *err)
+int tf_hf_tokenizer(struct tf_buf *spm, struct tf_piece_list *list, const bool **takes_space,
+                    struct tf_arena *a, const char *json, size_t n, struct tf_err *err)
 {
     struct tokenizer t = {.a = a,
                           .most = n < TF_MAX_PIECES ? n : TF_MAX_PIECES,
@@ -508,8 +520,11 @@ int tf_hf_tokenizer(struct tf_buf *spm, struct tf_piece_list *list, struct tf_ar
                            (t.has_merges && price_pieces(&t, err) != 0)
                        ? -1
                        : 0;
-    if (rc == 0)
-        put_model(&t, spm, list);
+    if (rc == 0) {
+        bool *strips = tf_arena_alloc(a, t.n + 1);
+        put_model(&t, spm, list, strips);
+        *takes_space = strips;
+    }
     tf_json_read_release(&t.r);
     tf_buf_release(&t.charsmap);
     free(t.v);

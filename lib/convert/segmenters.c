@@ -138,13 +138,17 @@ int tf_import_pad_pieces(struct tf_import *m, struct tf_err *err)
     return 0;
 }
 
-static int use_tokenizer(struct tf_import *m, const struct tf_buf *spm, struct tf_err *err)
+static int use_tokenizer(struct tf_import *m, const struct tf_buf *spm, const bool *takes_space,
+                         struct tf_err *err)
 {
+    const size_t n = m->pieces[0].n;
     if (tf_import_pad_pieces(m, err) != 0)
         return -1;
+    bool *added = tf_arena_zalloc(m->arena, m->pieces[0].n + 1);
+    memcpy(added, takes_space, n);
     for (int i = 0; i < 2; i++) {
         const struct tf_sp_side is = side_of(m, i);
-        if (tf_sp_renumber(&m->segmenter[i], spm->p, spm->len, &m->pieces[0], NULL, &is, err) != 0)
+        if (tf_sp_renumber(&m->segmenter[i], spm->p, spm->len, &m->pieces[0], added, &is, err) != 0)
             return -1;
     }
     drop_copy(m->segmenter);
@@ -155,14 +159,15 @@ int tf_import_tokenizer(struct tf_import *m, struct tf_err *err)
 {
     const char *path = m->files.tokenizer;
     struct tf_buf spm = {0};
+    const bool *takes_space;
     char *json;
     size_t n;
     if (tf_read_unpacked(&json, &n, path, TF_MAX_VOCAB, err) != 0)
         return -1;
-    int rc = tf_hf_tokenizer(&spm, &m->pieces[0], m->arena, json, n, err);
+    int rc = tf_hf_tokenizer(&spm, &m->pieces[0], &takes_space, m->arena, json, n, err);
     free(json);
     if (rc == 0)
-        rc = use_tokenizer(m, &spm, err);
+        rc = use_tokenizer(m, &spm, takes_space, err);
     tf_buf_release(&spm);
     return rc != 0 ? tf_context(err, "%s", path) : 0;
 }

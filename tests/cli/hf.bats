@@ -164,6 +164,15 @@ same_ids() {
     same_ids unigram
 }
 
+@test "an added token takes the space before it with lstrip, and may be told to stand alone" {
+    cp -r "$G/nllb" d
+    cp "$G/added/tokenizer.json" d/
+    t 0 tf-convert d -o m.tfm
+    expect_contains "$stderr" "warning: tokenizer.json: added token '<w>': single_word is not supported: found within words, too"
+    same_ids added
+    grep -c '<l>' want | awk '{ exit $1 < 5 }'
+}
+
 @test "tokens added to tokenizer.json are one piece, special or not" {
     cp -r "$G/nllb" d
     printf '%s\n' 'walhaus <ent> b' 'a<ent> b' 'new_Latn walhaus' >text

@@ -4,6 +4,7 @@
     marian     MarianMT with tags of languages, >>fra<<
     nllb       M2M100 with the tokenizer of NLLB: weights in several files, tokenizer.json (BPE)
     unigram    a tokenizer.json of a Unigram model, for the same weights
+    added      that of nllb with two tokens that were added, one of which takes the space before it
     ct2        nllb by CTranslate2's own converter, with the SentencePiece model that it came from
 
 and `expected`, lines of JSON: a directory; keys that config.json lacks; a text; the ids that its
@@ -142,7 +143,7 @@ for line in text[:4]:
 
 # ---- nllb and ct2 ----
 
-fresh("nllb", "unigram", "spm")
+fresh("nllb", "unigram", "added", "spm")
 segmenter("spm/sentencepiece.bpe.model", "bpe", unk_id=0, bos_id=1, eos_id=2)
 tokenizer = transformers.NllbTokenizer.from_pretrained("spm", extra_special_tokens=TAGS,
                                                        src_lang="eng_Latn")
@@ -169,10 +170,20 @@ for i, line in enumerate(text + odd):
                "ids": [unigram.convert_tokens_to_ids("eng_Latn")] + ids[1:-1]},
               out, ensure_ascii=False)
     out.write("\n")
+tokenizer.add_tokens([transformers.AddedToken("<l>", lstrip=True, special=False),
+                      transformers.AddedToken("<w>", rstrip=True, single_word=True,
+                                              normalized=False)])
+tokenizer.save_pretrained("added")
+os.remove("added/tokenizer_config.json")
+for line in text:  # tokens among words
+    line = "".join(w + rng.choice(["", " <l>", " <w>", " <w> <l>"]) + " " for w in line.split())
+    json.dump({"model": "added", "text": line.strip(), "ids": tokenizer(line.strip())["input_ids"][:-1]},
+              out, ensure_ascii=False)
+    out.write("\n")
 out.close()
 
 import ctranslate2.converters  # noqa: E402, which loads other parts of transformers
 shutil.rmtree("ct2", ignore_errors=True)
 ctranslate2.converters.TransformersConverter("nllb").convert("ct2", quantization="float16")
 os.replace("sentencepiece.bpe.model", "ct2/sentencepiece.bpe.model")
-pack("marian", "nllb", "unigram", "ct2")
+pack("marian", "nllb", "unigram", "added", "ct2")
