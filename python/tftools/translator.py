@@ -35,7 +35,7 @@ class Translator:
     """A model, or several, loaded once: Translator("model.tfm", beam=2, nbest=2).
 
     Options are those of tf-translate(1), with "_" for "-". Any number of threads may use it. It
-    raises ToolError once the pipeline has ended, by itself or by close().
+    raises ToolError once the pipeline has ended, for whatever reason.
     """
 
     def __init__(self, model: Model, **options: Option) -> None:

@@ -7,7 +7,8 @@ import sys
 import threading
 import time
 
-sys.path.insert(0, os.environ.get("TF_PACKAGE", os.path.join(os.environ["TOP"], "python")))
+if "TOP" in os.environ:  # else the package that is installed
+    sys.path.insert(0, os.path.join(os.environ["TOP"], "python"))
 import tftools  # noqa: E402
 
 THREE = [(0, 0), (1, 1), (2, 2)]  # links of a copied line of three words
@@ -171,7 +172,7 @@ def scores(model, source, want):
     fails("ToolError: tf-tokenize: none.tfm: ", tftools.score, "none.tfm", [("a", "b")])
 
 
-def bleu(_):
+def bleu(_=None):
     """The scores are those of corpus_bleu of sacreBLEU 2.6."""
     h = ["the cat sat on a mat \r there", "a\tdog \x85 ran far away\u2028now ok", "", "x\n\x1f gz"]
     r = ["the cat sat on the mat there", "a dog ran\tfar away now ok", "x y", "x \x1f gz"]
