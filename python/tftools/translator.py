@@ -9,7 +9,7 @@ import tempfile
 import threading
 import weakref
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Optional, Sequence, Set, Tuple, Union
+from typing import Any, Dict, Iterable, List, Optional, Set, Tuple, Union
 
 from .tools import Model, Option, ToolError, line, models, reason, tool, words
 
@@ -40,7 +40,7 @@ class Translator:
 
     def __init__(self, model: Model, **options: Option) -> None:
         # One line must give one object on the standard output.
-        refused = ("output", "json", "bad", "help", "version", "field", "document", "resume")
+        refused = ("output", "json", "bad", "progress", "help", "version")
         command = [tool("tf-translate"), "--json", *words(options, refused), *models(model)]
         self._soft = options.get("alignment") == "soft"
         self._pipe = _Pipe(command)
@@ -51,7 +51,7 @@ class Translator:
             self._end()
             raise
 
-    def translate(self, texts: Sequence[str]) -> List[Translation]:
+    def translate(self, texts: Iterable[str]) -> List[Translation]:
         """The translation of each text, in order; a text should be one sentence.
 
         Several threads take turns of some lines each, so that a short list need not wait for the
@@ -95,6 +95,7 @@ class _Job:
         self.lines, self.sent = lines, 0
         self.got: List[Dict[str, Any]] = []
         self.ended = threading.Event()
+        self.left = False  # nobody waits: what has not been sent never is
 
 
 class _Pipe:
@@ -129,7 +130,13 @@ class _Pipe:
                 return []
             self._jobs.add(job)
         self._todo.put(job)
-        job.ended.wait()
+        try:
+            job.ended.wait()
+        except BaseException:
+            job.left = True
+            with self._lock:
+                self._jobs.discard(job)
+            raise
         if len(job.got) < len(lines):
             raise ToolError(self._why)
         return job.got
@@ -146,7 +153,7 @@ class _Pipe:
                 self._sent.put((job, len(turn)))
                 self._child.stdin.write(b"".join(turn))
                 self._child.stdin.flush()
-                if job.sent < len(job.lines):
+                if job.sent < len(job.lines) and not job.left:
                     self._todo.put(job)
         except OSError:  # it has ended, which the reader sees
             pass

@@ -151,6 +151,10 @@ def interrupt(model):
         raise AssertionError("not interrupted")
     except KeyboardInterrupt:
         pass
+    assert str(t.translate(["c"])[0]) == "c"
+    while not t._pipe._todo.empty():  # soon: what nobody waits for is not sent
+        time.sleep(0.01)
+    assert not t._pipe._jobs
     t.close()
     with tftools.Translator(model) as t:
         threading.Timer(0.1, os.killpg, (os.getpgrp(), signal.SIGINT)).start()
