@@ -562,6 +562,9 @@ $B/tests/faults/shim.so $B/tests/bench/sample.so: $B/%.so: %.c $B/flags
 	$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
 	$Q$(CC) $(all_cflags) -fPIC -shared -o $@ $< -ldl
 
+foreign: all ## compare models of other programs with those programs: PEER_PYTHON=... PROGRAMS='marian'
+	@$(test_env) tests/bench/foreign $(PROGRAMS)
+
 bench: ## run the benchmarks; print throughput and ratios
 bench: all $B/tests/bench/ops $B/tests/bench/sample.so $(exchanges)
 	@$(test_env) tests/bench/run
@@ -747,8 +750,8 @@ clean: ## remove the build trees
 	rm -rf build build-*
 
 FORCE:
-.PHONY: FORCE all deps maybe-deps check check-asan check-arm64 run-tests faults counted bench demo \
-	translate tools lint fuzz fuzz-short fuzz-programs device dist wheel completions install \
+.PHONY: FORCE all deps maybe-deps check check-asan check-arm64 run-tests faults counted foreign bench \
+	demo translate tools lint fuzz fuzz-short fuzz-programs device dist wheel completions install \
 	uninstall help clean
 .DELETE_ON_ERROR:
 # Keep the objects of tests, which make would delete as intermediate files.

@@ -71,7 +71,7 @@ def transformers_models(versions_own=True):
                 if "embed_positions" not in name and p.dim() > 1:
                     p.normal_(0, 0.4)
             norm.weight *= 2
-            norm.bias += 9 * table[eos] / (table[eos] @ table[eos])  # so that outputs end
+            norm.bias += 12 * table[eos] / (table[eos] @ table[eos])  # so that outputs end
         return model.eval()
 
     def score(model, source, target):
