@@ -9,6 +9,7 @@
 #include "convert/segmenters_private.h"
 #include "exchange/npz.h"
 #include "exchange/yaml.h"
+#include "model/search_settings.h"
 #include "text/sp_check.h"
 
 #include <inttypes.h>
@@ -477,8 +478,24 @@ static const char *bool_word(bool x)
     return x ? "true" : "false";
 }
 
-static void put_settings(struct tf_buf *b, const struct tf_config *c)
+/* Marian's --alignment prints the first head of this layer. */
+static void put_align_layer(struct tf_buf *b, const struct tf_export *e)
 {
+    const char *text = "";
+    int64_t layer, head;
+    struct tf_err none = {0};
+    tf_buf_str(b, "transformer-guided-alignment-layer: ");
+    if (tf_value_text_of(e->search, TF_ALIGNMENT_HEAD, &text, &none) == 0 &&
+        tf_alignment_head_parse(text, &layer, &head, &none) == 0 && head == 1 &&
+        layer < e->config.decoder_layers)
+        tf_buf_printf(b, "%" PRId64 "\n", layer);
+    else
+        tf_buf_str(b, "last\n");
+}
+
+static void put_settings(struct tf_buf *b, const struct tf_export *e)
+{
+    const struct tf_config *c = &e->config;
     const bool ssru = c->decoder_self == TF_DECODER_SSRU;
     tf_buf_printf(b, "type: transformer\nenc-depth: %" PRId64 "\ndec-depth: %" PRId64 "\n",
                   c->encoder_layers, c->decoder_layers);
@@ -499,12 +516,13 @@ static void put_settings(struct tf_buf *b, const struct tf_config *c)
     tf_buf_str(b, "transformer-postprocess-emb: d\ntransformer-ffn-depth: 2\n"
                   "transformer-decoder-ffn-depth: 0\ntransformer-decoder-dim-ffn: 0\n"
                   "transformer-tied-layers:\n  []\ntransformer-train-position-embeddings: false\n"
-                  "transformer-no-projection: false\ntransformer-guided-alignment-layer: last\n"
+                  "transformer-no-projection: false\n"
                   "dec-cell-base-depth: 2\ndec-cell-high-depth: 1\nenc-cell: gru\n"
                   "enc-cell-depth: 1\nenc-type: bidirectional\ndim-rnn: 1024\nskip: false\n"
                   "layer-normalization: false\nright-left: false\nulr: false\n"
                   "lemma-dim-emb: 0\nfactors-dim-emb: 0\nfactors-combine: sum\n"
                   "input-types:\n  []\n");
+    put_align_layer(b, e);
 }
 
 /* decoder.yml. */
@@ -531,7 +549,7 @@ static void convert_to_marian(struct tf_export *e)
     struct tf_buf text = {0};
     f.vectors_are_rows = true;
     tf_names_export(&f, e, 1);
-    put_settings(&text, &e->config);
+    put_settings(&text, e);
     tf_buf_byte(&text, 0);
     b->tensors[b->n++] =
         (struct tf_tensor){.name = SETTINGS,

@@ -94,13 +94,13 @@ options_of() { tf-cbor json "$1" | jq -c 'select(.type == "header").header.made[
     cp "$BATS_FILE_TMPDIR/vocab" v.spm
     "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz "$V"
     tf-convert m.npz --vocab v.spm -o alone.tfm
-    [ "$(search_of alone.tfm)" = '{"search":"marian","max-extra":3,"normalize":1,"max-factor":3}' ]
+    [ "$(search_of alone.tfm)" = '{"search":"marian","max-extra":3,"normalize":1,"max-factor":3,"alignment-head":"2,1"}' ]
     # As Marian 1.12.42 writes it after a training.
     printf '%s\n' 'relative-paths: false' 'models:' '  - m.npz' 'vocabs:' '  - v.spm' '  - v.spm' \
         'beam-size: 12' 'normalize: 0' 'word-penalty: 0' 'mini-batch: 32' 'maxi-batch: 100' \
         'maxi-batch-sort: src' >m.npz.decoder.yml
     tf-convert m.npz --vocab v.spm -o beside.tfm
-    [ "$(search_of beside.tfm)" = '{"beam":12,"search":"marian","max-extra":3,"normalize":0,"max-factor":3}' ]
+    [ "$(search_of beside.tfm)" = '{"beam":12,"search":"marian","max-extra":3,"normalize":0,"max-factor":3,"alignment-head":"2,1"}' ]
     mkdir d
     cp m.npz v.spm d/
     # As Firefox has it.
@@ -108,7 +108,7 @@ options_of() { tf-cbor json "$1" | jq -c 'select(.type == "header").header.made[
         'normalize: 1.0' 'word-penalty: 0.5' 'gemm-precision: int8shiftAlphaAll' \
         'max-length-factor: 2.5' >d/config.yml
     t 0 tf-convert d -o d.tfm
-    expect_contains "$stderr" "decoded with --search marian --beam 1 --normalize 1 --max-extra 3 --max-factor 2.5 --precision int8, but without word-penalty"
+    expect_contains "$stderr" "decoded with --search marian --beam 1 --normalize 1 --max-extra 3 --max-factor 2.5 --precision int8 --alignment-head 2,1, but without word-penalty"
     sed -i 's/normalize: 1.0/normalize: x/' d/config.yml
     t 1 tf-convert d -o d.tfm
     expect_error "d/config.yml: normalize: "
@@ -193,7 +193,8 @@ lengths() { tf-cbor json "$1" | jq 'select(.type == "tokens").ids | length'; }
         --search begin="$piece" --search min-length=4 --search no-repeat-ngram=3
         --search repetition-penalty=1.25 --search max-factor=0 --search max-extra=40)
     of_marian=(--search none --search search=marian --search beam=7 --search normalize=0.25
-        --search allow-unk=yes --search max-factor=2 --search max-extra=2)
+        --search allow-unk=yes --search max-factor=2 --search max-extra=2
+        --search alignment-head=1,1)
     for to in hf marian; do
         given=("${of_transformers[@]}")
         [ $to = hf ] || given=("${of_marian[@]}")
