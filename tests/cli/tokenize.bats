@@ -115,6 +115,18 @@ setup_file() {
     expect_error "--field is only for encoding, --train or --pieces"
 }
 
+@test "--list-unknown: the characters without a piece, beside the same stream" {
+    printf 'a\u20ac\n\u4f60\u20ac\n' >some
+    tf-tokenize -m "$V" -o want some
+    t 0 tf-tokenize --list-unknown -m "$V" -o got some
+    expect_error "tf-tokenize: not in the vocabulary, so that the output may lack or change them: € 你"
+    cmp want got
+    t 0 tf-tokenize --list-unknown -m "$V" -o got "$X"
+    [ -z "$stderr" ]
+    t 2 tf-tokenize -d --list-unknown -m "$V" got
+    expect_error "--list-unknown is only for encoding"
+}
+
 @test "training: a text of which nothing is left has no sentence to train on" {
     for text in '   \n\t' '\u200b\n\u2028' '\ufffd' '\u2581 \u2581' '\u3000\n\u00a0' '<s> <unk>' \
         'a\u2585'; do

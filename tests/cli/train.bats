@@ -388,7 +388,7 @@ PY
     for v in "--pre-norm" "--as t2t" "--positions learned --max-positions 40" "--tie none" \
         "--tie decoder" "--attention-window 2" "--start zero" \
         "--label-smoothing 0" "--initializer glorot" "--schedule inverse-sqrt --lr 0.01" \
-            "--relu-dropout 0.2 --accumulate 2"; do
+            "--relu-dropout 0.2 --accumulate 2" "--embedding-norm --unscaled-embeddings"; do
         i=$((i + 1))
         # shellcheck disable=SC2086
         train --steps 6 --save-every 100 $v -o whole$i b.tfs
@@ -400,7 +400,7 @@ PY
     done
 }
 
-@test "--beta1, --beta2; --no-pre-norm, --no-attention-bias and --no-eps-hat take back the option" {
+@test "--beta1, --beta2; --no-pre-norm and others of its kind take back the option" {
     parameters() { tf-convert --to npz "$1/ckpt-00000003.tfm" -o - >"$1.npz"; }
     args=(--steps 3 --adam-eps 0.01 b.tfs)
     train -o plain "${args[@]}"
@@ -412,7 +412,7 @@ PY
         t 0 tf-info --json $o/ckpt-00000003.tfm
         grep -q "\"$o\":0.8" <<<"$output"
     done
-    for o in pre-norm attention-bias eps-hat; do
+    for o in pre-norm attention-bias eps-hat embedding-norm unscaled-embeddings; do
         train --$o -o $o "${args[@]}"
         train --$o --no-$o -o no-$o "${args[@]}"
         parameters $o

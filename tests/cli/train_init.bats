@@ -143,6 +143,8 @@ PY
 --as t2t:dialect:'paper':'t2t':force
 --pre-norm:pre_norm:false:true:shapes
 --attention-bias:attention_bias:false:true:shapes
+--embedding-norm:embedding_norm:false:true:shapes
+--unscaled-embeddings:unscaled_embeddings:false:true:force
 --d-ff 64:d_ff:32:64:shapes
 --layers 2:encoder_layers:1:2:shapes
 --vocab-size 100:vocab_size:64:100:shapes
