@@ -81,6 +81,8 @@ X
     tf-avgckpt -n 2 run | tf-convert --to tfm --search alignment-head=1,1 -o model.tfm
     cp model.tfm other.tfm
     cp model.tfm reverse.tfm
+    cp model.tfm enpt.tfm
+    cp model.tfm pten.tfm
 
     # What the examples about trees find in place of the texts.
     mkdir trees
@@ -94,7 +96,7 @@ X
 }
 
 # Run each block of a file of shell blocks (separated by lines "%%") in a fresh copy of the world;
-# files of a folder of it replace others.
+# files of a folder of it replace others. $3: what comes before a block.
 run_blocks() {
     local n=0 block
     cp -r "$WORLD/." .
@@ -104,7 +106,8 @@ run_blocks() {
     for block in blocks/*; do
         [ -e "$block" ] || break
         n=$((n + 1))
-        sh_t 0 "PATH=$PWD/bin:\$PATH; set -e; $(cat "$block")" ||
+        sh_t 0 "PATH=$PWD/bin:\$PATH; set -e; ${3:-}
+$(cat "$block")" ||
             { printf 'in this example:\n%s\n' "$(cat "$block")" >&2; return 1; }
     done
     [ "$n" -ge 1 ] || { echo "no examples found" >&2; return 1; }
@@ -114,7 +117,7 @@ man_blocks() {
     sed -n '/^\.Sh EXAMPLES/,/^\.Sh [^E]/p' "$TOP/man/$1" |
         awk '/^\.Bd/ { on = 1; next } /^\.Ed/ { on = 0; print "%%"; next } on' \
         | sed 's/\\e/\\/g; s/\\-/-/g' >examples
-    run_blocks examples "${2:-}"
+    run_blocks examples "${@:2}"
 }
 
 @test "README.md" {
@@ -153,6 +156,21 @@ man_blocks() {
 @test "tf-info(1)" { man_blocks tf-info.1; }
 @test "tf-plot(1)" { man_blocks tf-plot.1; }
 @test "tf-score(1)" { man_blocks tf-score.1; }
+
+# The service takes a free port, where curl finds it, and ends with the example.
+@test "tf-serve(1)" {
+    need tf-serve curl
+    # shellcheck disable=SC2016
+    man_blocks tf-serve.1 "" '
+        tf-serve() { exec tf-serve "$@" --listen 127.0.0.1:0 --pipelines 1 >address; }
+        curl() {
+            until [ -s address ]; do kill -0 %1; sleep 0.1; done
+            command curl --fail -sS "${@/http:\/\/127.0.0.1:8080/$(sed "s/listening on //" address)}"
+        }
+        trap "kill %1; wait" EXIT'
+    jq -e 'has("translatedText")' <<<"$output"
+}
+
 @test "tf-split(1)" { man_blocks tf-split.1; }
 @test "tf-tokenize(1)" { man_blocks tf-tokenize.1; }
 @test "tf-train(1)" { man_blocks tf-train.1; }
