@@ -108,8 +108,9 @@ def main(version, bin_dir, folder, auditwheel=None):
     with tempfile.TemporaryDirectory() as temp:
         made = write(version, tools, Path(temp))
         if auditwheel is not None:
-            subprocess.run([auditwheel, "repair", "-w", f"{temp}/whole", made], check=True,
-                           stdout=sys.stderr)
+            repair = [auditwheel, "repair", "-w", f"{temp}/whole", made]
+            if subprocess.run(repair, stdout=sys.stderr).returncode != 0:
+                sys.exit("wheel.py: auditwheel failed")
             (made,) = Path(temp, "whole").iterdir()
         os.makedirs(folder, exist_ok=True)
         print(shutil.copy(made, folder))
