@@ -3,7 +3,8 @@
 them: marian, transformers, ctranslate2, fairseq or argos. Prints lines of JSON: "version", or of a
 model "form"; "path", and "options" of tf-convert; 20 "pairs" of ids or of lines of text; the
 log-probability of each pair, "logp", and the worst difference that its precision explains, "limit";
-the outputs of its own search of each source by number of beams, "out", null if it is cut off. tests/bench/foreign compares.
+the outputs of its own search of each source by number of beams, "out", null if it is cut off;
+options "decode" of tf-decode. tests/bench/foreign compares.
 Tokenizers are those of tests/golden."""
 import gzip
 import importlib.metadata
@@ -51,14 +52,14 @@ def pairs_of(low, sources, targets, first=()):
 # ---- transformers ----
 
 
-def transformers_models(versions_own=True):
+def transformers_models(only=()):
     import torch
     import transformers
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     torch.set_num_threads(1)
     old = int(transformers.__version__.split(".")[0]) < 5
-    if versions_own:
+    if not only:
         emit(version=f"transformers {transformers.__version__}")
     sizes = {"d_model": 16, "encoder_layers": 2, "decoder_layers": 2, "encoder_ffn_dim": 24,
              "decoder_ffn_dim": 24, "encoder_attention_heads": 2, "decoder_attention_heads": 2,
@@ -95,6 +96,8 @@ def transformers_models(versions_own=True):
 
     def save(model, name, form, pairs, dtype=None, options=(), limit=5e-4, left_out=(), **more):
         path = at(name)
+        if only and name not in only:
+            return
         if dtype is not None:
             model = model.to(dtype)
         if isinstance(model, transformers.FSMTForConditionalGeneration):  # tied, unknown to it
@@ -109,8 +112,7 @@ def transformers_models(versions_own=True):
         model.left_out = left_out
         emit(form=form, path=path, options=list(options), pairs=pairs, limit=limit,
              logp=[score(model, *p) for p in pairs],
-             out={k: [search(model, p[0], k) for p in pairs] for k in BEAMS})
-        return model
+             out={} if only else {k: [search(model, p[0], k) for p in pairs] for k in BEAMS})
 
     def marian(seed, vocab, target=None, **more):
         V = len(json.loads((GOLDEN / vocab).read_text("utf-8")))
@@ -207,7 +209,7 @@ def ctranslate2_models():
     emit(version=f"CTranslate2 {ctranslate2.__version__}")
     rows = io.StringIO()
     with contextlib.redirect_stdout(rows):
-        transformers_models(False)
+        transformers_models(("marian0", "m2m0"))
     rows = {os.path.basename(r["path"]): r for r in map(json.loads, rows.getvalue().splitlines())}
     cases = [("marian0", q) for q in (None, "int8", "int8_float32", "int8_float16", "int8_bfloat16",
                                       "int16", "float16", "bfloat16")]
@@ -225,16 +227,64 @@ def ctranslate2_models():
         pairs, ids = source["pairs"], {x: i for i, x in enumerate(tokens)}
         texts = [[[tokens[i] for i in side] for side in p] for p in pairs]
         tagged = name == "m2m0"
+        def search(x, y, beams):
+            best = t.translate_batch([x + ["</s>"]], beam_size=beams, max_decoding_length=LIMIT,
+                                     target_prefix=[y[:1]] if tagged else None)[0].hypotheses[0]
+            return [ids[w] for w in best] if len(best) < LIMIT else None
+
         half = 0.05 if quantization and "float16" in quantization else \
             0.3 if quantization == "bfloat16" or quantization == "int8_bfloat16" else 5e-4
         emit(form=f"{source['form'].split(',')[0]}, {quantization or 'float32'}", path=path,
              options=[] if tagged else ["--positions", "halves"], pairs=pairs, limit=half,
              begin=tokens[pairs[0][1][0]] if tagged else None,
              logp=[sum(t.score_batch([x + ["</s>"]], [y])[0].log_probs) for x, y in texts],
-             out={k: [[ids[w] for w in t.translate_batch(
-                 [x + ["</s>"]], beam_size=k,
-                 target_prefix=[y[:1]] if tagged else None)[0].hypotheses[0]]
-                 for x, y in texts] for k in BEAMS})
+             out={k: [search(x, y, k) for x, y in texts] for k in BEAMS})
+
+
+# ---- Argos Translate: a package that it installs itself, around a model of CTranslate2 ----
+
+
+def argos_models():
+    import types
+    import zipfile
+    os.environ["XDG_DATA_HOME"], os.environ["ARGOS_PACKAGES_DIR"] = at("data"), at("installed")
+    for name in "stanza", "minisbd", "spacy":  # they find sentences, of which a line is one here
+        sys.modules.setdefault(name, types.ModuleType(name))
+    sys.modules["minisbd"].SBDetect, sys.modules["minisbd"].models = None, types.SimpleNamespace()
+    import ctranslate2
+    from argostranslate import package, translate
+    emit(version=f"Argos Translate {importlib.metadata.version('argostranslate')}")
+    import contextlib
+    import io
+    rows = io.StringIO()
+    with contextlib.redirect_stdout(rows):
+        transformers_models(("marian0",))
+    row = json.loads(rows.getvalue().splitlines()[0])
+    inner = at("argos/model")
+    ctranslate2.converters.TransformersConverter(row["path"]).convert(inner)
+    config = json.loads(pathlib.Path(inner, "config.json").read_text())
+    pathlib.Path(inner, "config.json").write_text(json.dumps({**config, "add_source_eos": True}))
+    shutil.copy(row["path"] + "/source.spm", at("argos/sentencepiece.model"))
+    pathlib.Path(at("argos/metadata.json")).write_text(json.dumps({
+        "package_version": "1.0", "argos_version": "1.11", "from_code": "en", "from_name": "English",
+        "to_code": "fr", "to_name": "French"}))
+    pathlib.Path(at("argos/README.md")).write_text("A model.\n")
+    with zipfile.ZipFile(at("en_fr.argosmodel"), "w", zipfile.ZIP_DEFLATED) as z:
+        for path in pathlib.Path(at("argos")).rglob("*"):
+            if path.is_file():
+                z.write(path, "en_fr/" + str(path.relative_to(at("argos"))))
+    package.install_from_path(pathlib.Path(at("en_fr.argosmodel")))
+    installed = next(p for p in package.get_installed_packages() if p.from_code == "en")
+    t = ctranslate2.Translator(str(installed.package_path / "model"), compute_type="float32")
+    lines = (GOLDEN / "search/text").read_text("utf-8").splitlines()
+    lines = [" ".join(random.sample("walhaus kai tosch ren mi einer 7 ao12 wal".split(), 3))
+             for _ in range(50)] if len(lines) < 50 else lines[:50]
+    alone = types.SimpleNamespace(split_sentences=lambda text: [text])
+    out = [translate.apply_packaged_translation(installed, x, t, alone)[0].value for x in lines]
+    emit(form="installed package", path=str(installed.package_path), text=[[x, x] for x in lines],
+         options=["--positions", "halves"], limit=5e-4, out={"4": out},
+         logp=[sum(t.score_batch([installed.tokenizer.encode(x)],
+                                 [installed.tokenizer.encode(x)])[0].log_probs) for x in lines])
 
 
 # ---- Marian ----
@@ -315,11 +365,11 @@ def fairseq_models():
         out = {}
         for k in BEAMS:
             run = subprocess.run([sys.executable, TESTS / "cli/fairseq_peer.py", at(name), str(k),
-                                  "200"], input=source, capture_output=True, text=True)
+                                  "30"], input=source, capture_output=True, text=True)
             out[k] = [json.loads(x) for x in run.stdout.splitlines()]
         emit(form=what, path=at(name), options=[], text=list(zip(*sides)), logp=logp, out=out,
-             limit=1e-3)
+             limit=1e-3, decode=["--max-extra", "30"])
 
 
 {"transformers": transformers_models, "ctranslate2": ctranslate2_models, "marian": marian_models,
- "fairseq": fairseq_models}[PROGRAM]()
+ "fairseq": fairseq_models, "argos": argos_models}[PROGRAM]()

@@ -164,7 +164,7 @@ same_ids() {
     same_ids unigram
 }
 
-@test "an added token takes the space before it with lstrip, and may be told to stand alone" {
+@test "an added token takes the space before it with lstrip; single_word is a warning" {
     cp -r "$G/nllb" d
     cp "$G/added/tokenizer.json" d/
     t 0 tf-convert d -o m.tfm
