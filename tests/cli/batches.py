@@ -8,7 +8,8 @@ corpus: a number that names the corpus, -1 for none; vocab: a file whose hash is
 setting: of the batching; end: 0 leaves the end record out;
 poison: ordinal of a batch with an id outside the vocabulary; gap: ordinal that is left out; bad: 1
 puts a bad record after the first batch; size: what the header says, when not v; bos: its id, -1
-for none. Uses no code of the tools; checksums are left null, as a custom producer may."""
+for none; links: 1 adds those of the copies to their originals. Uses no code of the tools; checksums
+are left null, as a custom producer may."""
 import hashlib
 import random
 import sys
@@ -35,7 +36,8 @@ opt = dict(n=20,
            gap=-1,
            bad=0,
            size=-1,
-           bos=2)
+           bos=2,
+           links=0)
 for word in sys.argv[1:]:
     name, value = word.split("=", 1)
     opt[name] = value if name == "vocab" else int(value)
@@ -70,7 +72,7 @@ for ordinal in range(opt["n"]):
     # Each batch from its own generator: what comes later does not depend on where the stream
     # begins.
     r = random.Random(opt["seed"] * 1000003 + ordinal)
-    src, tgt, src_off, tgt_off = [], [], [0], [0]
+    src, tgt, src_off, tgt_off, links, links_off = [], [], [0], [0], [], [0]
     pairs = r.randint(1, opt["pairs"])
     for _ in range(opt["times"] * opt["pairs"] if ordinal == opt["large"] else pairs):
         s = [r.randint(4, opt["v"] - 1) for _ in range(r.randint(0, opt["longest"]))]
@@ -78,6 +80,8 @@ for ordinal in range(opt["n"]):
         tgt += s[::-1] + ([5] if len(s) % 3 == 0 else [])
         src_off.append(len(src))
         tgt_off.append(len(tgt))
+        links += [x for i in range(len(s)) for x in (i, len(s) - 1 - i)]
+        links_off.append(len(links))
     if ordinal == opt["poison"]:
         src, src_off = src + [opt["v"] + 3], src_off[:-1] + [src_off[-1] + 1]
     if ordinal < opt["first"] or ordinal == opt["gap"]:
@@ -85,6 +89,8 @@ for ordinal in range(opt["n"]):
     n = len(src_off) - 1
     fields = {"src": src, "tgt": tgt, "src_off": src_off, "tgt_off": tgt_off, "idx": list(range(n)),
               "epoch": (ordinal + 1) // opt["epoch"], "record": (ordinal + 1) % opt["epoch"]}
+    if opt["links"]:
+        fields.update(links=links, links_off=links_off)
     if opt["corpus"] >= 0:
         fields["corpus"] = sha(b"corpus %d" % opt["corpus"])
     if opt["set_epoch"] >= 0:

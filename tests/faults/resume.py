@@ -190,7 +190,7 @@ CHANGES = [
     ("adam_eps", ["--adam-eps", "1e-7"], None),
     ("weight_decay", ["--weight-decay", "0.1"], None),
     ("clip", ["--clip", "2"], None),
-    ("guided_alignment", ["--guided-alignment", "0.1"], None),
+    ("guided", ["--guided-alignment", "0.1"], None),
     ("ema", ["--ema", "0.5"], None),
     ("lr_scale", ["--schedule", "constant", "--lr", "0.001"], None),
     ("d_ff", ["--d-ff", "64"], None),
@@ -212,7 +212,7 @@ def c3(rig, row):
         f.write("a vocabulary")
     with open(rig.path("vb"), "w") as f:
         f.write("another vocabulary")
-    base = rig.batches("c3.tfs", n=20, vocab=vocab)
+    base = rig.batches("c3.tfs", n=20, vocab=vocab, links=1)
     d0 = rig.path("c3-base")
     shutil.rmtree(d0, ignore_errors=True)
     rig.train(d0, base, "--steps", "5")
