@@ -36,6 +36,7 @@ struct tf_document {
     struct tf_buf text;           /* the paragraph, with a space for each line break */
     struct tf_line_break *breaks; /* of the paragraph; texts in the block */
     size_t n_breaks, cap_breaks;
+    size_t used; /* breaks that lay_out and own_breaks have had: in order, so each but once */
     const struct tf_sentence_span *spans;
     size_t n_spans, span, at;    /* at: the end of the last sentence in the text */
     struct tf_sentence_span all; /* the one sentence of a paragraph that is not split */
@@ -266,23 +267,24 @@ static int take_field(struct tf_document *d, const struct line *l, struct tf_err
     return 0;
 }
 
-/* Append bytes [from, to) of the text, with its line breaks, to what is before the next sentence.
- */
-static void lay_out(const struct tf_document *d, struct tf_buf *out, size_t from, size_t to)
+/* The next line break before `to`, or NULL. */
+static const struct tf_line_break *next_break(struct tf_document *d, size_t to)
 {
-    for (size_t i = 0; i < d->n_breaks; i++) {
-        const struct tf_line_break *b = &d->breaks[i];
-        if (b->at < from || b->at >= to)
-            continue;
+    return d->used < d->n_breaks && d->breaks[d->used].at < to ? &d->breaks[d->used++] : NULL;
+}
+
+/* Append bytes [from, to) of the text, with its line breaks. */
+static void lay_out(struct tf_document *d, struct tf_buf *out, size_t from, size_t to)
+{
+    for (const struct tf_line_break *b; (b = next_break(d, to)) != NULL; from = b->at + 1) {
         tf_buf_add(out, d->text.p + from, b->at - from);
         tf_buf_add(out, b->text.p, b->text.n);
-        from = b->at + 1;
     }
     tf_buf_add(out, d->text.p + from, to - from);
 }
 
 /* Append what comes after the last sentence of the paragraph, up to the end of its line. */
-static void end_paragraph(const struct tf_document *d, struct tf_buf *out)
+static void end_paragraph(struct tf_document *d, struct tf_buf *out)
 {
     const struct line *l = &d->lines[d->line - 1];
     if (d->o.form == TF_DOCUMENT_LINES) {
@@ -345,7 +347,7 @@ static int split(struct tf_document *d, struct tf_err *err)
 static int next_paragraph(struct tf_document *d, struct tf_err *err)
 {
     tf_buf_clear(&d->text);
-    d->n_breaks = d->n_spans = d->span = d->at = 0;
+    d->n_breaks = d->used = d->n_spans = d->span = d->at = 0;
     if (d->line == d->n_lines) {
         const int rc = read_block(d, err);
         if (rc <= 0)
@@ -382,10 +384,8 @@ static void own_breaks(struct tf_document *d, struct tf_place *place, size_t beg
     }
     place->breaks = d->own;
     place->bytes = end - begin;
-    for (size_t i = 0; i < d->n_breaks; i++)
-        if (d->breaks[i].at >= begin && d->breaks[i].at < end)
-            place->breaks[place->n_breaks++] =
-                (struct tf_line_break){d->breaks[i].at - begin, d->breaks[i].text};
+    for (const struct tf_line_break *b; (b = next_break(d, end)) != NULL;)
+        place->breaks[place->n_breaks++] = (struct tf_line_break){b->at - begin, b->text};
 }
 
 int tf_document_next(struct tf_document *d, struct tf_place *place, struct tf_text *sentence,

@@ -184,9 +184,12 @@ void tf_layout_release(struct tf_layout_reader *r)
 
 /* ---- join ---- */
 
-/* The space of s[from..] nearest to `at`; s.n if there is none. */
+/* The space of s[from..] nearest to `at`; s.n if there is none. For breaks in order this takes time
+ * in proportion to the sentence, wherever its spaces are. */
 static size_t nearest_space(struct tf_text s, size_t from, size_t at)
 {
+    if (at < from)
+        at = from;
     for (size_t d = 0; d <= s.n; d++) {
         if (at >= d + from && at - d < s.n && s.p[at - d] == ' ')
             return at - d;

@@ -159,6 +159,10 @@ def commands(rig):
             "tf-tokenize", "--threads", "1", "--sample", "--nbest-size", "512", "-m", "REF"
         ], "segmentations", 2),
         ("tf-tokenize -d", ["tf-tokenize", "-d", "--threads", "1", "-m", "REF"], "ids", 2),
+        ("tf-split", ["tf-split", "--lang", "en"], "text", 1),
+        ("tf-split", ["tf-split", "--wrapped", "--max-chars", "1", "-l", "layout"], "text", 1),
+        ("tf-split", ["tf-split", "--field", "2", "-l", "layout"], "fields", 1),
+        ("tf-split -d", ["tf-split", "-d", "-l", "REF", "HYP"], "layouts", 2),
         ("tf-bleu", ["tf-bleu", "-tok", "none", "REF", "-i", "HYP"], "text", 2),
         ("tf-bleu", ["tf-bleu", "REF", "-i", "HYP"], "text", 2),
         ("tf-bleu", ["tf-bleu", "-sl", "-e", "latin1", "REF", "-i", "HYP"], "text", 2),
@@ -369,6 +373,41 @@ def parameters(n):
     }
 
 
+def fields(n):
+    """Tables: of many columns, of long ones, and of ends and beginnings of sentences."""
+    return {
+        "tabs": ("\t" * n + "\n", ),
+        "columns": ("a\t" * (n // 2) + "\n", ),
+        "rows": ("a\tb. C\n" * (n // 7), ),
+        "one column": ("a\t" + "B c. " * (n // 5) + "\n", ),
+    }
+
+
+def layouts(n):
+    """Layouts of tf-split, and the sentences."""
+    def layout(*places, end='{"end":""}'):
+        return "\n".join(('{"format":"tf-layout","version":1}', *places, end)) + "\n"
+
+    def broken():
+        k = n // 10
+        breaks = ",".join('[%d,""]' % i for i in range(k))
+        return layout('{"before":"","bytes":%d,"breaks":[%s]}' % (k, breaks))
+
+    return {
+        "sentences": (layout(*['{"before":null}'] * (n // 17)), "\n" * (n // 17)),
+        "spaces": (broken(), " " * n + "\n"),
+        "spaces at the end": (broken(), "a" * 9 * n + " " * n + "\n"),
+        "spaces at the beginning": (broken(), " " * n + "a" * 9 * n + "\n"),
+        "space at the end": (broken(), "a" * n + " \n"),
+        "no space": (broken(), "a" * n + "\n"),
+        "unknown keys": (layout('{%s"before":""}' % "".join('"%x":[[]],' % i
+                                                           for i in range(n // 12))), "a\n"),
+        "texts": (layout(*['{"before":"%s"}' % ("\\u0001" * 8)] * (n // 60)), "a\n" * (n // 60)),
+        "the same key": (layout('{%s"end":""}' % ('"before":"a",' * (n // 13))), "a\n"),
+        "one end": (layout(end='{"end":"%s"}' % ("a" * n)), ""),
+    }
+
+
 def logs(n):
     """Runs that differ in many settings, each with as many lines as a chart has."""
     out = []
@@ -412,7 +451,8 @@ def inputs(rig, r, kind, n):
         return json_lines(n)
     if kind == "text":
         return {k: tuple(x.encode() for x in v) for k, v in texts(r, n).items()}
-    made = {"trees": trees, "parameters": parameters, "logs": logs, "points": points}
+    made = {"trees": trees, "parameters": parameters, "logs": logs, "points": points,
+            "fields": fields, "layouts": layouts}
     if kind in made:
         return {k: tuple(x.encode() for x in v) for k, v in made[kind](n).items()}
     if kind == "bundle":
@@ -573,7 +613,8 @@ def mutate_stream(r, data):
 
 
 STREAMS = ("tokens", "models", "batches")
-MADE = ("vocabularies", "segmentations", "ids")  # a change would mostly be refused: as made only
+# A change would mostly be refused: as made only.
+MADE = ("vocabularies", "segmentations", "ids", "layouts")
 
 
 def changed_pair(r, kind, pair):
@@ -659,6 +700,13 @@ def cost(tool):
     return "R-" + tool, row_of_tool
 
 
+def measured(path):
+    """Is it the source of a tool with a row? Not tf-serve, which does not end with its input.
+    tests/cli/serve.bats ("no client harms another") and tests/fuzz/serve_job.c have hostile
+    requests for it; a text it gives to tf-translate, and splits as tf-split does."""
+    return not path.endswith("/tf-serve.c")
+
+
 # ---- T: old files ----
 
 
@@ -683,5 +731,6 @@ def old_files(rig, row):
 
 
 ROWS = [
-    cost(os.path.basename(f)[:-2]) for f in sorted(glob.glob(os.path.join(TOP, "cmd/tf-*.c")))
+    cost(os.path.basename(f)[:-2])
+    for f in sorted(filter(measured, glob.glob(os.path.join(TOP, "cmd/tf-*.c"))))
 ] + [("T", old_files)]

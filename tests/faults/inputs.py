@@ -114,13 +114,15 @@ def long_streams(d, m, must):
         must(["tf-tokenize", "-m", m["vocab"], "-o", "insert" + x, "long" + x])
         with open(at("json" + x), "wb") as f:
             f.write(run(["tf-cbor", "json", at("insert" + x)]).out)
+        must(["tf-split", "--max-chars", "20", "-l", "layout" + x, "-o", "sentences" + x,
+              "long" + x])
         must(["tf-cbor", "head", "-n", "20", "-o", "few" + x, "insert" + x])
         must(["tf-attn", "-m", m["model"], "-t", "1", "-o", "attention" + x, "few" + x, "few" + x])
         with open(at("stats" + x), "wb") as f:
             f.write(run(["tf-bleu", "--stats", at("long0"), "-i", at("long" + x)]).out)
         must(["tf-train", "-q"] + wide + ["--seed", x, "-o", "wide" + x, m["b"]])
         must(["tf-convert", "-o", "safetensors" + x, "wide%s/ckpt-00000001.tfm" % x])
-    for name in ("insert", "json", "attention", "stats", "safetensors"):
+    for name in ("insert", "json", "layout", "sentences", "attention", "stats", "safetensors"):
         files[name] = slurp(at(name + "0")), slurp(at(name + "1"))
         assert min(map(len, files[name])) > LONG, (name, [len(x) for x in files[name]])
     old = config_of(files["safetensors"][0])
@@ -213,6 +215,9 @@ def commands(rig):
         ("convert with a configuration", ["tf-convert", "-o", "o", "--config", "{config}",
                                           "--vocab", "{vocab}", "{safetensors}"],
          ["config", "vocab", "safetensors"]),
+        ("split", ["tf-split", "-o", "o", "{text}"], ["text"]),
+        ("split -d", ["tf-split", "-d", "-l", "{layout}", "-o", "o", "{sentences}"],
+         ["layout", "sentences"]),
         ("plot curve", ["tf-plot", "curve", "{log}"], ["log"]),
         ("plot heat", ["tf-plot", "heat", "{matrix}"], ["matrix"]),
         ("plot attention", ["tf-plot", "attention", "{attention}"], ["attention"]),

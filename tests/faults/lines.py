@@ -149,7 +149,8 @@ def h2(rig, row):
         ["json", m["s"]], "tf-info": [m["model"]], "tf-score": ["-m", m["model"], m["s"], m["t"]],
         "tf-attn": ["-m", m["model"], m["s"],
                     m["t"]], "tf-convert": [m["model"]], "tf-tree": [m["trees"]], "tf-evalb":
-        [m["trees"], m["trees"]], "tf-train": SMALL + ["--steps", "2", "-o", "RUN", m["b"]]
+        [m["trees"], m["trees"]], "tf-split":
+        ["-l", "layout", m["src"]], "tf-train": SMALL + ["--steps", "2", "-o", "RUN", m["b"]]
     }
     work = {t: w for t, w in work.items() if os.path.exists(os.path.join(BIN, t))}
     tables = {}

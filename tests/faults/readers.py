@@ -23,6 +23,7 @@ def j1(rig, row):
     chains = [
         ("tokenize | -d", "tf-tokenize -m %(vocab)s | tf-tokenize -d -m %(vocab)s"),
         ("pieces", "tf-tokenize -m %(vocab)s --pieces"),
+        ("split | -d", "tf-split -l %(layout)s.j1 | tf-split -d -l %(layout)s.j1"),
         ("tokenize | decode | -d",
          "tf-tokenize -m %(model)s | tf-decode -m %(model)s -t 1 --max-extra 3 | "
          "tf-tokenize -d -m %(model)s"),

@@ -211,6 +211,8 @@ class Rig:
                                  model="m.tfm",
                                  out="o.tfs",
                                  text="o.txt",
+                                 layout="layout",
+                                 sentences="sentences",
                                  trees="trees").items()
             }
             for n in ("src", "tgt"):
@@ -240,18 +242,21 @@ class Rig:
                 "tf-decode", "-m", m["model"], "-t", "1", "--max-extra", "5", "-o", m["out"], m["s"]
             ])
             must(["tf-tokenize", "-d", "-m", m["vocab"], "-o", m["text"], m["out"]])
+            must(["tf-split", "--wrapped", "-l", m["layout"], "-o", m["sentences"], m["src"]])
             return m
         return self.once("material", make)
 
     def tools(self):
-        """(name, command without its output) of every tool at small work, but tf-translate, which
-        starts others, and tf-train, which the rows run themselves."""
+        """(name, command without its output) of every tool at small work, but tf-translate and
+        tf-serve, which start others, and tf-train, which the rows run themselves."""
         m = self.material()
         have = [
             ("tokenize", ["tf-tokenize", "--threads", "1", "-m", m["vocab"], m["src"]]),
             ("tokenize -d", ["tf-tokenize", "-d", "--threads", "1", "-m", m["model"], m["out"]]),
             ("tokenize --train",
              ["tf-tokenize", "--train", "--vocab-size", "40", m["src"], m["tgt"]]),
+            ("split", ["tf-split", "--wrapped", m["src"]]),
+            ("split -d", ["tf-split", "-d", "-l", m["layout"], m["sentences"]]),
             ("batch", ["tf-batch", "-q", "--tokens", "60", m["s"], m["t"]]),
             ("avgckpt", ["tf-avgckpt", "-n", "2", m["run"]]),
             ("decode", ["tf-decode", "-m", m["model"], "-t", "1", "--max-extra", "3", m["s"]]),
