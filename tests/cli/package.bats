@@ -114,3 +114,13 @@ wheel() {
         '^/|^empty/|tftools\.libs/|lib(c|m|gcc_s|stdc\+\+|z)\.so|ld-linux|linux-vdso' >others || true
     [ ! -s others ] || { cat others >&2; return 1; }
 }
+
+@test "the examples of python/README.md run" {
+    cp "$LINES_TFS" test.en.tfs
+    cp "$MODEL" model.tfm
+    sed -n '/^```python$/,/^```$/{/^```/!p}' "$TOP/python/README.md" |
+        sed 's|run/translate/enpt|model|' >examples.py
+    t 0 env PYTHONPATH="$TOP/python" "$TF_PYTHON" -B examples.py
+    [ "${#lines[@]}" -eq $((2 + LINES)) ]
+    t 0 tf-cbor check own.tfs changed.tfm
+}
