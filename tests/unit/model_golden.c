@@ -3,6 +3,7 @@
 #include "../harness/model.h"
 #include "model/incremental.h"
 #include "ops/cpu/cpu.h"
+#include "text/text_file.h"
 
 #include <math.h>
 
@@ -17,12 +18,12 @@ static size_t n_rows;
 
 static void read_golden(const char *path)
 {
-    FILE *f = fopen(path, "r");
-    char name[64];
+    struct tf_err err = {0};
+    char name[64], *text;
     size_t n;
     n_rows = 0;
-    if (f == NULL)
-        bail_out("%s is missing", path);
+    must(tf_text_read_file(&text, &n, path, 1 << 20, &err), &err);
+    FILE *f = fmemopen(text, n, "r");
     while (n_rows < 400 && fscanf(f, "%63s %zu", name, &n) == 2 && n < 100000) {
         struct row *r = &rows[n_rows++];
         r->name = strdup(name);
@@ -33,6 +34,7 @@ static void read_golden(const char *path)
                 r->v[i] = NAN;
     }
     fclose(f);
+    free(text);
 }
 
 static void drop_golden(void)
@@ -255,7 +257,7 @@ int main(void)
     static const char *const dialects[] = {"paper", "t2t"};
     for (int i = 0; i < 2; i++) {
         char path[512];
-        snprintf(path, sizeof path, "tests/golden/model/%s.txt", dialects[i]);
+        snprintf(path, sizeof path, "tests/golden/model/%s.txt.gz", dialects[i]);
         read_golden(path);
         run(dialects[i], &tf_backend_ref_f64, 1e-6);
         run(dialects[i], &tf_backend_ref_f32, 1e-4);

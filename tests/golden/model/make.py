@@ -1,10 +1,11 @@
 #!/usr/bin/python3
 """Golden numbers of two small models from an independent implementation (PyTorch, float64).
 
-Needs Debian's python3-torch. Writes paper.txt and t2t.txt beside itself: lines `name count
+Needs Debian's python3-torch. Writes paper.txt.gz and t2t.txt.gz beside itself: lines `name count
 values...`: weights (of two decimals, as float32 has them), pairs, logits, sums, gradients of the
 summed smoothed loss, and weights after three Adam updates on the mean. The attention is written
 sentence by sentence and head by head, without any of the library's tricks."""
+import gzip
 import math
 import os
 import torch
@@ -184,9 +185,9 @@ def main():
                         p -= lr * (a / (1 - b1 ** step)) / ((v / (1 - b2 ** step)).sqrt() + eps)
         for name, p in m.p.items():
             put("u/" + name, p, "%.6g")
-        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), dialect + ".txt"),
-                  "w") as f:
-            f.write("\n".join(lines) + "\n")
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), dialect + ".txt.gz"),
+                  "wb") as f:
+            f.write(gzip.compress(("\n".join(lines) + "\n").encode(), mtime=0))
 
 
 main()
