@@ -209,11 +209,10 @@ def ctranslate2_models():
     emit(version=f"CTranslate2 {ctranslate2.__version__}")
     rows = io.StringIO()
     with contextlib.redirect_stdout(rows):
-        transformers_models(("marian0", "m2m0"))
+        transformers_models(("marian0",))
     rows = {os.path.basename(r["path"]): r for r in map(json.loads, rows.getvalue().splitlines())}
     cases = [("marian0", q) for q in (None, "int8", "int8_float32", "int8_float16", "int8_bfloat16",
                                       "int16", "float16", "bfloat16")]
-    cases += [("m2m0", q) for q in (None, "int8", "float16")]
     for name, quantization in cases:
         source, path = rows[name], at(f"ct2-{name}-{quantization}")
         converter = ctranslate2.converters.TransformersConverter(source["path"])
@@ -232,8 +231,9 @@ def ctranslate2_models():
                                      target_prefix=[y[:1]] if tagged else None)[0].hypotheses[0]
             return [ids[w] for w in best] if len(best) < LIMIT else None
 
-        half = 0.05 if quantization and "float16" in quantization else \
-            0.3 if quantization == "bfloat16" or quantization == "int8_bfloat16" else 5e-4
+        # Positions of half precision become the exact sinusoids.
+        half = 0.3 if quantization in ("bfloat16", "int8_bfloat16") else \
+            0.05 if quantization in ("float16", "int8_float16") else 5e-4
         emit(form=f"{source['form'].split(',')[0]}, {quantization or 'float32'}", path=path,
              options=[] if tagged else ["--positions", "halves"], pairs=pairs, limit=half,
              begin=tokens[pairs[0][1][0]] if tagged else None,
