@@ -194,7 +194,7 @@ lengths() { tf-cbor json "$1" | jq 'select(.type == "tokens").ids | length'; }
         --search repetition-penalty=1.25 --search max-factor=0 --search max-extra=40)
     of_marian=(--search none --search search=marian --search beam=7 --search normalize=0.25
         --search allow-unk=yes --search max-factor=2 --search max-extra=2
-        --search alignment-head=1,1)
+        --search "alignment-head=1,1")
     for to in hf marian; do
         given=("${of_transformers[@]}")
         [ $to = hf ] || given=("${of_marian[@]}")
