@@ -750,9 +750,9 @@ clean: ## remove the build trees
 	rm -rf build build-*
 
 FORCE:
-.PHONY: FORCE all deps maybe-deps check check-asan check-arm64 run-tests faults counted foreign bench \
-	demo translate tools lint fuzz fuzz-short fuzz-programs device dist wheel completions install \
-	uninstall help clean
+.PHONY: FORCE all deps maybe-deps check check-asan check-arm64 run-tests faults counted foreign \
+	bench demo translate tools lint fuzz fuzz-short fuzz-programs device dist wheel completions \
+	install uninstall help clean
 .DELETE_ON_ERROR:
 # Keep the objects of tests, which make would delete as intermediate files.
 .SECONDARY:
