@@ -48,6 +48,8 @@ enum { SEARCH = 1, SAMPLE = 2 };
     OPT_REAL(0, "repetition-penalty", &(o).search.repetition, .arg = "X", .lo = 1e-3, .hi = 1e3, \
              .flags = TF_OPT_SEMANTIC, \
              .help = "multiply log P of each token that the output has already by X"), \
+    OPT_STR(0, "forbid", &(o).forbid, .arg = "FILE", .flags = TF_OPT_FILE, \
+            .help = "no output has these words, a word or phrase on each line (CPU only)"), \
     OPT_FLAG(0, "allow-unk", &(o).allow_unk, .flags = TF_OPT_SEMANTIC, \
              .help = "allow the unknown token in outputs"), \
     OPT_GROUP("Sampling"), \

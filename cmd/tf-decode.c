@@ -20,7 +20,7 @@ static struct tf_opt opts[] = {
     OPT_STR(0, "prefix", &o.prefix, .arg = "FILE", .flags = TF_OPT_FILE, .excludes = "begin",
             .help = "token stream with one prefix per input; each output starts with its prefix"),
     OPT_STR(0, "insert", &o.insert, .arg = "FILE", .flags = TF_OPT_FILE,
-            .excludes = "prefix begin min-length no-repeat-ngram repetition-penalty",
+            .excludes = "prefix begin min-length no-repeat-ngram repetition-penalty forbid",
             .help = "each output is its input with tokens of this stream between (CPU only)"),
     OPT_INT(0, "max-insert", &o.max_insert, .arg = "N", .def = "0", .lo = 0, .hi = 1 << 20,
             .flags = TF_OPT_SEMANTIC, .needs = "insert",

@@ -17,6 +17,7 @@ struct decode {
     struct tf_search_opts search_opts;
     struct tf_search_memory memory;
     struct tf_insertions insertions;
+    struct tf_forbidden forbidden;
     struct tf_lane_search **search; /* one per lane */
     struct tf_sentence *sentences;  /* of the window */
     struct tf_lane_item *items;     /* the good ones among them */
@@ -94,6 +95,15 @@ static int find_begin(struct decode *d, struct tf_err *err)
     return tf_begin_find(&b, text, &d->begin, err);
 }
 
+/* Some constraints need the memory of the search on the host. */
+static int refuse_gpu(const struct decode *d, struct tf_err *err)
+{
+    const char *option = d->o->insert != NULL ? "insert" : d->o->forbid != NULL ? "forbid" : NULL;
+    if (option == NULL || d->s.models.be->host)
+        return 0;
+    return tf_fail_status(err, TF_USAGE, "--%s: runs on the CPU only; use --device cpu", option);
+}
+
 static int start_decode(struct decode *d, struct tf_err *err)
 {
     if (find_begin(d, err) != 0 ||
@@ -107,8 +117,10 @@ static int start_decode(struct decode *d, struct tf_err *err)
     d->s.in.truncate = d->o->truncate;
     d->search_opts = search_opts(d->o, &d->s.models);
     d->memory = tf_search_memory(&d->s.models, &d->search_opts);
-    if (d->o->insert != NULL && !d->s.models.be->host)
-        return tf_fail_status(err, TF_USAGE, "--insert: runs on the CPU only; use --device cpu");
+    if (refuse_gpu(d, err) != 0 ||
+        (d->o->forbid != NULL &&
+         tf_forbidden_read(&d->forbidden, d->o->forbid, &d->s.models, err) != 0))
+        return -1;
     d->insertions.most = (size_t)d->o->max_insert;
     if (d->o->insert != NULL &&
         tf_insertions_read(&d->insertions, d->o->insert, &d->s.models, d->o->run.force, err) != 0)
@@ -119,8 +131,10 @@ static int start_decode(struct decode *d, struct tf_err *err)
         return -1;
     if (d->o->alignment)
         d->forward = tf_lane_forward_new(d->s.lanes);
-    d->search = tf_lane_search_new(d->s.lanes, &d->search_opts,
-                                   d->o->insert != NULL ? &d->insertions : NULL);
+    const struct tf_search_limits limits = {
+        .insertions = d->o->insert != NULL ? &d->insertions : NULL,
+        .forbidden = d->o->forbid != NULL ? &d->forbidden : NULL};
+    d->search = tf_lane_search_new(d->s.lanes, &d->search_opts, limits);
     return 0;
 }
 
@@ -310,6 +324,7 @@ static void release_decode(struct decode *d)
     free(d->outputs);
     free(d->items);
     tf_insertions_release(&d->insertions);
+    tf_forbidden_release(&d->forbidden);
 }
 
 int tf_decode_stream(const struct tf_decode_opts *o, const char *input, const char *output,

@@ -13,6 +13,8 @@ struct tf_decode_opts {
     const char *begin;  /* the first piece of every output, or NULL */
     const char *insert; /* a token stream of tokens to insert (insertions_private.h), or NULL; CPU
                          * only */
+    const char *forbid; /* a text file of words that no output has (forbidden_private.h), or NULL;
+                         * CPU only */
     /* Of these the user's alpha to free_prefix count; decoding fills in the rest. */
     struct tf_search_opts search;
     int64_t beam, nbest; /* 1 .. TF_SEARCH_MAX_BEAM */

@@ -22,7 +22,7 @@ struct tf_lane_search {
     const struct tf_lane *lane;
     const struct tf_backend *be;
     struct tf_ctx *ctx;
-    const struct tf_insertions *insertions; /* or NULL */
+    struct tf_search_limits limits;
     struct tf_insertion_progress progress;
     struct member *member; /* one per model */
     struct tf_search search;
@@ -65,7 +65,7 @@ struct tf_lane_item tf_search_item(struct tf_sentence *s, const struct tf_search
 
 struct tf_lane_search **tf_lane_search_new(const struct tf_lanes *l,
                                            const struct tf_search_opts *opts,
-                                           const struct tf_insertions *insertions)
+                                           struct tf_search_limits limits)
 {
     const struct tf_ensemble *m = l->models;
     struct tf_lane_search **s = tf_xcalloc(l->n, sizeof *s);
@@ -76,7 +76,7 @@ struct tf_lane_search **tf_lane_search_new(const struct tf_lanes *l,
                                         .lane = lane,
                                         .be = m->be,
                                         .ctx = lane->ctx,
-                                        .insertions = insertions,
+                                        .limits = limits,
                                         .member = tf_xcalloc(m->n, sizeof *s[i]->member)};
         tf_search_init(&s[i]->search, opts, m->be, lane->ctx);
     }
@@ -206,8 +206,11 @@ static int step_models(struct tf_lane_search *s, struct tf_err *err)
     }
     if (s->first_step && s->be->poll > 1)
         q->rows = q->max_rows;
-    if (s->insertions != NULL)
-        tf_insertions_mask(s->insertions, &s->progress, q, s->src.ids.v, s->src.offsets.v, lp);
+    if (s->limits.insertions != NULL)
+        tf_insertions_mask(s->limits.insertions, &s->progress, q, s->src.ids.v, s->src.offsets.v,
+                           lp);
+    if (s->limits.forbidden != NULL)
+        tf_forbidden_mask(s->limits.forbidden, q, lp);
     s->be->search_step(s->ctx, q, lp);
     s->first_step = false;
     return 0;

@@ -5,6 +5,7 @@
 #ifndef TF_INFER_LANE_SEARCH_PRIVATE_H
 #define TF_INFER_LANE_SEARCH_PRIVATE_H
 
+#include "infer/forbidden_private.h"
 #include "infer/insertions_private.h"
 #include "infer/lanes_private.h"
 #include "ops/search_state.h"
@@ -32,12 +33,17 @@ struct tf_search_memory tf_search_memory(const struct tf_ensemble *m,
 struct tf_lane_item tf_search_item(struct tf_sentence *s, const struct tf_search_opts *opts,
                                    const struct tf_search_memory *memory);
 
+/* Constraints on the search, each NULL or one that needs backend memory on the host. */
+struct tf_search_limits {
+    const struct tf_insertions *insertions;
+    const struct tf_forbidden *forbidden;
+};
+
 struct tf_lane_search;
-/* One for each lane. V, start and eos in opts are those of the first model. insertions: the
- * constraint, which needs backend memory on the host, or NULL. All is borrowed. */
+/* One for each lane. V, start and eos in opts are those of the first model. All is borrowed. */
 struct tf_lane_search **tf_lane_search_new(const struct tf_lanes *l,
                                            const struct tf_search_opts *opts,
-                                           const struct tf_insertions *insertions);
+                                           struct tf_search_limits limits);
 void tf_lane_search_free(struct tf_lane_search **s, const struct tf_lanes *l);
 /* Decode a group whose items are struct tf_sentence. What a sentence gets does not depend on the
  * others. */

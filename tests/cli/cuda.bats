@@ -547,6 +547,9 @@ plain_only() {
     tf-decode --device cuda -m "$MODEL" "${early[@]}" --batch 2 few.tfs | cmp - early.tfs >&2
     t 2 tf-decode --device cuda -m "$MODEL" --insert set.tfs few.tfs
     expect_error "--insert: runs on the CPU only"
+    echo a >words
+    t 2 tf-decode --device cuda -m "$MODEL" --forbid words few.tfs
+    expect_error "--forbid: runs on the CPU only"
 }
 
 @test "steps that come again are replayed, with the same result" {

@@ -546,6 +546,42 @@ hyps() {
     d_t 0 --force-vocab --insert xyz.tfs ab.tfs -o out
 }
 
+@test "--forbid: no output has these words, whatever batch, threads and search" {
+    printf 'b\n  c   a \n\n' >words
+    for way in '--beam 4' '--beam 1' '--sample --nbest 1' '--search fairseq'; do
+        decode $way --forbid words "$LINES_TFS" -o out
+        tf-tokenize -d -m "$MODEL" out >text
+        [ "$(wc -l <text)" -eq "$LINES" ]
+        grep -q 'a a' text
+        ! grep -q 'b\|c a' text
+        decode $way --forbid words --threads 1 --batch 1 --window 3 "$LINES_TFS" | cmp - out
+    done
+    tf-cbor json out | grep -q '"forbid":'
+    # A line alone gets what it gets among others.
+    sed -n 5p "$LINES_TXT" | tf-tokenize -m "$MODEL" | decode --forbid words --search fairseq |
+        tf-tokenize -d -m "$MODEL" | cmp - <(sed -n 5p text)
+    # As it is written, where a letter is upper case: the model has lower case only.
+    echo B >upper
+    decode --forbid upper "$LINES_TFS" | tf-tokenize -d -m "$MODEL" | grep -q b
+    # A prefix may have them.
+    echo b >words
+    d_t 0 --forbid words --prefix "$LINES_TFS" "$LINES_TFS" -o forced
+    tf-tokenize -d -m "$MODEL" forced | grep -q b
+    printf '\n \n' >none
+    d_t 1 --forbid none "$LINES_TFS"
+    expect_error "none: no words to forbid"
+    printf 'a\n\xff\n' >bad
+    d_t 1 --forbid bad "$LINES_TFS"
+    expect_error "bad: line 2: not UTF-8"
+    head -c 70000 /dev/zero | tr '\0' a >long
+    d_t 1 --forbid long "$LINES_TFS"
+    expect_error "long: line 1: longer than 65536 bytes"
+    d_t 2 --forbid words --insert "$LINES_TFS" "$LINES_TFS"
+    # A whole pipe.
+    tf-translate -q -m "$MODEL" --max-extra 5 --forbid words "$LINES_TXT" >text
+    ! grep -q b text
+}
+
 @test "the text of a bad record passes through whole, and messages cut it between characters" {
     text=$(printf 'é%.0s' {1..400})
     printf '%s\n' '{"type":"header","header":{"v":1,"kind":"tokens"}}' \

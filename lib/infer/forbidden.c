@@ -1,0 +1,294 @@
+/* forbidden.c - see forbidden_private.h. */
+#include "infer/forbidden_private.h"
+#include "base/hash.h"
+#include "base/input.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "ops/host_search.h"
+#include "text/sp_check.h"
+#include "text/unicode.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { EXACT, LOWER };
+
+/* ---- phrases and pieces ---- */
+
+/* A phrase, and what its ends require. */
+struct phrase {
+    struct tf_text text;
+    bool word_start, word_end; /* a letter or digit is there: an edge is needed */
+};
+
+/* Does s have an edge there for a phrase that needs one? */
+static bool edge(bool needed, struct tf_text s, size_t at)
+{
+    return !needed || tf_is_word_edge(s.p, s.n, at);
+}
+
+static bool has_at(struct tf_text s, size_t at, struct tf_text part)
+{
+    return s.n - at >= part.n && memcmp(s.p + at, part.p, part.n) == 0;
+}
+
+static struct phrase phrase_of(struct tf_text text)
+{
+    return (struct phrase){text, tf_word_at(text.p, text.n, 0), tf_word_before(text.p, text.n)};
+}
+
+static void add_start(struct tf_forbidden_case *c, struct tf_arena *mem, const struct phrase *p,
+                      size_t n, const uint32_t *ids, size_t n_ids)
+{
+    if (n_ids == 0)
+        return;
+    if (c->n == c->cap) {
+        c->cap = 2 * c->cap + 64;
+        c->starts = tf_xarray(c->starts, c->cap, sizeof *c->starts);
+    }
+    uint32_t *copy = tf_arena_alloc(mem, n_ids * sizeof *copy);
+    memcpy(copy, ids, n_ids * sizeof *copy);
+    c->starts[c->n++] = (struct tf_forbidden_start){{p->text.p, n}, p->word_start, copy, n_ids};
+    c->longest = n > c->longest ? n : c->longest;
+}
+
+/* A piece and its id, ordered by text. */
+struct piece {
+    struct tf_text text;
+    uint32_t id;
+};
+
+/* Every start of the phrase after which an id spells the rest. */
+static void add_starts(struct tf_forbidden_case *c, struct tf_arena *mem, const struct phrase *p,
+                       const struct piece *sorted, uint32_t *ids)
+{
+    for (size_t n = 0; n < p->text.n; n++) {
+        const struct tf_text rest = {p->text.p + n, p->text.n - n};
+        size_t low = 0, high = c->spelling.n, found = 0;
+        while (low < high) {
+            const size_t mid = (low + high) / 2;
+            if (tf_text_compare(&sorted[mid].text, &rest) < 0)
+                low = mid + 1;
+            else
+                high = mid;
+        }
+        for (; low < c->spelling.n && has_at(sorted[low].text, 0, rest); low++)
+            if (!p->word_end || !tf_word_at(sorted[low].text.p, sorted[low].text.n, rest.n))
+                ids[found++] = sorted[low].id;
+        add_start(c, mem, p, n, ids, found);
+    }
+}
+
+/* Is a phrase inside the piece, after its start? */
+static bool is_inside(const struct phrase *p, size_t n, struct tf_text piece)
+{
+    for (size_t at = 1; at < piece.n; at++)
+        for (size_t i = 0; i < n; i++)
+            if (has_at(piece, at, p[i].text) && edge(p[i].word_start, piece, at) &&
+                edge(p[i].word_end, piece, at + p[i].text.n))
+                return true;
+    return false;
+}
+
+static int compare_starts(const void *x, const void *y)
+{
+    const struct tf_forbidden_start *a = x, *b = y;
+    return tf_text_compare(&a->start, &b->start);
+}
+
+static void index_phrases(struct tf_forbidden *f, struct tf_forbidden_case *c,
+                          const struct phrase *p, size_t n)
+{
+    const size_t V = c->spelling.n;
+    f->always = tf_xarray(f->always, f->n_always + V, sizeof *f->always);
+    struct piece *sorted = tf_xarray(NULL, V + 1, sizeof *sorted);
+    uint32_t *ids = tf_xarray(NULL, V + 1, sizeof *ids);
+    for (size_t v = 0; v < V; v++) {
+        sorted[v] = (struct piece){c->spelling.v[v], (uint32_t)v};
+        if (is_inside(p, n, c->spelling.v[v]))
+            f->always[f->n_always++] = (uint32_t)v;
+    }
+    qsort(sorted, V, sizeof *sorted, tf_text_compare);
+    for (size_t i = 0; i < n; i++)
+        add_starts(c, &f->mem, &p[i], sorted, ids);
+    if (c->n > 0)
+        qsort(c->starts, c->n, sizeof *c->starts, compare_starts);
+    c->has_length = tf_arena_zalloc(&f->mem, c->longest + 1);
+    for (size_t i = 0; i < c->n; i++)
+        c->has_length[c->starts[i].start.n] = true;
+    free(sorted);
+    free(ids);
+}
+
+/* ---- reading ---- */
+
+/* The words of a line with single spaces between. */
+static struct tf_text words_of(struct tf_arena *mem, const char *s, size_t n)
+{
+    char *to = tf_arena_strndup(mem, s, n);
+    size_t len = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!tf_ascii_space(s[i]))
+            to[len++] = s[i];
+        else if (len > 0 && to[len - 1] != ' ')
+            to[len++] = ' ';
+    return (struct tf_text){to, len - (len > 0 && to[len - 1] == ' ')};
+}
+
+static bool is_lower(struct tf_text s)
+{
+    struct tf_buf low = {0};
+    tf_uc_lower(&low, s.p, s.n);
+    const bool same = tf_text_same(s, (struct tf_text){low.p, low.len});
+    tf_buf_release(&low);
+    return same;
+}
+
+/* The phrases of the file by case. */
+struct phrases {
+    struct phrase *v[2];
+    size_t n[2];
+};
+
+static int read_phrases(struct phrases *p, struct tf_arena *mem, const char *path,
+                        struct tf_sha256 *sum, struct tf_err *err)
+{
+    struct tf_in in;
+    const char *s;
+    size_t n, line = 0;
+    int rc = tf_in_open(&in, path, err);
+    while (rc == 0 && (rc = tf_in_line(&in, &s, &n, 1 << 16, err)) != 0) {
+        line++;
+        if (rc == 2)
+            rc = tf_fail(err, "%s: line %zu: longer than 65536 bytes", path, line);
+        if (rc < 0)
+            break;
+        rc = 0;
+        if (!tf_utf8_valid((const uint8_t *)s, n)) {
+            rc = tf_fail(err, "%s: line %zu: not UTF-8", path, line);
+            break;
+        }
+        tf_sha256_add(sum, s, n);
+        tf_sha256_add(sum, "\n", 1);
+        const size_t mark = line == 1 ? tf_utf8_mark(s, n) : 0;
+        const struct tf_text text = words_of(mem, s + mark, n - mark);
+        if (text.n == 0)
+            continue;
+        const int as = is_lower(text) ? LOWER : EXACT;
+        p->v[as] = tf_xarray(p->v[as], p->n[as] + 1, sizeof *p->v[as]);
+        p->v[as][p->n[as]++] = phrase_of(text);
+    }
+    tf_in_close(&in);
+    return rc;
+}
+
+int tf_forbidden_read(struct tf_forbidden *f, const char *path, struct tf_ensemble *m,
+                      struct tf_err *err)
+{
+    struct phrases p = {0};
+    struct tf_sha256 sum;
+    uint8_t hash[32];
+    const bool own = m->vocab_target.kind == TF_BYTES;
+    if (m->vocab == NULL)
+        return tf_fail(err, "--forbid: %s has no vocabulary (tf-convert --vocab adds one)",
+                       m->name);
+    tf_sha256_init(&sum);
+    int rc = read_phrases(&p, &f->mem, path, &sum, err);
+    if (rc == 0 && p.n[EXACT] + p.n[LOWER] == 0)
+        rc = tf_fail(err, "%s: no words to forbid", path);
+    for (int as = EXACT; rc == 0 && as <= LOWER; as++) {
+        rc = tf_spelling_read(&f->as[as].spelling, &f->mem, own ? m->vocab_target.text : m->vocab,
+                              own ? m->vocab_target.n : m->vocab_n, as == LOWER, err);
+        if (rc == 0)
+            index_phrases(f, &f->as[as], p.v[as], p.n[as]);
+    }
+    free(p.v[EXACT]);
+    free(p.v[LOWER]);
+    if (rc != 0)
+        return -1;
+    tf_sha256_end(&sum, hash);
+    tf_value_put(&m->arena, &m->inputs, "forbid", tf_value_bytes(&m->arena, hash, sizeof hash));
+    return 0;
+}
+
+void tf_forbidden_release(struct tf_forbidden *f)
+{
+    free(f->as[EXACT].starts);
+    free(f->as[LOWER].starts);
+    free(f->always);
+    tf_arena_release(&f->mem);
+    *f = (struct tf_forbidden){0};
+}
+
+/* ---- the search ---- */
+
+/* The end of the text of live row r, before its next id: at least `need` bytes or all. */
+static struct tf_text text_end(const struct tf_search *q, const struct tf_spelling *s, size_t r,
+                               size_t need, struct tf_buf *buf)
+{
+    size_t t = q->counts[TF_SEARCH_STEP], n = 0;
+    uint32_t ids[TF_MAX_PIECE];
+    size_t used = 0;
+    while (t > 0 && n < need && used < TF_MAX_PIECE) {
+        const size_t past = --t * q->max_rows + r;
+        ids[used++] = q->hist_id[past];
+        n += ids[used - 1] < s->n ? s->v[ids[used - 1]].n : 0;
+        r = q->hist_parent[past];
+    }
+    tf_buf_clear(buf);
+    while (used-- > 0)
+        if (ids[used] < s->n)
+            tf_buf_add(buf, s->v[ids[used]].p, s->v[ids[used]].n);
+    return (struct tf_text){buf->p, buf->len};
+}
+
+static void forbid(const struct tf_search *q, tf_mem *lp, size_t row, const uint32_t *ids, size_t n)
+{
+    const size_t V = q->opts.V;
+    for (size_t i = 0; i < n; i++)
+        if (ids[i] < V && q->be->elem_size[TF_ELEM_STAT] == sizeof(float))
+            ((float *)lp)[row * V + ids[i]] = -INFINITY;
+        else if (ids[i] < V)
+            ((double *)lp)[row * V + ids[i]] = -(double)INFINITY;
+}
+
+/* All starts that the text ends in. */
+static void forbid_after(const struct tf_forbidden_case *c, struct tf_text text,
+                         const struct tf_search *q, tf_mem *lp, size_t row)
+{
+    for (size_t n = 0; n <= c->longest && n <= text.n; n++) {
+        const struct tf_text end = {text.p + (text.n - n), n};
+        size_t low = 0, high = c->n;
+        while (c->has_length[n] && low < high) {
+            const size_t mid = (low + high) / 2;
+            if (tf_text_compare(&c->starts[mid].start, &end) < 0)
+                low = mid + 1;
+            else
+                high = mid;
+        }
+        for (; c->has_length[n] && low < c->n && tf_text_same(c->starts[low].start, end); low++) {
+            const struct tf_forbidden_start *s = &c->starts[low];
+            if (!s->word || !tf_word_before(text.p, text.n - n))
+                forbid(q, lp, row, s->ids, s->n);
+        }
+    }
+}
+
+void tf_forbidden_mask(const struct tf_forbidden *f, const struct tf_search *q, tf_mem *lp)
+{
+    const struct tf_search_pass w = tf_search_begin_pass(q);
+    struct tf_buf buf = {0};
+    for (size_t i = 0; i < q->S; i++) {
+        const struct tf_search_view v = tf_search_view_of(q, &w, i);
+        for (size_t r = v.row0; r < v.row0 + v.live && !v.forced; r++) {
+            forbid(q, lp, r, f->always, f->n_always);
+            for (int as = EXACT; as <= LOWER; as++) {
+                const struct tf_forbidden_case *c = &f->as[as];
+                if (c->n == 0)
+                    continue;
+                forbid_after(c, text_end(q, &c->spelling, r, c->longest + 4, &buf), q, lp, r);
+            }
+        }
+    }
+    tf_buf_release(&buf);
+}

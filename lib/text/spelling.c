@@ -1,0 +1,134 @@
+/* spelling.c - see spelling.h. */
+#include "text/spelling.h"
+#include "base/utf8.h"
+#include "text/bpe_codes.h"
+#include "text/sp_check.h"
+#include "text/sp_proto_private.h"
+#include "text/unicode.h"
+
+#include <stdlib.h>
+
+/* What ends the token of a vocabulary of words that another of its word follows, or with `inverse`
+ * all others; NULL: not such a vocabulary; "": each token is a word. */
+static const char *mark_of(struct tf_span m, bool *inverse)
+{
+    const char *mark = NULL;
+    struct tf_proto_field f, inner;
+    *inverse = false;
+    while (m.n > 0 && tf_proto_field(&m, &f)) {
+        if (f.number == TF_PROTO_WORDS && f.value != 0 && mark == NULL)
+            mark = "";
+        if (f.number != TF_PROTO_CODES || f.body.p == NULL)
+            continue;
+        mark = TF_BPE_CONTINUES;
+        for (struct tf_span body = f.body; body.n > 0 && tf_proto_field(&body, &inner);)
+            if (inner.number == TF_PROTO_CODES_END_IN_PIECES)
+                *inverse = inner.value != 0;
+    }
+    return *inverse ? TF_BPE_END : mark;
+}
+
+static bool ends_with(struct tf_text s, const char *end)
+{
+    const size_t n = strlen(end);
+    return n > 0 && s.n >= n && memcmp(s.p + s.n - n, end, n) == 0;
+}
+
+static void spell_token(struct tf_buf *out, struct tf_text s, const char *mark, bool inverse)
+{
+    const size_t space = sizeof TF_SPACE - 1;
+    if (s.n >= space && memcmp(s.p, TF_SPACE, space) == 0)
+        s = (struct tf_text){s.p + space, s.n - space};
+    const bool marked = ends_with(s, mark);
+    tf_buf_add(out, s.p, s.n - (marked ? strlen(mark) : 0));
+    if (marked == inverse)
+        tf_buf_byte(out, ' ');
+}
+
+/* <0xE2> */
+static void spell_byte(struct tf_buf *out, struct tf_text s)
+{
+    char hex[3] = {0};
+    if (s.n != 6)
+        return;
+    memcpy(hex, s.p + 3, 2);
+    tf_buf_byte(out, (unsigned char)strtoul(hex, NULL, 16));
+}
+
+static void spell_piece(struct tf_buf *out, struct tf_text s)
+{
+    const size_t space = sizeof TF_SPACE - 1;
+    for (size_t i = 0; i < s.n;)
+        if (s.n - i >= space && memcmp(s.p + i, TF_SPACE, space) == 0) {
+            tf_buf_byte(out, ' ');
+            i += space;
+        } else {
+            tf_buf_byte(out, (unsigned char)s.p[i++]);
+        }
+}
+
+int tf_spelling_read(struct tf_spelling *s, struct tf_arena *a, const void *bytes, size_t n,
+                     bool lower, struct tf_err *err)
+{
+    bool inverse;
+    const struct tf_span m = {bytes, n};
+    struct tf_proto_piece piece;
+    struct tf_buf text = {0}, low = {0};
+    if (tf_sp_check(bytes, n, err) != 0)
+        return -1;
+    const char *mark = mark_of(m, &inverse);
+    *s = (struct tf_spelling){0};
+    for (struct tf_span left = m; tf_proto_piece(&left, &piece);)
+        s->n++;
+    s->v = tf_arena_zalloc(a, s->n * sizeof *s->v + 1);
+    struct tf_text *to = s->v;
+    for (struct tf_span left = m; tf_proto_piece(&left, &piece); to++) {
+        const struct tf_text t = {(const char *)piece.text.p, piece.text.n};
+        struct tf_buf *out = &text;
+        tf_buf_clear(&text);
+        tf_buf_clear(&low);
+        if (piece.type == TF_PIECE_BYTE)
+            spell_byte(&text, t);
+        else if (piece.type != TF_PIECE_CONTROL && piece.type != TF_PIECE_UNKNOWN && mark != NULL)
+            spell_token(&text, t, mark, inverse);
+        else if (piece.type != TF_PIECE_CONTROL && piece.type != TF_PIECE_UNKNOWN)
+            spell_piece(&text, t);
+        if (lower && text.len > 0 && tf_utf8_span(text.p, text.len) == text.len) {
+            tf_uc_lower(&low, text.p, text.len);
+            out = &low;
+        }
+        *to = (struct tf_text){tf_arena_strndup(a, out->len > 0 ? out->p : "", out->len), out->len};
+    }
+    tf_buf_release(&text);
+    tf_buf_release(&low);
+    return 0;
+}
+
+/* Is the character of at most n bytes at s part of a word? */
+static bool in_word(const char *s, size_t n)
+{
+    int len;
+    if (n == 0)
+        return false;
+    if (tf_utf8_at(s, n) == 0)
+        return true;
+    const uint32_t c = tf_utf8_get(s, &len);
+    const enum tf_uc_class kind = tf_uc_general(c);
+    return !tf_uc_space(c) && kind != TF_UC_PUNCT && kind != TF_UC_SYMBOL;
+}
+
+bool tf_word_before(const char *s, size_t at)
+{
+    size_t last = at;
+    if (at == 0)
+        return false;
+    do
+        last--;
+    while (last > 0 && at - last < 4 && ((unsigned char)s[last] & 0xc0) == 0x80);
+    return in_word(s + last, at - last);
+}
+
+bool tf_word_at(const char *s, size_t n, size_t at)
+{
+    return in_word(s + at, n - at);
+}

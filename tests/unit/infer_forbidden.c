@@ -1,0 +1,248 @@
+/* Words that no output has: a search with tf_forbidden_mask against a beam search that is written
+ * out over whole texts, which looks through the text of each candidate. Pieces, phrases and
+ * log-probabilities are random. */
+/* tags: no-emulator */
+#include "../harness/tap.h"
+#include "../harness/temp.h"
+#include "base/memory.h"
+#include "base/rng.h"
+#include "infer/forbidden_private.h"
+#include "ops/registry.h"
+#include "text/sp_proto_private.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { CASES = 500, V = 26, FIRST = 4, EOS = 3, K = 4, LIMIT = 7, MAX_TEXT = 128, PHRASES = 10 };
+
+static char pieces[V][8];
+static char phrases[PHRASES][8];
+static uint64_t seed;
+
+static float log_p(const uint32_t *ids, size_t n, uint32_t v)
+{
+    uint64_t h = seed;
+    for (size_t i = 0; i < n; i++)
+        h = h * 0x9e3779b97f4a7c15u + ids[i] + 1;
+    struct tf_rng r = tf_rng_new(h * 0x9e3779b97f4a7c15u + v, 7);
+    return (float)(-0.1 - 5 * tf_rng_real(&r));
+}
+
+/* ---- the naive search ---- */
+
+struct hyp {
+    uint32_t ids[LIMIT + 1];
+    size_t n;
+    double logp;
+};
+
+static bool letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static char low(char c)
+{
+    return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+}
+
+static bool has_phrase(const char *text, const char *phrase)
+{
+    const size_t n = strlen(text), p = strlen(phrase);
+    bool any_case = true;
+    for (size_t i = 0; i < p; i++)
+        any_case &= low(phrase[i]) == phrase[i];
+    for (size_t at = 0; at + p <= n; at++) {
+        bool same = true;
+        for (size_t i = 0; i < p; i++)
+            same &= phrase[i] == (any_case ? low(text[at + i]) : text[at + i]);
+        if (same && !(at > 0 && letter(text[at - 1]) && letter(phrase[0])) &&
+            !(at + p < n && letter(text[at + p]) && letter(phrase[p - 1])))
+            return true;
+    }
+    return false;
+}
+
+static bool allowed(const struct hyp *h, uint32_t v)
+{
+    char text[MAX_TEXT] = "";
+    for (size_t i = 0; i <= h->n; i++)
+        strcat(text, pieces[i < h->n ? h->ids[i] : v]);
+    for (size_t i = 0; i < PHRASES; i++)
+        if (has_phrase(text, phrases[i]))
+            return false;
+    return true;
+}
+
+struct cand {
+    double logp;
+    size_t row;
+    uint32_t id;
+};
+
+static int by_rule(const void *x, const void *y)
+{
+    const struct cand *a = x, *b = y;
+    if (a->logp != b->logp)
+        return a->logp > b->logp ? -1 : 1;
+    return a->row != b->row ? (a->row < b->row ? -1 : 1) : (a->id > b->id) - (a->id < b->id);
+}
+
+static struct hyp naive(void)
+{
+    static struct cand c[K * V];
+    struct hyp live[K], next[K], best = {.logp = -INFINITY};
+    size_t n = 1;
+    live[0] = (struct hyp){.n = 0};
+    for (size_t t = 0; n > 0; t++) {
+        size_t m = 0, k = 0;
+        for (size_t row = 0; row < n; row++)
+            for (uint32_t v = EOS; v < V; v++)
+                if (t == LIMIT ? v == EOS : v == EOS || allowed(&live[row], v))
+                    c[m++] =
+                        (struct cand){live[row].logp + (double)log_p(live[row].ids, t, v), row, v};
+        qsort(c, m, sizeof *c, by_rule);
+        for (size_t j = 0; j < m && j < 2 * K; j++) {
+            struct hyp h = live[c[j].row];
+            h.logp = c[j].logp;
+            if (c[j].id == EOS && h.logp > best.logp)
+                best = h;
+            if (c[j].id == EOS || k == K)
+                continue;
+            h.ids[h.n++] = c[j].id;
+            next[k++] = h;
+        }
+        memcpy(live, next, sizeof live);
+        n = k;
+    }
+    return best;
+}
+
+/* ---- the tools' search ---- */
+
+static void make_case(struct tf_rng *r)
+{
+    static const char *const starts[] = {TF_SPACE, "", "", ",", TF_SPACE "("};
+    static const char letters[] = "abcAB";
+    FILE *f = fopen(temp_path("words"), "w");
+    for (size_t i = 0; i < V; i++) {
+        const char *start = i < FIRST ? "" : starts[tf_rng_below(r, 5)];
+        size_t n = 0, len = i < FIRST ? 0 : 1 + tf_rng_below(r, 3);
+        strcpy(pieces[i], start[0] == ',' ? "," : start[0] == 0 ? "" : start[3] ? " (" : " ");
+        n = strlen(pieces[i]);
+        while (len-- > 0)
+            pieces[i][n++] = letters[tf_rng_below(r, 5)];
+        pieces[i][n] = 0;
+    }
+    for (size_t i = 0; i < PHRASES; i++) {
+        size_t n = 0, words = 1 + tf_rng_below(r, 2);
+        for (size_t w = 0; w < words; w++) {
+            if (w > 0)
+                phrases[i][n++] = " ,"[tf_rng_below(r, 2)];
+            for (size_t len = 1 + tf_rng_below(r, 2); len-- > 0;)
+                phrases[i][n++] = letters[tf_rng_below(r, 5)];
+        }
+        phrases[i][n] = 0;
+        fprintf(f, "%s%s\n", i % 2 ? "  " : "", phrases[i]);
+    }
+    fclose(f);
+    seed = tf_rng_u64(r);
+}
+
+/* The pieces as a .model file; those before FIRST are control pieces. */
+static void make_vocab(struct tf_buf *out)
+{
+    struct tf_buf work = {0}, text = {0};
+    for (size_t i = 0; i < V; i++) {
+        tf_buf_clear(&text);
+        if (i < FIRST)
+            tf_buf_printf(&text, "<%zu>", i);
+        for (const char *s = pieces[i]; *s; s++)
+            if (*s == ' ')
+                tf_buf_str(&text, TF_SPACE);
+            else
+                tf_buf_byte(&text, (unsigned char)*s);
+        const struct tf_proto_piece p = {.text = {(const uint8_t *)text.p, text.len},
+                                         .type = i < FIRST ? TF_PIECE_CONTROL : TF_PIECE_NORMAL,
+                                         .stands_for = -1};
+        tf_proto_put_piece(out, &work, TF_PROTO_PIECE, "", &p);
+    }
+    tf_buf_release(&work);
+    tf_buf_release(&text);
+}
+
+static void fill(const struct tf_search *q, float *lp)
+{
+    const size_t t = q->counts[TF_SEARCH_STEP];
+    for (size_t row = 0; row < q->rows; row++) {
+        uint32_t ids[LIMIT + 1];
+        size_t r = row;
+        for (size_t i = t; i-- > 0; r = q->hist_parent[i * q->max_rows + r])
+            ids[i] = q->hist_id[i * q->max_rows + r];
+        for (uint32_t v = 0; v < V; v++)
+            lp[row * V + v] = log_p(ids, t, v);
+    }
+}
+
+static bool one_case(const struct tf_backend *be, struct tf_ctx *ctx)
+{
+    struct tf_err err = {0};
+    struct tf_buf vocab = {0};
+    make_vocab(&vocab);
+    struct tf_ensemble m = {.name = (char *)(uintptr_t) "m",
+                            .vocab = vocab.p,
+                            .vocab_n = vocab.len};
+    m.inputs = tf_value_map();
+    struct tf_forbidden f = {0};
+    must(tf_forbidden_read(&f, temp_path("words"), &m, &err), &err);
+    const struct tf_search_opts o = {
+        .V = V, .K = K, .N = 1, .start = 2, .eos = EOS, .n_ban = 3, .ban = {0, 1, 2}};
+    struct tf_search q;
+    tf_search_init(&q, &o, be, ctx);
+    const uint32_t off[] = {0, 1}, limit = LIMIT;
+    const struct tf_search_group g = {.n = 1, .src_off = off, .limit = &limit};
+    must(tf_search_start(&q, &g, &err), &err);
+    float lp[K * V];
+    while (q.rows > 0) {
+        fill(&q, lp);
+        tf_forbidden_mask(&f, &q, lp);
+        be->search_step(ctx, &q, lp);
+        must(tf_search_poll(&q, false, &err), &err);
+    }
+    must(tf_search_fetch(&q, &err), &err);
+    const struct hyp want = naive();
+    const struct tf_search_hyp got = tf_search_result(&q, 0, 0);
+    uint32_t ids[LIMIT + 1];
+    tf_search_trace(&q, 0, 0, ids, NULL);
+    const bool same = got.n == want.n && got.logp == want.logp &&
+                      memcmp(ids, want.ids, want.n * sizeof *ids) == 0;
+    tf_search_release(&q);
+    tf_forbidden_release(&f);
+    tf_arena_release(&m.arena);
+    tf_buf_release(&vocab);
+    return same;
+}
+
+int main(void)
+{
+    struct tf_err err = {0};
+    const struct tf_backend *be = tf_backend_find("cpu", NULL, TF_USE_DECODING, NULL, &err);
+    const struct tf_ctx_opts open = {.threads = 1};
+    struct tf_ctx *ctx = be->open(&open, &err);
+    struct tf_rng r = tf_rng_new(58, 0);
+    int same = 0, changed = 0;
+    for (int i = 0; i < CASES; i++) {
+        make_case(&r);
+        same += one_case(be, ctx);
+        const double with = naive().logp;
+        for (size_t k = 0; k < PHRASES; k++)
+            strcpy(phrases[k], "#");
+        changed += with != naive().logp;
+    }
+    is_int(same, CASES, "the outputs of a search that looks through each text");
+    ok(changed > CASES / 4, "in %d of %d cases words are forbidden that would come", changed,
+       CASES);
+    be->close(ctx);
+    return done();
+}
