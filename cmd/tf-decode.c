@@ -25,6 +25,15 @@ static struct tf_opt opts[] = {
     OPT_INT(0, "max-insert", &o.max_insert, .arg = "N", .def = "0", .lo = 0, .hi = 1 << 20,
             .flags = TF_OPT_SEMANTIC, .needs = "insert",
             .help = "--insert: at most N of these tokens in a row; 0: any number"),
+    OPT_STR(0, "constraints", &o.constraints, .arg = "FILE", .flags = TF_OPT_FILE,
+            .excludes = "sample insert search early-stopping no-repeat-ngram",
+            .help = "each output contains the phrases of its line here: pieces, between tabs (CPU "
+                    "only)"),
+    OPT_STR(0, "terms", &o.terms, .arg = "FILE", .flags = TF_OPT_FILE,
+            .excludes = "sample insert search early-stopping no-repeat-ngram",
+            .help = "glossary, a line each of a source term and its targets in pieces, between "
+                    "tabs: outputs contain a target of each term of their source (CPU only)"),
+    OPT_STR(0, "terms-name", &o.terms_name, .flags = TF_OPT_HIDDEN, .needs = "terms"),
     COMMON_FORCE(o.run.force),
     COMMON_BAD(&o.run.bad, "bad records"),
     DECODE_SEARCH(o),

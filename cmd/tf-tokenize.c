@@ -14,6 +14,7 @@ static struct tf_tokenize job;
 static struct tf_sp_train trainer;
 static struct tf_strs symbols;
 static const char *fields;
+static int64_t phrases;
 static bool chosen_fields[TF_TRAINING_FIELDS];
 static int64_t max_sentences;
 static int type, normalization;
@@ -56,6 +57,10 @@ static struct tf_opt opts[] = {
     OPT_STR(0, "field", &fields, .arg = "N", .flags = TF_OPT_SEMANTIC,
             .modes = ENCODE | PIECES | TRAIN,
             .help = "use this field of lines with tabs; --train: also several, such as 1,2"),
+    OPT_INT(0, "phrases", &phrases, .arg = "N", .lo = 1, .hi = 1 << 20, .modes = PIECES,
+            .excludes = "field begin",
+            .help = "fields from the Nth on are phrases, each in pieces of its own; those before "
+                    "stay as they are"),
     OPT_FLAG(0, "replace-invalid", &job.replace_invalid, .flags = TF_OPT_SEMANTIC,
              .modes = ENCODE | PIECES,
              .help = "replace invalid UTF-8 by U+FFFD instead of writing a bad record"),
@@ -181,6 +186,7 @@ static int use_vocab(const struct tf_args *args, struct tf_err *err)
     struct tf_vocab vocab;
     struct tf_out out = {0}, more = {0};
     struct tf_in in = {.fd = -1};
+    job.phrases = (size_t)phrases;
     if (tf_vocab_read(&vocab, model, job.target || args->mode == DECODE, err) < 0)
         return -1;
     int rc = tf_out_open(&out, output, args->mode == ENCODE ? TF_OUT_BINARY : 0, err);

@@ -6,6 +6,7 @@
 #include "base/sandbox.h"
 #include "decode_options.h"
 #include "stream/model.h"
+#include "text/phrases.h"
 #include "text/through.h"
 #include "text_options.h"
 
@@ -18,7 +19,7 @@ static struct tf_through through;
 static const char *const decoding[] = {DECODE_PRECISIONS, NULL};
 static int precision;
 static bool document, json;
-static const char *alignment, *alignment_output;
+static const char *alignment, *alignment_output, *terms;
 static const char *input_hint, *to_hint; /* what other programs call what needs no option here */
 
 static struct tf_opt opts[] = {
@@ -54,6 +55,10 @@ static struct tf_opt opts[] = {
             .flags = TF_OPT_FILE | TF_OPT_OUT, .needs = "alignment", .excludes = "json",
             .help = "write alignments to FILE, a line for each translation"),
     COMMON_ALIGNMENT_HEAD(&o.alignment_head, .needs = "alignment"),
+    OPT_STR(0, "terms", &terms, .arg = "FILE", .flags = TF_OPT_FILE,
+            .excludes = "sample search early-stopping no-repeat-ngram",
+            .help = "glossary, a line each of a source term and its targets between tabs: "
+                    "translations contain a target of each term of their line (CPU only)"),
     DECODE_SEARCH(o),
     DECODE_DEVICE(o, precision, decoding),
     COMMON_RUNNING(o.run, "sentences"),
@@ -82,7 +87,7 @@ static const struct tf_tool tool = {
 static const char *const own[] = {
     "model", "output", "resume", "document", "field", "lang", "max-chars", "no-split",
     "placeholders", "crlf", "replace-invalid", "bad", "json", "nbest", "alignment",
-    "alignment-output", "quiet", "progress", NULL};
+    "alignment-output", "quiet", "progress", "terms", NULL};
 
 static void add_option(struct tf_strs *to, const char *name, const char *value)
 {
@@ -146,6 +151,7 @@ static int choose_text(struct tf_err *err)
 
 static int translate(const struct tf_args *args, struct tf_err *err)
 {
+    int rc;
     const struct tf_strs *models = &o.run.models;
     struct tf_strs encode = {0}, decode = {0}, detokenize = {0};
     const char *nbest = tf_opt_find(opts, "nbest")->given;
@@ -169,6 +175,8 @@ static int translate(const struct tf_args *args, struct tf_err *err)
         add_option(&decode, "--nbest", nbest != NULL ? nbest : "1");
     if (alignment != NULL)
         tf_strs_add(&decode, "--alignment");
+    if (terms != NULL && (rc = tf_phrases_add(&decode, terms, models->v[0], err)) != 0)
+        return rc;
     tf_strs_add(&detokenize, "tf-tokenize");
     tf_strs_add(&detokenize, "-d");
     add_option(&detokenize, "-m", models->v[0]);

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "infer/alignment_private.h"
 #include "infer/lane_search_private.h"
+#include "infer/terms_private.h"
 #include "text/tags.h"
 #include "text/vocab_file.h"
 
@@ -18,6 +19,9 @@ struct decode {
     struct tf_search_memory memory;
     struct tf_insertions insertions;
     struct tf_forbidden forbidden;
+    struct tf_terms terms;
+    struct tf_arena wanted; /* of the window */
+    uint64_t number;        /* of its first record */
     struct tf_lane_search **search; /* one per lane */
     struct tf_sentence *sentences;  /* of the window */
     struct tf_lane_item *items;     /* the good ones among them */
@@ -42,9 +46,12 @@ static struct tf_search_opts search_opts(const struct tf_decode_opts *o,
     r.eos = (uint32_t)c->eos;
     r.ids = (size_t)m->ids;
     r.seed = (uint64_t)o->seed;
-    r.rule = o->early_stopping ? TF_SEARCH_CTRANSLATE2
+    r.rule = o->constraints != NULL || o->terms != NULL ? TF_SEARCH_PAPER
+             : o->early_stopping ? TF_SEARCH_CTRANSLATE2
              : o->rule > 0     ? (enum tf_search_rule)(o->rule - 1)
                                : TF_SEARCH_PAPER;
+    if (o->constraints != NULL || o->terms != NULL)
+        r.ngram = 0;
     if (r.rule == TF_SEARCH_TRANSFORMERS) /* its end depends on the K-th */
         r.N = r.K;
     int64_t ban[] = {c->pad, c->bos, m->header.special.bos,
@@ -95,10 +102,20 @@ static int find_begin(struct decode *d, struct tf_err *err)
     return tf_begin_find(&b, text, &d->begin, err);
 }
 
+static bool has_terms(const struct decode *d)
+{
+    return d->o->constraints != NULL || d->o->terms != NULL;
+}
+
 /* Some constraints need the memory of the search on the host. */
 static int refuse_gpu(const struct decode *d, struct tf_err *err)
 {
-    const char *option = d->o->insert != NULL ? "insert" : d->o->forbid != NULL ? "forbid" : NULL;
+    const struct tf_decode_opts *o = d->o;
+    const char *option = o->insert != NULL        ? "insert"
+                         : o->forbid != NULL      ? "forbid"
+                         : o->constraints != NULL ? "constraints"
+                         : o->terms != NULL       ? "terms"
+                                                  : NULL;
     if (option == NULL || d->s.models.be->host)
         return 0;
     return tf_fail_status(err, TF_USAGE, "--%s: runs on the CPU only; use --device cpu", option);
@@ -119,7 +136,10 @@ static int start_decode(struct decode *d, struct tf_err *err)
     d->memory = tf_search_memory(&d->s.models, &d->search_opts);
     if (refuse_gpu(d, err) != 0 ||
         (d->o->forbid != NULL &&
-         tf_forbidden_read(&d->forbidden, d->o->forbid, &d->s.models, err) != 0))
+         tf_forbidden_read(&d->forbidden, d->o->forbid, &d->s.models, err) != 0) ||
+        (has_terms(d) &&
+         tf_terms_read(&d->terms, d->o->constraints, d->o->terms, d->o->terms_name, &d->s.models,
+                       &d->search_opts, err) != 0))
         return -1;
     d->insertions.most = (size_t)d->o->max_insert;
     if (d->o->insert != NULL &&
@@ -133,7 +153,8 @@ static int start_decode(struct decode *d, struct tf_err *err)
         d->forward = tf_lane_forward_new(d->s.lanes);
     const struct tf_search_limits limits = {
         .insertions = d->o->insert != NULL ? &d->insertions : NULL,
-        .forbidden = d->o->forbid != NULL ? &d->forbidden : NULL};
+        .forbidden = d->o->forbid != NULL ? &d->forbidden : NULL,
+        .continues = has_terms(d) ? &d->terms.continues : NULL};
     d->search = tf_lane_search_new(d->s.lanes, &d->search_opts, limits);
     return 0;
 }
@@ -160,6 +181,26 @@ static uint32_t output_limit(const struct decode *d, const struct tf_item *it)
            positions = tf_ensemble_max_positions(&d->s.models);
     limit = limit > it->n_given ? limit : it->n_given;
     return (uint32_t)(limit < positions ? limit : positions - 1);
+}
+
+/* Find what the output of an item must contain, and make room for it; or the item is bad. */
+static int want(struct decode *d, struct tf_item *it, uint64_t number, struct tf_sentence *s,
+                struct tf_err *err)
+{
+    if (!has_terms(d))
+        return 0;
+    if (tf_terms_of(&d->terms, &d->wanted, number, it->source, it->n_source, &s->wanted) != 0)
+        return tf_fail(err, "%s: %zu lines, fewer than the records of %s", d->o->constraints,
+                       d->terms.n_lines, d->s.in.name);
+    const size_t need = tf_wanted_need(&s->wanted, d->terms.continues, NULL, 0),
+                 least = s->n_prefix + need, positions = tf_ensemble_max_positions(&d->s.models);
+    if (it->code == 0 && (need > TF_TERMS_MOST || least >= positions)) {
+        it->code = TF_BAD_TOO_MANY_TOKENS;
+        it->text = "its output must contain more tokens than it can have";
+    } else if (s->limit < least) {
+        s->limit = (uint32_t)least;
+    }
+    return 0;
 }
 
 static int search_group(void *arg, size_t lane, const struct tf_lane_item *group, size_t n,
@@ -286,6 +327,7 @@ static int decode_window(void *arg, struct tf_err *err)
     size_t n = d->s.in.n, good = 0;
     d->sentences = tf_xarray(d->sentences, n, sizeof *d->sentences);
     d->items = tf_xarray(d->items, n, sizeof *d->items);
+    tf_arena_clear(&d->wanted);
     for (size_t i = 0; i < n; i++) {
         d->sentences[i] = (struct tf_sentence){.src = in[i].source,
                                                .n_src = in[i].n_source,
@@ -293,6 +335,8 @@ static int decode_window(void *arg, struct tf_err *err)
                                                .n_prefix = d->has_begin ? 1 : in[i].n_given,
                                                .limit = output_limit(d, &in[i]),
                                                .key = in[i].idx};
+        if (want(d, &in[i], d->number++, &d->sentences[i], err) != 0)
+            return -1;
         if (in[i].code == 0 && in[i].n_source > 0)
             d->items[good++] = tf_search_item(&d->sentences[i], &d->search_opts, &d->memory);
     }
@@ -325,6 +369,8 @@ static void release_decode(struct decode *d)
     free(d->items);
     tf_insertions_release(&d->insertions);
     tf_forbidden_release(&d->forbidden);
+    tf_terms_release(&d->terms);
+    tf_arena_release(&d->wanted);
 }
 
 int tf_decode_stream(const struct tf_decode_opts *o, const char *input, const char *output,
@@ -341,6 +387,9 @@ int tf_decode_stream(const struct tf_decode_opts *o, const char *input, const ch
         rc = start_decode(&d, err);
     if (rc == 0)
         rc = tf_session_run(&d.s, begin_part, decode_window, &d, err);
+    if (rc == 0 && d.terms.n_lines > d.number)
+        rc = tf_fail(err, "%s: %zu lines for %llu records", o->constraints, d.terms.n_lines,
+                     (unsigned long long)d.number);
     release_decode(&d);
     return tf_session_close(&d.s, rc, err);
 }

@@ -15,6 +15,8 @@ struct tf_decode_opts {
                          * only */
     const char *forbid; /* a text file of words that no output has (forbidden_private.h), or NULL;
                          * CPU only */
+    const char *terms_name;          /* in messages, or NULL: its path */
+    const char *constraints, *terms; /* what outputs contain (terms_private.h), or NULL; CPU only */
     /* Of these the user's alpha to free_prefix count; decoding fills in the rest. */
     struct tf_search_opts search;
     int64_t beam, nbest; /* 1 .. TF_SEARCH_MAX_BEAM */

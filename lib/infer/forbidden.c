@@ -6,7 +6,6 @@
 #include "base/utf8.h"
 #include "ops/host_search.h"
 #include "text/sp_check.h"
-#include "text/unicode.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -122,28 +121,6 @@ static void index_phrases(struct tf_forbidden *f, struct tf_forbidden_case *c,
 
 /* ---- reading ---- */
 
-/* The words of a line with single spaces between. */
-static struct tf_text words_of(struct tf_arena *mem, const char *s, size_t n)
-{
-    char *to = tf_arena_strndup(mem, s, n);
-    size_t len = 0;
-    for (size_t i = 0; i < n; i++)
-        if (!tf_ascii_space(s[i]))
-            to[len++] = s[i];
-        else if (len > 0 && to[len - 1] != ' ')
-            to[len++] = ' ';
-    return (struct tf_text){to, len - (len > 0 && to[len - 1] == ' ')};
-}
-
-static bool is_lower(struct tf_text s)
-{
-    struct tf_buf low = {0};
-    tf_uc_lower(&low, s.p, s.n);
-    const bool same = tf_text_same(s, (struct tf_text){low.p, low.len});
-    tf_buf_release(&low);
-    return same;
-}
-
 /* The phrases of the file by case. */
 struct phrases {
     struct phrase *v[2];
@@ -171,10 +148,10 @@ static int read_phrases(struct phrases *p, struct tf_arena *mem, const char *pat
         tf_sha256_add(sum, s, n);
         tf_sha256_add(sum, "\n", 1);
         const size_t mark = line == 1 ? tf_utf8_mark(s, n) : 0;
-        const struct tf_text text = words_of(mem, s + mark, n - mark);
+        const struct tf_text text = tf_plain_phrase(mem, s + mark, n - mark);
         if (text.n == 0)
             continue;
-        const int as = is_lower(text) ? LOWER : EXACT;
+        const int as = tf_is_lower(text) ? LOWER : EXACT;
         p->v[as] = tf_xarray(p->v[as], p->n[as] + 1, sizeof *p->v[as]);
         p->v[as][p->n[as]++] = phrase_of(text);
     }

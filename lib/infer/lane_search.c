@@ -24,6 +24,7 @@ struct tf_lane_search {
     struct tf_ctx *ctx;
     struct tf_search_limits limits;
     struct tf_insertion_progress progress;
+    const struct tf_wanted **wanted; /* of the group */
     struct member *member; /* one per model */
     struct tf_search search;
     /* STAT [logits_cap]: of one model; logarithms of the mean probability of the models so far */
@@ -102,6 +103,7 @@ static void free_one(struct tf_lane_search *s)
     free(s->member);
     free(s->limit);
     free(s->key);
+    free(s->wanted);
     free(s);
 }
 
@@ -118,12 +120,14 @@ static void pack_group(struct tf_lane_search *s, const struct tf_lane_item *grou
     tf_packed_ids_clear(&s->prefix);
     s->limit = tf_xarray(s->limit, n, sizeof *s->limit);
     s->key = tf_xarray(s->key, n, sizeof *s->key);
+    s->wanted = tf_xarray(s->wanted, n, sizeof *s->wanted);
     for (size_t i = 0; i < n; i++) {
         const struct tf_sentence *v = group[i].item;
         tf_packed_ids_add(&s->src, v->src, v->n_src);
         tf_packed_ids_add(&s->prefix, v->prefix, v->n_prefix);
         s->limit[i] = v->limit;
         s->key[i] = v->key;
+        s->wanted[i] = &v->wanted;
     }
 }
 
@@ -211,7 +215,10 @@ static int step_models(struct tf_lane_search *s, struct tf_err *err)
                            lp);
     if (s->limits.forbidden != NULL)
         tf_forbidden_mask(s->limits.forbidden, q, lp);
-    s->be->search_step(s->ctx, q, lp);
+    if (s->limits.continues != NULL)
+        tf_wanted_step(s->wanted, *s->limits.continues, q, lp);
+    else
+        s->be->search_step(s->ctx, q, lp);
     s->first_step = false;
     return 0;
 }

@@ -8,6 +8,7 @@
 #include "infer/forbidden_private.h"
 #include "infer/insertions_private.h"
 #include "infer/lanes_private.h"
+#include "infer/wanted_private.h"
 #include "ops/search_state.h"
 #include "stream/record.h"
 
@@ -17,6 +18,7 @@ struct tf_sentence {
     uint32_t n_src, n_prefix;     /* n_src >= 1 */
     uint32_t limit;               /* most tokens of the output, EOS not counted; >= n_prefix */
     uint64_t key;                 /* of its random draws, when sampling */
+    struct tf_wanted wanted;      /* for a search with `continues` */
     struct tf_hyp *hyps; /* out: best first, with token_logp; one block for the caller to free() */
     size_t n_hyps;
 };
@@ -37,6 +39,7 @@ struct tf_lane_item tf_search_item(struct tf_sentence *s, const struct tf_search
 struct tf_search_limits {
     const struct tf_insertions *insertions;
     const struct tf_forbidden *forbidden;
+    const struct tf_continues *continues; /* of words: outputs have all terms of their sentence */
 };
 
 struct tf_lane_search;

@@ -28,6 +28,19 @@ static const char *mark_of(struct tf_span m, bool *inverse)
     return *inverse ? TF_BPE_END : mark;
 }
 
+/* Does the vocabulary have the space of a word after it? */
+static bool space_ends(struct tf_span m)
+{
+    bool ends = false;
+    struct tf_proto_field f, inner;
+    while (m.n > 0 && tf_proto_field(&m, &f))
+        if (f.number == TF_PROTO_TRAINER && f.body.p != NULL)
+            for (struct tf_span body = f.body; body.n > 0 && tf_proto_field(&body, &inner);)
+                if (inner.number == TF_PROTO_SPACE_ENDS)
+                    ends = inner.value != 0;
+    return ends;
+}
+
 static bool ends_with(struct tf_text s, const char *end)
 {
     const size_t n = strlen(end);
@@ -77,7 +90,7 @@ int tf_spelling_read(struct tf_spelling *s, struct tf_arena *a, const void *byte
     if (tf_sp_check(bytes, n, err) != 0)
         return -1;
     const char *mark = mark_of(m, &inverse);
-    *s = (struct tf_spelling){0};
+    *s = (struct tf_spelling){.spaces_follow = mark != NULL || space_ends(m)};
     for (struct tf_span left = m; tf_proto_piece(&left, &piece);)
         s->n++;
     s->v = tf_arena_zalloc(a, s->n * sizeof *s->v + 1);
@@ -102,6 +115,27 @@ int tf_spelling_read(struct tf_spelling *s, struct tf_arena *a, const void *byte
     tf_buf_release(&text);
     tf_buf_release(&low);
     return 0;
+}
+
+struct tf_text tf_plain_phrase(struct tf_arena *a, const char *s, size_t n)
+{
+    char *to = tf_arena_strndup(a, s, n);
+    size_t len = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!tf_ascii_space(s[i]))
+            to[len++] = s[i];
+        else if (len > 0 && to[len - 1] != ' ')
+            to[len++] = ' ';
+    return (struct tf_text){to, len - (len > 0 && to[len - 1] == ' ')};
+}
+
+bool tf_is_lower(struct tf_text s)
+{
+    struct tf_buf low = {0};
+    tf_uc_lower(&low, s.p, s.n);
+    const bool same = tf_text_same(s, (struct tf_text){low.p, low.len});
+    tf_buf_release(&low);
+    return same;
 }
 
 /* Is the character of at most n bytes at s part of a word? */

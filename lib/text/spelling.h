@@ -16,9 +16,15 @@
 struct tf_spelling {
     struct tf_text *v;
     size_t n;
+    bool spaces_follow; /* a word has the space after it, not before */
 };
 int tf_spelling_read(struct tf_spelling *s, struct tf_arena *a, const void *bytes, size_t n,
                      bool lower, struct tf_err *err) TF_MUST_CHECK;
+
+/* The words of the n bytes at s with one space between, in memory of the arena. */
+struct tf_text tf_plain_phrase(struct tf_arena *a, const char *s, size_t n);
+/* Is a text, checked UTF-8, its own lower case? */
+bool tf_is_lower(struct tf_text s);
 
 /* Is the character before or at this place, between characters of the n bytes at s, part of a word:
  * no white space, punctuation or symbol? At the start and the end there is none. Bytes that are not

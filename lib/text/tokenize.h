@@ -20,6 +20,8 @@ struct tf_tokenize {
     int64_t max_line;        /* bytes; a longer line becomes a bad record */
     bool crlf;               /* drop a CR before the LF */
     size_t field;            /* of a line with tabs, from 1; 0: the whole line */
+    size_t phrases;          /* for lines of pieces: fields from this one on, from 1, are texts of
+                              * their own, and those before stay as they are; 0: no */
     bool replace_invalid;    /* invalid UTF-8 becomes U+FFFD instead of a bad record */
     bool list_unknown;       /* report the characters that the vocabulary lacks */
     bool sample;             /* random segmentations (sample_private.h) */

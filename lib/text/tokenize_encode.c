@@ -236,6 +236,28 @@ static void encode_item(const struct tf_tokenize_work *r, struct tf_work_block *
     }
 }
 
+/* Each field of a line from number t->phrases on as an item. */
+static void encode_phrases(const struct tf_tokenize_work *r, struct tf_work_block *b, int lane,
+                           struct tf_work_item *it, const char *s, size_t n)
+{
+    const size_t start = b->out.len;
+    for (size_t field = 1; it->code == 0; field++) {
+        const char *tab = n > 0 ? memchr(s, '\t', n) : NULL;
+        const size_t width = tab != NULL ? (size_t)(tab - s) : n;
+        if (field < r->t->phrases)
+            tf_buf_add(&b->out, s, width);
+        else
+            encode_item(r, b, lane, it, s, width);
+        if (tab == NULL)
+            break;
+        tf_buf_byte(&b->out, '\t');
+        s = tab + 1;
+        n -= width + 1;
+    }
+    if (it->code != 0)
+        b->out.len = start;
+}
+
 static void encode_block(void *arg, size_t job, int lane)
 {
     const struct tf_tokenize_work *r = arg;
@@ -245,7 +267,8 @@ static void encode_block(void *arg, size_t job, int lane)
         struct tf_work_item *it = &b->items[k];
         const size_t line = b->out.len;
         if (it->code == 0)
-            encode_item(r, b, lane, it, b->text.p + at, it->end - at);
+            (r->t->phrases > 0 ? encode_phrases : encode_item)(r, b, lane, it, b->text.p + at,
+                                                               it->end - at);
         if (r->pieces)
             tf_work_end_line(b, line);
         it->out_end = r->pieces ? b->out.len : b->ids.n;

@@ -550,6 +550,10 @@ plain_only() {
     echo a >words
     t 2 tf-decode --device cuda -m "$MODEL" --forbid words few.tfs
     expect_error "--forbid: runs on the CPU only"
+    t 2 tf-decode --device cuda -m "$MODEL" --terms words few.tfs
+    expect_error "--terms: runs on the CPU only"
+    t 2 tf-decode --device cuda -m "$MODEL" --constraints words few.tfs
+    expect_error "--constraints: runs on the CPU only"
 }
 
 @test "steps that come again are replayed, with the same result" {

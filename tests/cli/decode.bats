@@ -553,7 +553,7 @@ hyps() {
         tf-tokenize -d -m "$MODEL" out >text
         [ "$(wc -l <text)" -eq "$LINES" ]
         grep -q 'a a' text
-        ! grep -q 'b\|c a' text
+        [ "$(grep -cw 'b\|c a' text)" -eq 0 ]
         decode $way --forbid words --threads 1 --batch 1 --window 3 "$LINES_TFS" | cmp - out
     done
     tf-cbor json out | grep -q '"forbid":'
@@ -579,7 +579,103 @@ hyps() {
     d_t 2 --forbid words --insert "$LINES_TFS" "$LINES_TFS"
     # A whole pipe.
     tf-translate -q -m "$MODEL" --max-extra 5 --forbid words "$LINES_TXT" >text
-    ! grep -q b text
+    [ "$(grep -cw b text)" -eq 0 ]
+}
+
+# has_words FILE: each line of the file "text" has the words of its line in FILE, tab-separated.
+has_words() {
+    [ "$(wc -l <text)" -eq "$(wc -l <"$1")" ]
+    paste -d '|' text "$1" | awk -F '|' '{ n = split($2, want, "\t")
+        for (i = 1; i <= n; i++) if (index(" " $1 " ", " " want[i] " ") == 0) { print; bad = 1 } }
+        END { exit bad }'
+}
+
+@test "--constraints: each output has the phrases of its line, whatever batch, threads and beam" {
+    # Phrases of up to three words; the empty input, the seventh, has an empty output.
+    awk 'NR == 7 { print ""; next } NR % 3 == 0 { print "c c b"; next } NR % 3 == 1 { print ""; next }
+        { print "b a\tc" }' "$LINES_TXT" >words
+    tf-tokenize -m "$MODEL" --pieces --phrases 1 words >phrases
+    grep -q '^▁b ▁a	▁c$' phrases
+    for k in 1 2 4 9; do
+        decode --beam $k --constraints phrases "$LINES_TFS" -o out
+        tf-tokenize -d -m "$MODEL" out >text
+        has_words words
+        decode --beam $k --constraints phrases --threads 1 --batch 1 --window 4 "$LINES_TFS" |
+            cmp - out
+        # A line without phrases is searched as ever.
+        decode --beam $k "$LINES_TFS" | tf-tokenize -d -m "$MODEL" | awk 'NR % 3 == 1' >plain
+        awk 'NR % 3 == 1' text | cmp - plain
+    done
+    tf-cbor json out | grep -q '"constraints":'
+    # The limit makes room for them.
+    decode --max-extra 0 --max-factor 0 --constraints phrases "$LINES_TFS" |
+        tf-tokenize -d -m "$MODEL" >text
+    has_words words
+    # As the best one of all lists.
+    decode --nbest 4 --constraints phrases "$LINES_TFS" | tf-tokenize -d --nbest -m "$MODEL" |
+        awk -F '\t' '$2 == 1 { print $4 }' >best
+    decode --constraints phrases "$LINES_TFS" | tf-tokenize -d -m "$MODEL" | cmp - best
+    # After a prefix, and with words that must not come.
+    printf 'a\n%.0s' {1..59} | tf-tokenize -m "$MODEL" >prefix
+    decode --prefix prefix --constraints phrases "$LINES_TFS" | tf-tokenize -d -m "$MODEL" >text
+    has_words words
+    grep -v '^$' text >lines
+    [ "$(grep -cv '^a' lines)" -eq 0 ]
+    printf 'a a\n' >never
+    decode --forbid never --constraints phrases "$LINES_TFS" | tf-tokenize -d -m "$MODEL" >text
+    has_words words
+    [ "$(grep -cw 'a a' text)" -eq 0 ]
+}
+
+@test "--constraints: bad files are named" {
+    printf '▁a\n▁a x\n' >piece
+    d_t 1 --constraints piece "$LINES_TFS"
+    expect_contains "$stderr" "piece: line 2: 'x' is no piece of the vocabulary"
+    printf '\n</s>\n' >end
+    d_t 1 --constraints end "$LINES_TFS"
+    expect_error "end: line 2: no output has the piece '</s>'"
+    printf '▁a\n' >few
+    d_t 1 --constraints few "$LINES_TFS"
+    expect_contains "$stderr" "few: 1 lines, fewer than the records of"
+    printf '\n%.0s' {1..60} >many
+    d_t 1 --constraints many "$LINES_TFS" -o out
+    expect_contains "$stderr" "many: 60 lines for 59 records"
+    printf '\xff\n' >bytes
+    d_t 1 --constraints bytes "$LINES_TFS"
+    expect_error "bytes: line 1: not UTF-8"
+    for i in {1..1025}; do printf '▁a '; done >long
+    d_t 1 --constraints long "$LINES_TFS"
+    expect_error "long: line 1: phrases of 1025 pieces, at most 1024"
+    d_t 2 --constraints many --sample "$LINES_TFS"
+    d_t 2 --constraints many --search fairseq "$LINES_TFS"
+}
+
+@test "--terms: outputs have a target of each term of their source, and others are as ever" {
+    printf 'b c\tc c c\ta b a\n A \tb b b b\n\nc\ta a a a\n' >words
+    tf-tokenize -m "$MODEL" --pieces --phrases 2 words >terms
+    grep -q '^b c	▁c ▁c ▁c	▁a ▁b ▁a$' terms
+    decode --terms terms "$LINES_TFS" -o out
+    tf-tokenize -d -m "$MODEL" out >text
+    decode "$LINES_TFS" | tf-tokenize -d -m "$MODEL" | paste -d '|' "$LINES_TXT" text - |
+        awk -F '|' '{ s = " " $1 " "; gsub(/ /, "  ", s); two = index(s, " b  c ")
+            gsub(/ b  c /, "  ", s)
+            one = index(s, " c ")
+            if (two && $2 !~ /c c c|a b a/) { print "b c: " $0; bad = 1 }
+            if (one && $2 !~ /a a a a/) { print "c: " $0; bad = 1 }
+            if (!two && !one && $2 != $3) { print "none: " $0; bad = 1 }
+            seen += two > 0; alone += !two && !one }
+            END { exit bad || seen < 10 || alone < 3 }'
+    decode --terms terms --threads 1 --batch 1 "$LINES_TFS" | cmp - out
+    tf-cbor json out | grep -q '"terms":'
+    printf 'a\t▁a\nb\t▁b\na\t▁c\n' >twice
+    d_t 1 --terms twice "$LINES_TFS"
+    expect_contains "$stderr" "twice: line 3: line 1 has this source term, too"
+    printf 'a\t▁a\nb\t\n' >bare
+    d_t 1 --terms bare "$LINES_TFS"
+    expect_error "bare: line 2: no source term, a tab and its target"
+    echo >none
+    d_t 1 --terms none "$LINES_TFS"
+    expect_error "none: no terms"
 }
 
 @test "the text of a bad record passes through whole, and messages cut it between characters" {

@@ -219,3 +219,25 @@ PY
     t 2 tf-translate --to de -m "$MODEL"
     expect_error "tf-translate: --to: the model decides on the language"
 }
+
+@test "--terms: translations have the targets of the terms in their sentences" {
+    printf 'a b\n\nb a\nc\na b b\n' >lines
+    printf 'B\tnothing\nb a\tc c c\tb b b b\nc\tb b b\n' | sed 1d >terms
+    tf-translate -q -m "$MODEL" --max-extra 5 --terms terms lines >out
+    [ "$(wc -l <out)" -eq 5 ]
+    sed -n 3p out | grep -q 'c c c\|b b b b'
+    sed -n 4p out | grep -q 'b b b'
+    tf-translate -q -m "$MODEL" --max-extra 5 lines >plain
+    cmp <(sed -n '1,2p;5p' out) <(sed -n '1,2p;5p' plain)
+    # As the tools one by one.
+    tf-tokenize -m "$MODEL" --pieces --target --phrases 2 terms >pieces
+    tf-tokenize -m "$MODEL" lines | tf-decode -m "$MODEL" --max-extra 5 --terms pieces |
+        tf-tokenize -d -m "$MODEL" | cmp - out
+    # The file that the user gave is named.
+    printf 'a\tb\nb\tx\n' >bad
+    t 1 tf-translate -q -m "$MODEL" --terms bad lines
+    expect_contains "$stderr" "bad: line 2: 'x' is no piece of the vocabulary"
+    t 1 tf-translate -q -m "$MODEL" --terms missing lines
+    expect_contains "$stderr" "missing: "
+    t 2 tf-translate -q -m "$MODEL" --terms terms --sample lines
+}

@@ -1,0 +1,374 @@
+/* wanted.c - see wanted_private.h. */
+#include "infer/wanted_private.h"
+#include "base/memory.h"
+#include "ops/host_search.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Ids that stand for all that are in no phrase. */
+enum { OTHER = UINT32_MAX, OTHER_CONTINUES = UINT32_MAX - 1 };
+
+static bool continues_word(struct tf_continues c, uint32_t id)
+{
+    return id == (uint32_t)OTHER_CONTINUES || (id < c.n && c.v[id]);
+}
+
+/* Does y contain the phrase? An end of a word at the end of y is one for now. */
+enum has { NOT, FOR_NOW, FIRMLY };
+static enum has contains(const struct tf_wanted_phrase *p, struct tf_continues c, const uint32_t *y,
+                         size_t t)
+{
+    enum has has = NOT;
+    for (size_t end = p->n; end <= t; end++)
+        if (y[end - 1] == p->ids[p->n - 1] &&
+            memcmp(y + end - p->n, p->ids, p->n * sizeof *y) == 0) {
+            if (!p->ends_word || (end < t && !continues_word(c, y[end])))
+                return FIRMLY;
+            has = end == t ? FOR_NOW : has;
+        }
+    return has;
+}
+
+static enum has contains_term(const struct tf_wanted_term *term, struct tf_continues c,
+                              const uint32_t *y, size_t t)
+{
+    enum has has = NOT;
+    for (size_t k = 0; k < term->n && has != FIRMLY; k++) {
+        const enum has this = contains(&term->v[k], c, y, t);
+        has = this > has ? this : has;
+    }
+    return has;
+}
+
+/* What a phrase saves whose first ids end y, if the id after them continues a word or does not. */
+static void savings(const struct tf_wanted_term *term, struct tf_continues c, const uint32_t *y,
+                 size_t t, size_t most[2])
+{
+    for (size_t k = 0; k < term->n; k++) {
+        const struct tf_wanted_phrase *p = &term->v[k];
+        for (size_t d = 1; d < p->n && d <= t; d++) {
+            const size_t left = p->n - d;
+            size_t *m = &most[continues_word(c, p->ids[d])];
+            if (left + *m < term->shortest && memcmp(y + t - d, p->ids, d * sizeof *y) == 0)
+                *m = term->shortest - left;
+        }
+    }
+}
+
+size_t tf_wanted_need(const struct tf_wanted *w, struct tf_continues c, const uint32_t *y, size_t t)
+{
+    size_t missing = 0, for_now = 0, kept[2] = {0}, all[2] = {0};
+    for (size_t i = 0; i < w->n; i++) {
+        const enum has has = contains_term(&w->v[i], c, y, t);
+        missing += has == NOT ? w->v[i].shortest : 0;
+        for_now += has == FOR_NOW ? w->v[i].shortest : 0;
+        if (has == NOT)
+            savings(&w->v[i], c, y, t, kept);
+        if (has != FIRMLY)
+            savings(&w->v[i], c, y, t, all);
+    }
+    const size_t any = kept[0] > kept[1] ? kept[0] : kept[1];
+    const size_t keep = missing - (for_now > 0 ? kept[0] : any), give = missing + for_now - all[1];
+    return for_now > 0 && give < keep ? give : keep;
+}
+
+/* ---- the rows of a sentence ---- */
+
+/* An id that is in a phrase, and need after it. */
+struct next {
+    uint32_t id;
+    size_t need;
+};
+
+struct row {
+    size_t need, other, other_continues; /* now; after an id that is in no phrase */
+    struct next *next;
+};
+
+/* What a step works with. */
+struct step {
+    const struct tf_search *q;
+    const struct tf_wanted *wanted;
+    struct tf_continues continues;
+    struct tf_search_view view;
+    const tf_mem *lp;
+    size_t room; /* ids before the limit */
+    struct row *rows;
+    struct next *next; /* of all rows, n_next for each */
+    size_t n_next;
+    struct tf_candidate *v; /* found so far */
+    size_t n;
+    uint32_t *y;
+};
+
+static double log_p(const struct step *s, size_t row, size_t id)
+{
+    const size_t at = (s->view.row0 + row) * s->q->opts.V + id;
+    return s->q->be->elem_size[TF_ELEM_STAT] == sizeof(float) ? (double)((const float *)s->lp)[at]
+                                                              : ((const double *)s->lp)[at];
+}
+
+/* The ids of a live row, with room for one more. */
+static void read_row(struct step *s, size_t row)
+{
+    size_t r = s->view.row0 + row;
+    for (size_t t = s->view.t; t-- > 0;) {
+        const size_t past = t * s->q->max_rows + r;
+        s->y[t] = s->q->hist_id[past];
+        r = s->q->hist_parent[past];
+    }
+}
+
+static size_t need_after(const struct step *s, uint32_t id)
+{
+    s->y[s->view.t] = id;
+    return tf_wanted_need(s->wanted, s->continues, s->y, s->view.t + 1);
+}
+
+static int compare_ids(const void *x, const void *y)
+{
+    const struct next *a = x, *b = y;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+/* The different ids of all phrases. */
+static void list_ids(struct step *s, struct next *to)
+{
+    size_t n = 0, all = 0;
+    for (size_t i = 0; i < s->wanted->n; i++)
+        for (size_t k = 0; k < s->wanted->v[i].n; k++)
+            for (size_t j = 0; j < s->wanted->v[i].v[k].n; j++)
+                to[all++] = (struct next){s->wanted->v[i].v[k].ids[j], 0};
+    qsort(to, all, sizeof *to, compare_ids);
+    for (size_t i = 0; i < all; i++)
+        if (n == 0 || to[n - 1].id != to[i].id)
+            to[n++] = to[i];
+    s->n_next = n;
+}
+
+static size_t count_ids(const struct tf_wanted *w)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < w->n; i++)
+        for (size_t k = 0; k < w->v[i].n; k++)
+            n += w->v[i].v[k].n;
+    return n;
+}
+
+static void judge_rows(struct step *s)
+{
+    for (size_t row = 0; row < s->view.live; row++) {
+        struct row *r = &s->rows[row];
+        read_row(s, row);
+        r->need = tf_wanted_need(s->wanted, s->continues, s->y, s->view.t);
+        r->other = need_after(s, (uint32_t)OTHER);
+        r->other_continues = need_after(s, (uint32_t)OTHER_CONTINUES);
+        r->next = s->next + row * s->n_next;
+        for (size_t i = 0; i < s->n_next; i++)
+            r->next[i] = (struct next){s->next[i].id, need_after(s, s->next[i].id)};
+    }
+}
+
+/* need of a row and one more id. */
+static size_t need_with(const struct step *s, size_t row, uint32_t id)
+{
+    const struct row *r = &s->rows[row];
+    const struct next key = {id, 0}, *found;
+    found = bsearch(&key, r->next, s->n_next, sizeof key, compare_ids);
+    return found != NULL                      ? found->need
+           : continues_word(s->continues, id) ? r->other_continues
+                                              : r->other;
+}
+
+static bool valid(const struct step *s, size_t row, uint32_t id)
+{
+    if (tf_search_banned(&s->q->opts, id))
+        return false;
+    if (id == s->q->opts.eos)
+        return s->rows[row].need == 0;
+    return 1 + need_with(s, row, id) <= s->room;
+}
+
+/* ---- candidates ---- */
+
+static int compare(const void *x, const void *y)
+{
+    const struct tf_candidate *a = x, *b = y;
+    if (a->logp != b->logp)
+        return a->logp > b->logp ? -1 : 1;
+    if (a->row != b->row)
+        return a->row < b->row ? -1 : 1;
+    if (a->x != b->x)
+        return a->x > b->x ? -1 : 1;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+static bool candidate(const struct step *s, size_t row, uint32_t id, struct tf_candidate *g)
+{
+    const double x = log_p(s, row, id);
+    *g = (struct tf_candidate){s->view.logp[row] + (x > 0 ? 0 : x), x > 0 ? 0 : x, (uint32_t)row,
+                               id};
+    return isfinite(x) && isfinite(g->logp);
+}
+
+/* What x a candidate of a row needs to be among the best `most`, or the best of its row; rounding
+ * can only make it smaller. */
+static double least(const struct step *s, size_t row, size_t most, const struct tf_candidate *best)
+{
+    if (s->n < most || best->id == (uint32_t)OTHER)
+        return -INFINITY;
+    const double x = s->v[most - 1].logp - s->view.logp[row], low = x < best->x ? x : best->x;
+    return low - 1e-6 * (fabs(low) + fabs(s->view.logp[row]));
+}
+
+/* The best `most` of all rows in order; those of each row go to best. */
+static void find_best(struct step *s, size_t most, struct tf_candidate *best)
+{
+    for (size_t row = 0; row < s->view.live; row++) {
+        best[row].id = (uint32_t)OTHER;
+        double low = -INFINITY;
+        for (size_t id = 0; id < s->q->opts.V; id++) {
+            struct tf_candidate g;
+            if (log_p(s, row, id) < low || !candidate(s, row, (uint32_t)id, &g))
+                continue;
+            const bool first = best[row].id == (uint32_t)OTHER || compare(&g, &best[row]) < 0;
+            const bool good = s->n < most || compare(&g, &s->v[most - 1]) < 0;
+            if (!(first || good) || !valid(s, row, (uint32_t)id))
+                continue;
+            if (first)
+                best[row] = g;
+            if (!good)
+                continue;
+            size_t at = s->n < most ? s->n++ : most - 1;
+            for (; at > 0 && compare(&g, &s->v[at - 1]) < 0; at--)
+                s->v[at] = s->v[at - 1];
+            s->v[at] = g;
+            low = least(s, row, most, &best[row]);
+        }
+    }
+}
+
+static void add(struct step *s, const struct tf_candidate *g)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->v[i].row == g->row && s->v[i].id == g->id)
+            return;
+    s->v[s->n++] = *g;
+}
+
+/* The candidates that make need smaller. */
+static void add_wanted(struct step *s)
+{
+    struct tf_candidate g;
+    for (size_t row = 0; row < s->view.live; row++)
+        for (size_t i = 0; i < s->n_next; i++) {
+            const struct next *next = &s->rows[row].next[i];
+            if (next->need < s->rows[row].need && candidate(s, row, next->id, &g) &&
+                valid(s, row, next->id))
+                add(s, &g);
+        }
+}
+
+/* Room of each bank, from the number of its candidates. */
+static void allot(size_t *room, const size_t *count, size_t banks, size_t K)
+{
+    size_t carry = K % banks;
+    for (size_t b = banks; b-- > 0;) {
+        const size_t mine = K / banks + carry;
+        room[b] = mine < count[b] ? mine : count[b];
+        carry = mine - room[b];
+    }
+    for (size_t b = banks; b-- > 0;) {
+        const size_t more = carry < count[b] - room[b] ? carry : count[b] - room[b];
+        room[b] += more;
+        carry -= more;
+    }
+}
+
+/* Keep the ends, and what the banks take. */
+static void fill_banks(struct step *s, size_t C)
+{
+    size_t *count = tf_xcalloc(2 * (C + 1), sizeof *count), *room = count + C + 1, n = 0;
+    qsort(s->v, s->n, sizeof *s->v, compare);
+    for (size_t i = 0; i < s->n; i++)
+        if (s->v[i].id != s->q->opts.eos)
+            count[C - need_with(s, s->v[i].row, s->v[i].id)]++;
+    allot(room, count, C + 1, s->q->opts.K);
+    for (size_t i = 0; i < s->n; i++) {
+        const struct tf_candidate g = s->v[i];
+        size_t *left = g.id != s->q->opts.eos ? &room[C - need_with(s, g.row, g.id)] : NULL;
+        if (left != NULL && *left == 0)
+            continue;
+        if (left != NULL)
+            --*left;
+        s->v[n++] = g;
+    }
+    s->n = n;
+    free(count);
+}
+
+/* One id for each row; at the limit only what has all. */
+static void forced(struct step *s)
+{
+    for (size_t row = 0; row < s->view.live; row++) {
+        struct tf_candidate g;
+        read_row(s, row);
+        if (candidate(s, row, s->view.id, &g) &&
+            (!s->view.may_end || tf_wanted_need(s->wanted, s->continues, s->y, s->view.t) == 0))
+            s->v[s->n++] = g;
+    }
+    qsort(s->v, s->n, sizeof *s->v, compare);
+    const size_t most = s->q->opts.K == 1 ? 1 : 2 * s->q->opts.K;
+    s->n = s->n < most ? s->n : most;
+}
+
+static void select_candidates(struct step *s)
+{
+    const size_t K = s->q->opts.K, live = s->view.live, t = s->view.t,
+                 C = tf_wanted_need(s->wanted, s->continues, NULL, 0), ids = count_ids(s->wanted);
+    s->y = tf_xarray(NULL, t + 1, sizeof *s->y);
+    s->next = tf_xarray(NULL, (live + 1) * (ids + 1), sizeof *s->next);
+    s->rows = tf_xarray(NULL, live + 1, sizeof *s->rows);
+    s->v = tf_xarray(NULL, 2 * K + live * (ids + 1) + 1, sizeof *s->v);
+    struct tf_candidate *best = tf_xarray(NULL, live + 1, sizeof *best);
+    if (s->view.forced) {
+        forced(s);
+    } else {
+        list_ids(s, s->next);
+        judge_rows(s);
+        find_best(s, K == 1 ? 1 : 2 * K, best);
+        if (C > 0) {
+            for (size_t row = 0; row < live; row++)
+                if (best[row].id != (uint32_t)OTHER)
+                    add(s, &best[row]);
+            add_wanted(s);
+            fill_banks(s, C);
+        }
+    }
+    free(best);
+    free(s->rows);
+    free(s->next);
+    free(s->y);
+}
+
+void tf_wanted_step(const struct tf_wanted *const *wanted, struct tf_continues c,
+                    struct tf_search *q, tf_mem *lp)
+{
+    struct tf_search_pass w = tf_search_begin_pass(q);
+    tf_search_rules(q, lp);
+    for (size_t i = 0; i < q->S; i++) {
+        struct step s = {.q = q,
+                         .wanted = wanted[i],
+                         .continues = c,
+                         .view = tf_search_view_of(q, &w, i),
+                         .lp = lp,
+                         .room = q->limit[i] - (w.t < q->limit[i] ? w.t : q->limit[i])};
+        select_candidates(&s);
+        for (size_t k = 0; k < s.n; k++)
+            s.v[k].row += (uint32_t)s.view.row0;
+        tf_search_advance(q, &w, i, &s.view, s.v, s.n);
+        free(s.v);
+    }
+    tf_search_end_pass(q, &w);
+}
