@@ -59,6 +59,10 @@ export -f capitals
     done
     echo 'one_two one. Two.' >in
     [ "$(bash -c 'capitals --lang en in')" = 'ONE_TWO ONE. TWO.' ]
+    # A word of this form that is longer than labels is text.
+    tag=">>$(printf '%036d' 0)<<"
+    echo "$tag one. Two!" >in
+    [ "$(bash -c 'capitals --lang en in')" = "$tag ONE. TWO!" ]
 }
 
 @test "where it is unknown, one note has the line and what helps" {
