@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <map>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 namespace {
 
@@ -134,6 +136,37 @@ cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
     return cudaSuccess;
 }
 
+/* ---- what device memory there is, and the most so far; of the process besides it ---- */
+
+static std::map<const void *, size_t> allocated; /* cudaMalloc's */
+static size_t on_device, most_on_device, most_on_host;
+
+/* Before what is on the device changes. */
+static void account()
+{
+    static size_t peak; /* of the process, the last time */
+    if (getenv("TF_EMULATE_TELL") == nullptr)
+        return;
+    struct rusage u;
+    size_t pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    if (f == nullptr || fscanf(f, "%*u %zu", &pages) != 1 || getrusage(RUSAGE_SELF, &u) != 0)
+        emulate::stop("memory", "no account of the process");
+    fclose(f);
+    size_t now = pages * (size_t)sysconf(_SC_PAGESIZE), top = (size_t)u.ru_maxrss * 1024;
+    now = top > peak && top > now ? top : now;
+    peak = top;
+    if (now > on_device + most_on_host)
+        most_on_host = now - on_device;
+}
+
+void emulate::tell_memory()
+{
+    account();
+    fprintf(stderr, "emulate: at most %zu bytes on the device, %zu on the host\n", most_on_device,
+            most_on_host);
+}
+
 enum { WALL = 1 << 20, ALIGN = 256 };
 static std::map<void *, std::pair<char *, size_t>> mapped;
 
@@ -170,11 +203,15 @@ cudaError_t cudaMalloc(void **p, size_t n)
         return cudaErrorStreamCaptureUnsupported;
     static unsigned long long made;
     const char *most = getenv("TF_EMULATE_MOST"), *count = getenv("TF_EMULATE_ALLOCATIONS");
+    account();
     if ((most != nullptr && n > strtoull(most, nullptr, 10)) ||
         (count != nullptr && made >= strtoull(count, nullptr, 10)) ||
         emulate::graphs_fill_memory() || (*p = walled(n)) == nullptr)
         return cudaErrorMemoryAllocation;
     made++;
+    allocated[*p] = n;
+    on_device += n;
+    most_on_device = on_device > most_on_device ? on_device : most_on_device;
     if (emulate::sample() == 0) /* else zero until written: most of it never is */
         memset(*p, 0xff, n);
     return cudaSuccess;
@@ -185,6 +222,12 @@ cudaError_t cudaFree(void *p)
     if (emulate::capturing())
         return cudaErrorStreamCaptureUnsupported;
     emulate::flush_all();
+    account();
+    auto a = allocated.find(p);
+    if (a != allocated.end()) {
+        on_device -= a->second;
+        allocated.erase(a);
+    }
     free_walled(p);
     return cudaSuccess;
 }

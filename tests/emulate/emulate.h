@@ -23,7 +23,8 @@
  *   TF_EMULATE_NO_NCCL      NCCL is not installed
  *   TF_EMULATE_STALL        the number of an exchange with another rank that never ends; where it
  *                           is the first with that rank, its call does not return
- *   TF_EMULATE_TELL         when a stream ends, print how many graphs were launched and made, and
+ *   TF_EMULATE_TELL         when a stream ends, print how many graphs were launched and made, the
+ *                           most memory that the process had on the device and beside it, and
  *                           bytes that were received from other ranks
  *   TF_EMULATE_SAMPLE       of a grid of more than 4 N blocks run the first and last N and about N
  *                           between; of products compute corners and a few columns. So the full

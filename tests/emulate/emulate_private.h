@@ -23,6 +23,7 @@ bool graphs_fill_memory(); /* there are some, and as many as TF_EMULATE_GRAPHS s
 /* device.cc */
 bool is_pinned(const void *p);
 size_t allowed_shared(const void *kernel); /* bytes of dynamic shared memory */
+void tell_memory();
 } // namespace emulate
 
 #endif

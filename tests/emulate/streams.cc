@@ -154,8 +154,10 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned)
 
 cudaError_t cudaStreamDestroy(cudaStream_t s)
 {
-    if (getenv("TF_EMULATE_TELL") != nullptr)
+    if (getenv("TF_EMULATE_TELL") != nullptr) {
         fprintf(stderr, "emulate: %zu graphs launched of %zu\n", graphs_launched, graphs_made);
+        emulate::tell_memory();
+    }
     flush(s);
     std::erase(streams, s);
     delete s;
