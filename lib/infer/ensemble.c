@@ -163,7 +163,7 @@ static int finish_loading(struct loading *l, struct tf_model_file *file, struct 
     else if (check_same_ids(m, &l->config, &file->header, l->path, l->choice->force, err) != 0)
         return -1;
     keep_fingerprint(m, m->n, file);
-    if (tf_weights_end(&m->model[m->n], file, l->choice->pack, err) != 0)
+    if (tf_weights_end(&m->model[m->n], file, err) != 0)
         return tf_context(err, "%s", l->path);
     return 0;
 }

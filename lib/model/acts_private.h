@@ -87,7 +87,7 @@ static inline size_t tf_kv_width(const struct tf_config *c)
 /* Parameter i of the table, or NULL for -1; its gradient. */
 static inline tf_mem *tf_weight(const struct tf_work *k, int i)
 {
-    return i < 0 ? NULL : tf_at(k->be, TF_ELEM_PARAM, k->w->flat, k->w->params.v[i].offset);
+    return i < 0 ? NULL : tf_weights_at(k->w, i);
 }
 static inline tf_mem *tf_grad(const struct tf_work *k, int i)
 {

@@ -65,12 +65,36 @@ void tf_stored_outputs(float *dst, const struct tf_stored *s, size_t first, size
     }
 }
 
+void tf_stored_halves(uint16_t *dst, const struct tf_stored *s, size_t first, size_t n)
+{
+    const struct tf_param *p = s->p;
+    const size_t columns = (size_t)p->dims[1];
+    const char *from = s->t->data;
+    if (p->outputs == 0) {
+        memcpy(dst, from + first * columns * sizeof *dst, n * columns * sizeof *dst);
+    } else {
+        for (size_t i = 0; i < (size_t)p->dims[0]; i++)
+            memcpy(dst + i * n, from + (i * columns + first) * sizeof *dst, n * sizeof *dst);
+    }
+}
+
+void tf_stored_rows(float *dst, const struct tf_stored *s, size_t first, size_t n)
+{
+    const size_t columns = s->p->n / (size_t)s->p->dims[0];
+    struct tf_param some = *s->p;
+    some.dims[0] = (int64_t)n;
+    if (s->amax == NULL)
+        tf_elements_as_floats(dst, s->t, first * columns, n * columns);
+    else if (some.outputs == 0)
+        tf_stored_outputs(dst, s, first, n);
+    else
+        tf_int8_floats(dst, (const int8_t *)s->t->data + first * columns, s->amax->data, &some, 0,
+                       columns);
+}
+
 void tf_stored_floats(float *dst, const struct tf_stored *s)
 {
-    if (s->amax != NULL)
-        tf_stored_outputs(dst, s, 0, (size_t)s->p->dims[s->p->outputs]);
-    else
-        tf_elements_as_floats(dst, s->t, 0, s->p->n);
+    tf_stored_rows(dst, s, 0, (size_t)s->p->dims[0]);
 }
 
 int tf_model_load_param(float *dst, const struct tf_model_file *m, const struct tf_param *p,

@@ -29,6 +29,10 @@ int tf_stored_find(struct tf_stored *s, const struct tf_model_file *m, const str
 void tf_stored_floats(float *dst, const struct tf_stored *s);
 /* Of a matrix that may be in 8 bits, outputs first .. first + n: as tf_int8_floats (int8.h). */
 void tf_stored_outputs(float *dst, const struct tf_stored *s, size_t first, size_t n);
+/* The same of one in binary16, as it is. */
+void tf_stored_halves(uint16_t *dst, const struct tf_stored *s, size_t first, size_t n);
+/* Rows first .. first + n of dims[0]. */
+void tf_stored_rows(float *dst, const struct tf_stored *s, size_t first, size_t n);
 /* All of them into a block [p->size] of zeros, for the table of that configuration. */
 int tf_model_load_at(float *flat, const struct tf_model_file *m, const struct tf_params *p,
                      const char *prefix, struct tf_err *err) TF_MUST_CHECK;

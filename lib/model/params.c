@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Give q its place, at the end of the flat block. */
-static void append_to_block(struct tf_params *p, struct tf_param *q)
+/* Give q its place, at the end of a block of *size elements. */
+static void append_to_block(size_t *size, struct tf_param *q)
 {
-    q->offset = p->size;
-    p->size += (q->n + 15) / 16 * 16;
+    q->offset = *size;
+    *size += (q->n + 15) / 16 * 16;
 }
 
 int tf_add_param(struct tf_params *p, int64_t rows, int64_t cols, enum tf_init init, double scale,
@@ -32,7 +32,7 @@ int tf_add_param(struct tf_params *p, int64_t rows, int64_t cols, enum tf_init i
     q->scale = q->scale2 = scale;
     q->period = q->split = q->dims[1];
     p->count += q->n;
-    append_to_block(p, q);
+    append_to_block(&p->size, q);
     return (int)p->n++;
 }
 
@@ -65,12 +65,12 @@ int tf_add_output(struct tf_params *p, const struct tf_config *c, int64_t rows, 
     return tf_add_param(p, rows, c->d_model, TF_INIT_GLOROT, limit, name, part);
 }
 
-void tf_params_without_packed(struct tf_params *p, bool tables_packed)
+size_t tf_params_without_packed(struct tf_params *p, bool tables_packed)
 {
-    p->size = 0;
+    size_t apart = p->size = 0;
     for (size_t i = 0; i < p->n; i++)
-        if (!tf_param_is_packed(&p->v[i], tables_packed))
-            append_to_block(p, &p->v[i]);
+        append_to_block(tf_param_is_packed(&p->v[i], tables_packed) ? &apart : &p->size, &p->v[i]);
+    return apart;
 }
 
 void tf_params_release(struct tf_params *p)

@@ -102,8 +102,56 @@ int tf_weights_pack(struct tf_weights *w, struct tf_err *err)
 
 /* ---- from a file ---- */
 
-/* Pack parameter i from a file; what the backend does not take as it is there passes through floats
- * in pieces. */
+/* Elements of a file that are on their way to a device at once, or one row or TF_PACK_COLUMNS
+ * columns where those have more. */
+enum { PIECE = 1 << 20 };
+
+/* Is the backend's memory the host's, in fp32? */
+static bool is_direct(const struct tf_backend *be)
+{
+    return be->host && be->elem_size[TF_ELEM_PARAM] == sizeof(float);
+}
+
+/* So many of n in a piece, if each has that many elements: a multiple of `least`, or all. */
+static size_t in_piece(size_t n, size_t elements, size_t least)
+{
+    const size_t some = PIECE / elements / least * least;
+    return n < least || n < some ? n : some > 0 ? some : least;
+}
+
+/* Pack parameter i from a file in pieces: as halves where they are, else by way of floats. */
+static int pack_pieces(struct tf_weights *w, size_t i, const struct tf_stored *s, bool halves,
+                       struct tf_err *err)
+{
+    const struct tf_param *p = &w->params.v[i];
+    const struct tf_backend *be = w->be;
+    const bool direct = is_direct(be);
+    const size_t n = (size_t)outputs(p), each = (size_t)inputs(p),
+                 step = direct ? TF_PACK_COLUMNS : in_piece(n, each, TF_PACK_COLUMNS);
+    const enum tf_elem e = halves ? TF_ELEM_ACT : TF_ELEM_PARAM; /* that fp16 has for halves */
+    void *piece = tf_xarray(NULL, each * step, halves ? sizeof(uint16_t) : sizeof(float));
+    tf_mem *mem = direct ? piece : be->alloc(w->ctx, e, each * step, err);
+    int rc = mem != NULL ? 0 : -1;
+    for (size_t j = 0; rc == 0 && j < n; j += step) {
+        const size_t some = n - j < step ? n - j : step;
+        if (halves) {
+            tf_stored_halves(piece, s, j, some);
+            be->upload(w->ctx, mem, e, piece, each * some);
+            rc = be->sync(w->ctx, err);
+        } else {
+            tf_stored_outputs(piece, s, j, some);
+            rc = direct ? 0 : upload(w, mem, piece, each * some, err);
+        }
+        if (rc == 0)
+            be->pack(w->ctx, w->packed[i], mem, some, p->outputs == 0, j, some);
+    }
+    if (!direct && mem != NULL)
+        be->free(w->ctx, mem);
+    free(piece);
+    return rc;
+}
+
+/* Pack parameter i from a file. */
 static int pack_stored(struct tf_weights *w, size_t i, const struct tf_stored *s,
                        struct tf_err *err)
 {
@@ -113,32 +161,87 @@ static int pack_stored(struct tf_weights *w, size_t i, const struct tf_stored *s
     w->packed[i] = w->be->pack_new(w->ctx, inputs(p), outputs(p), halves, err);
     if (w->packed[i] == NULL)
         return -1;
-    if (s->t->dtype == TF_F32 || halves) {
-        w->be->pack(w->ctx, w->packed[i], s->t->data, n, p->outputs == 0, 0, n);
-        return 0;
-    }
-    float *piece = tf_xarray(NULL, (size_t)inputs(p) * TF_PACK_COLUMNS, sizeof *piece);
-    for (size_t j = 0; j < n; j += TF_PACK_COLUMNS) {
-        const size_t some = n - j < TF_PACK_COLUMNS ? n - j : TF_PACK_COLUMNS;
-        tf_stored_outputs(piece, s, j, some);
-        w->be->pack(w->ctx, w->packed[i], piece, some, p->outputs == 0, j, some);
-    }
-    free(piece);
+    if (!is_direct(w->be) || (s->t->dtype != TF_F32 && !halves))
+        return pack_pieces(w, i, s, halves, err);
+    w->be->pack(w->ctx, w->packed[i], s->t->data, n, p->outputs == 0, 0, n);
     return 0;
 }
 
-/* Are the tables of a file packed alone: as the backend requires it, or as halves? */
-static bool packs_tables(const struct tf_weights *w, const struct tf_model_file *m)
+/* The type of a backend's WEIGHTs where they are smaller than floats. */
+static bool narrow_dtype(const struct tf_backend *be, enum tf_dtype *t)
+{
+    *t = strcmp(be->precision, "bf16") == 0 ? TF_BF16 : TF_F16;
+    return be->elem_size[TF_ELEM_WEIGHT] == tf_dtype_size(*t);
+}
+
+/* Is parameter p among the WEIGHTs? */
+static bool is_narrow(const struct tf_weights *w, const struct tf_param *p)
+{
+    return w->narrow != NULL && tf_param_is_packed(p, w->tables_narrow);
+}
+
+tf_mem *tf_weights_at(const struct tf_weights *w, int i)
+{
+    const struct tf_param *p = &w->params.v[i];
+    return is_narrow(w, p) ? tf_at(w->be, TF_ELEM_WEIGHT, w->narrow, p->offset)
+                           : tf_at(w->be, TF_ELEM_PARAM, w->flat, p->offset);
+}
+
+/* From a file to WEIGHTs of the type that the file has. */
+static int narrow_as_it_is(struct tf_weights *w, const struct tf_stored *s, struct tf_err *err)
+{
+    w->be->upload(w->ctx, tf_at(w->be, TF_ELEM_WEIGHT, w->narrow, s->p->offset), TF_ELEM_WEIGHT,
+                  s->t->data, s->p->n);
+    return w->be->sync(w->ctx, err);
+}
+
+/* Parameter s->p from a file to its place. */
+static int unpacked_stored(struct tf_weights *w, const struct tf_stored *s, struct tf_err *err)
+{
+    const struct tf_param *p = s->p;
+    enum tf_dtype dtype;
+    const bool narrow = narrow_dtype(w->be, &dtype) && is_narrow(w, p);
+    if (narrow && s->t->dtype == dtype)
+        return narrow_as_it_is(w, s, err);
+    if (is_direct(w->be)) {
+        tf_stored_floats((float *)w->flat + p->offset, s);
+        return 0;
+    }
+    const size_t rows = (size_t)p->dims[0], columns = p->n / rows,
+                 step = in_piece(rows, columns, 1);
+    float *piece = tf_xarray(NULL, step * columns, sizeof *piece);
+    uint16_t *as = narrow ? tf_xarray(NULL, step * columns, sizeof *as) : NULL;
+    int rc = 0;
+    for (size_t j = 0; rc == 0 && j < rows; j += step) {
+        const size_t some = rows - j < step ? rows - j : step, n = some * columns,
+                     to = p->offset + j * columns;
+        tf_stored_rows(piece, s, j, some);
+        if (!narrow) {
+            rc = upload(w, tf_at(w->be, TF_ELEM_PARAM, w->flat, to), piece, n, err);
+        } else if (tf_floats_as(as, dtype, piece, n, err) != 0) {
+            rc = tf_context(err, "tensor '%s'", s->t->name);
+        } else {
+            w->be->upload(w->ctx, tf_at(w->be, TF_ELEM_WEIGHT, w->narrow, to), TF_ELEM_WEIGHT, as,
+                          n);
+            rc = w->be->sync(w->ctx, err);
+        }
+    }
+    free(as);
+    free(piece);
+    return rc;
+}
+
+/* Are the tables of embeddings of this type in a file? */
+static bool tables_are(const struct tf_weights *w, const struct tf_model_file *m, enum tf_dtype t)
 {
     const int tables[] = {w->params.src_embed, w->params.tgt_embed};
-    bool halves = w->be->packs_halves;
     for (size_t i = 0; i < 2; i++) {
         struct tf_err none = {0};
         struct tf_stored s;
-        halves = halves && tf_stored_find(&s, m, &w->params.v[tables[i]], "p/", &none) == 0 &&
-                 s.t->dtype == TF_F16;
+        if (tf_stored_find(&s, m, &w->params.v[tables[i]], "p/", &none) != 0 || s.t->dtype != t)
+            return false;
     }
-    return halves || w->be->tables_packed;
+    return true;
 }
 
 /* Load parameter i from the file, and free its data there. */
@@ -147,21 +250,14 @@ static int load_stored(struct tf_weights *w, size_t i, const struct tf_stored *s
 {
     const bool packed = w->packed != NULL && is_packed(w, i),
                alone = packed && tf_param_is_packed(s->p, w->tables_packed);
-    float *to = alone ? NULL : (float *)w->flat + s->p->offset;
-    if (alone && pack_stored(w, i, s, err) != 0)
+    if ((alone ? pack_stored(w, i, s, err) : unpacked_stored(w, s, err)) != 0)
         return -1;
-    if (!alone)
-        tf_stored_floats(to, s);
     tf_model_free_data(m, s->t);
     if (s->amax != NULL)
         tf_model_free_data(m, s->amax);
-    return packed && !alone ? pack_param(w, i, to, err) : 0;
-}
-
-/* Can a file be loaded as it is read: into memory of the host, in fp32? */
-static bool is_direct(const struct tf_backend *be)
-{
-    return be->host && be->elem_size[TF_ELEM_PARAM] == sizeof(float);
+    return packed && !alone
+               ? pack_param(w, i, tf_at(w->be, TF_ELEM_PARAM, w->flat, s->p->offset), err)
+               : 0;
 }
 
 int tf_weights_begin(struct tf_weights *w, const struct tf_backend *be, struct tf_ctx *ctx,
@@ -171,14 +267,21 @@ int tf_weights_begin(struct tf_weights *w, const struct tf_backend *be, struct t
     *w = (struct tf_weights){.be = be, .ctx = ctx, .config = *c};
     tf_params_init(&w->params, c);
     int rc = tf_model_check_size(m, &w->params, err);
-    if (rc == 0 && is_direct(be)) {
-        if (packed) {
-            w->tables_packed = packs_tables(w, m);
-            tf_params_without_packed(&w->params, w->tables_packed);
-            w->packed = tf_xcalloc(w->params.n, sizeof *w->packed);
-        }
-        rc = alloc_flat(w, err);
+    if (rc == 0 && packed) {
+        /* as the backend requires it, or as exact as they are in the file */
+        w->tables_packed = be->tables_packed || (be->packs_halves && tables_are(w, m, TF_F16));
+        tf_params_without_packed(&w->params, w->tables_packed);
+        w->packed = tf_xcalloc(w->params.n, sizeof *w->packed);
     }
+    enum tf_dtype dtype;
+    if (rc == 0 && !packed && narrow_dtype(be, &dtype)) {
+        w->tables_narrow = tables_are(w, m, dtype);
+        const size_t n = tf_params_without_packed(&w->params, w->tables_narrow);
+        w->narrow = be->alloc(ctx, TF_ELEM_WEIGHT, n, err);
+        rc = w->narrow != NULL ? 0 : -1;
+    }
+    if (rc == 0)
+        rc = alloc_flat(w, err);
     if (rc != 0)
         tf_weights_release(w);
     return rc;
@@ -197,7 +300,7 @@ int tf_weights_take(struct tf_weights *w, struct tf_model_file *m, const struct 
 {
     struct tf_err none = {0};
     struct tf_stored s;
-    for (size_t i = 0; is_direct(w->be) && i < w->params.n; i++) {
+    for (size_t i = 0; i < w->params.n; i++) {
         const struct tf_param *p = &w->params.v[i];
         if (belongs(t, p) && tf_stored_find(&s, m, p, "p/", &none) == 0 && s.t->data != NULL)
             return load_stored(w, i, &s, m, err);
@@ -205,23 +308,8 @@ int tf_weights_take(struct tf_weights *w, struct tf_model_file *m, const struct 
     return 0;
 }
 
-static int load_by_upload(struct tf_weights *w, struct tf_model_file *m, bool packed,
-                          struct tf_err *err)
+int tf_weights_end(struct tf_weights *w, struct tf_model_file *m, struct tf_err *err)
 {
-    struct tf_config c;
-    float *flat;
-    if (tf_model_load(m, &c, &flat, "p/", err) != 0)
-        return -1;
-    tf_model_free_tensors(m); /* before memory for the second copy of the weights is needed */
-    int rc = alloc_flat(w, err) == 0 ? upload(w, w->flat, flat, w->params.size, err) : -1;
-    free(flat);
-    return rc == 0 && packed ? tf_weights_pack(w, err) : rc;
-}
-
-int tf_weights_end(struct tf_weights *w, struct tf_model_file *m, bool packed, struct tf_err *err)
-{
-    if (!is_direct(w->be))
-        return load_by_upload(w, m, packed, err);
     for (size_t i = 0; i < w->params.n; i++) {
         struct tf_stored s;
         if (tf_stored_find(&s, m, &w->params.v[i], "p/", err) != 0 ||
@@ -239,6 +327,8 @@ void tf_weights_release(struct tf_weights *w)
     free(w->packed);
     if (w->flat != NULL)
         w->be->free(w->ctx, w->flat);
+    if (w->narrow != NULL)
+        w->be->free(w->ctx, w->narrow);
     if (w->sinusoids != NULL)
         w->be->free(w->ctx, w->sinusoids);
     tf_params_release(&w->params);

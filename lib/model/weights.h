@@ -25,7 +25,11 @@ struct tf_weights {
     struct tf_config config;
     struct tf_params params; /* the table; by tf_weights_begin without those that are packed */
     tf_mem *flat;            /* PARAM [params.size] */
-    tf_mem *sinusoids;       /* PARAM [pos_rows, D], NULL with learned positions */
+    /* WEIGHT: of a file for forward passes, what decoding packs, where that is smaller than PARAM;
+     * else NULL */
+    tf_mem *narrow;
+    bool tables_narrow; /* with the tables of embeddings */
+    tf_mem *sinusoids;  /* PARAM [pos_rows, D], NULL with learned positions */
     size_t pos_rows;
     bool tables_packed;        /* decoding looks embeddings up in packed tables */
     struct tf_packed **packed; /* one per matrix of the table; NULL before they are packed */
@@ -38,18 +42,19 @@ int tf_weights_init(struct tf_weights *w, const struct tf_backend *be, struct tf
 int tf_weights_pack(struct tf_weights *w, struct tf_err *err) TF_MUST_CHECK;
 /* The parameters of a file m: begin, take tensors of it as they are read, and end when all of it
  * has been. c: its configuration. packed: those for decoding alone, packed. Fails if m cannot have
- * so many: of a pipe that is known when it has been read. */
+ * so many: of a pipe that is known when it has been read. There is no copy of all of them but the
+ * backend's. */
 int tf_weights_begin(struct tf_weights *w, const struct tf_backend *be, struct tf_ctx *ctx,
                      const struct tf_config *c, const struct tf_model_file *m, bool packed,
                      struct tf_err *err) TF_MUST_CHECK;
-/* Load what tensor t of m completes, and free its data; what is wrong is left to the end. Where the
- * memory of the backend is not the host's, or not in fp32, it does nothing. */
+/* Load what tensor t of m completes, and free its data; what is wrong is left to the end. */
 int tf_weights_take(struct tf_weights *w, struct tf_model_file *m, const struct tf_tensor *t,
                     struct tf_err *err) TF_MUST_CHECK;
 /* Load the others; m has no data afterwards. */
-int tf_weights_end(struct tf_weights *w, struct tf_model_file *m, bool packed,
-                   struct tf_err *err) TF_MUST_CHECK;
+int tf_weights_end(struct tf_weights *w, struct tf_model_file *m, struct tf_err *err) TF_MUST_CHECK;
 void tf_weights_release(struct tf_weights *w);
+/* Parameter i of the table, which is not packed. */
+tf_mem *tf_weights_at(const struct tf_weights *w, int i);
 /* Make sure that positions 0 .. n-1 exist. Sinusoids grow; too few learned ones are an error. Not
  * while lanes run. */
 int tf_weights_positions(struct tf_weights *w, size_t n, struct tf_err *err) TF_MUST_CHECK;

@@ -44,7 +44,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TF_BACKEND_ABI 21
+#define TF_BACKEND_ABI 22
 
 struct tf_ctx;    /* a lane */
 struct tf_rows;   /* a row space */
@@ -53,7 +53,17 @@ struct tf_search; /* the state of a beam search, see ops/search_state.h */
 /* Backend memory, and what its elements are. */
 typedef void tf_mem, tf_mem_param, tf_mem_act, tf_mem_stat, tf_mem_u32, tf_mem_f64;
 
-enum tf_elem { TF_ELEM_PARAM, TF_ELEM_ACT, TF_ELEM_STAT, TF_ELEM_U32, TF_ELEM_F64, TF_ELEM_KINDS };
+enum tf_elem {
+    TF_ELEM_PARAM,
+    TF_ELEM_ACT,
+    TF_ELEM_STAT,
+    TF_ELEM_U32,
+    TF_ELEM_F64,
+    /* PARAM, or ACT where that is smaller: weights that passes forward alone read, as w of
+     * linear_fwd, e of xent and table of embed_fwd */
+    TF_ELEM_WEIGHT,
+    TF_ELEM_KINDS
+};
 
 /* download_async: most downloads that wait for download_wait, and most elements of one. */
 enum { TF_ASYNC_DOWNLOADS = 4, TF_ASYNC_DOWNLOAD_MAX = 512 };

@@ -50,7 +50,7 @@ TF_LANE_OPS(TF_HOST_OP)
     {                                                                    \
         [TF_ELEM_PARAM] = sizeof(real), [TF_ELEM_ACT] = sizeof(real),    \
         [TF_ELEM_STAT] = sizeof(real), [TF_ELEM_U32] = sizeof(uint32_t), \
-        [TF_ELEM_F64] = sizeof(double),                                  \
+        [TF_ELEM_F64] = sizeof(double), [TF_ELEM_WEIGHT] = sizeof(real), \
     }
 #define TF_HOST_ENTRY(op) .op = tf_host_##op,
 #define TF_HOST_ENTRIES .probe = tf_host_probe, TF_LANE_OPS(TF_HOST_ENTRY)

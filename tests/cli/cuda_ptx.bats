@@ -90,6 +90,14 @@ expect_ptx() {
             [ $p = fp16 ] && [[ $args == *sample* ]] || same cpu.txt cuda.txt
         done
     done
+    # Halves as they are in a file, and weights for forward passes in either type.
+    for p in fp16 bf16; do
+        tf-convert --to tfm --dtype ${p/p/} "$MODEL" -o $p.tfm
+        tf-decode --device cpu -m $p.tfm few.tfs | tf-tokenize -d -m "$MODEL" >cpu.txt
+        tf-decode --device cuda --precision $p -m $p.tfm few.tfs | tf-tokenize -d -m "$MODEL" >cuda.txt
+        same cpu.txt cuda.txt
+        tf-score -q --device cuda --precision $p -m $p.tfm few.tfs few.tfs >scored.tfs
+    done
     expect_ptx grow_kernel rules_kernel draw_kernel take_kernel place_kernel
 }
 

@@ -51,14 +51,15 @@ template <typename... P> static bool aligned(P... p)
  * like it. */
 struct tf_packed {
     int K, N;
+    bool halves; /* pack is given them */
     void *w;
 };
 
 /* dst [N, K] = transpose of src [K, N], stride ld, 32 x 32 a block of 32 x 8 threads. */
-template <typename A>
-static __global__ void transpose_kernel(A *dst, const float *src, size_t ld, int K, int N)
+template <typename A, typename T>
+static __global__ void transpose_kernel(A *dst, const T *src, size_t ld, int K, int N)
 {
-    __shared__ float tile[32][33];
+    __shared__ T tile[32][33];
     int k0 = blockIdx.x * 32, n0 = blockIdx.y * 32, x = threadIdx.x;
     for (int y = threadIdx.y; y < 32; y += blockDim.y)
         if (k0 + y < K && n0 + x < N)
@@ -66,11 +67,18 @@ static __global__ void transpose_kernel(A *dst, const float *src, size_t ld, int
     __syncthreads();
     for (int y = threadIdx.y; y < 32; y += blockDim.y)
         if (n0 + y < N && k0 + x < K)
-            dst[(size_t)(n0 + y) * K + k0 + x] = from_float<A>(tile[x][y]);
+            dst[(size_t)(n0 + y) * K + k0 + x] = from_float<A>(to_float(tile[x][y]));
+}
+
+template <typename A, typename T>
+static void transpose(struct tf_ctx *c, A *dst, const T *src, size_t ld, int K, int N)
+{
+    launch(c, "pack", transpose_kernel<A, T>, dim3(div_up(K, 32), div_up(N, 32)), dim3(32, 8), 0,
+           dst, src, ld, K, N);
 }
 
 template <typename A>
-struct tf_packed *tf_cuda_ops<A>::pack_new(struct tf_ctx *c, int K, int N, bool,
+struct tf_packed *tf_cuda_ops<A>::pack_new(struct tf_ctx *c, int K, int N, bool halves,
                                            struct tf_err *err)
 {
     size_t n = (size_t)K * (size_t)N;
@@ -81,7 +89,7 @@ struct tf_packed *tf_cuda_ops<A>::pack_new(struct tf_ctx *c, int K, int N, bool,
         tf_fail(err, "a weight of %d x %d: %s", K, N, cudaGetErrorString(e));
         return nullptr;
     }
-    return new tf_packed{K, N, room};
+    return new tf_packed{K, N, halves, room};
 }
 
 template <typename A>
@@ -89,11 +97,18 @@ void tf_cuda_ops<A>::pack(struct tf_ctx *c, struct tf_packed *p, const tf_mem *w
                           bool transposed, size_t first, size_t n)
 {
     A *to = (A *)p->w + first * (size_t)p->K;
+    if constexpr (std::is_same_v<A, half>) {
+        if (p->halves && transposed)
+            tf_cuda_copy(c, to, TF_ELEM_ACT, w, n * (size_t)p->K);
+        else if (p->halves)
+            transpose(c, to, (const half *)w, ld, p->K, (int)n);
+        if (p->halves)
+            return;
+    }
     if (transposed)
         tf_cuda_convert(c, "pack", to, (const float *)w, n * (size_t)p->K);
     else
-        launch(c, "pack", transpose_kernel<A>, dim3(div_up(p->K, 32), div_up(n, 32)), dim3(32, 8),
-               0, to, (const float *)w, ld, p->K, (int)n);
+        transpose(c, to, (const float *)w, ld, p->K, (int)n);
 }
 
 void tf_cuda_pack_free(struct tf_ctx *c, struct tf_packed *p)

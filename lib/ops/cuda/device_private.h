@@ -483,8 +483,9 @@ struct tf_ctx *tf_cuda_open(size_t act, const char *precision, struct tf_err *er
 /* weights.cu: there was a write to p[0 .. n), which its shadow follows. adam writes the shadows
  * directly. */
 void tf_cuda_wrote(struct tf_ctx *c, const tf_mem *p, size_t n);
-/* weights.cu: an allocation of n PARAMs, and its end. */
+/* weights.cu: an allocation of n PARAMs, or of so many bytes for WEIGHTs, and its end. */
 void tf_cuda_weights_new(tf_mem *p, size_t n);
+void tf_cuda_narrow_new(tf_mem *p, size_t bytes);
 void tf_cuda_weights_gone(tf_mem *p);
 /* linear.cu: memory is freed; what it keeps beside it goes along. */
 void tf_cuda_mask_gone(const tf_mem *y);

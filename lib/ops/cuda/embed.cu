@@ -6,6 +6,7 @@
  * order. So nothing of the chance is left in the sums. */
 #include "quad_private.h"
 #include "ops/cuda/memory_private.h"
+#include "ops/cuda/weights_private.h"
 
 enum {
     WARPS = 8, /* of a block, but of a crew: */
@@ -15,10 +16,10 @@ enum {
     SPAN = 8,  /* rows of a lane in one go over the ids */
 };
 
-/* A warp a row. */
-template <typename A>
+/* A warp a row; T: of the table. */
+template <typename A, typename T>
 static __global__ void __launch_bounds__(WARPS * 32)
-    forward(A *x, const uint32_t *ids, const float *table, const float *pos,
+    forward(A *x, const uint32_t *ids, const T *table, const float *pos,
             const struct tf_rows_head *head, const uint32_t *off, const uint32_t *sentence,
             size_t cap, int D, float scale, struct dropout_args args, bool whole)
 {
@@ -53,10 +54,17 @@ void tf_cuda_ops<A>::embed_fwd(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, c
                                const tf_mem *pos, const struct tf_rows *r, int D, float scale,
                                struct tf_dropout dropout)
 {
-    bool whole = quads_whole(D, (A *)x, (const float *)table, (const float *)pos);
-    launch(c, "embed_fwd", forward<A>, dim3(div_up(r->cap_rows, WARPS)), dim3(WARPS * 32), 0,
-           (A *)x, (const uint32_t *)ids, (const float *)table, (const float *)pos, r->head, r->off,
-           r->sentence, r->cap_rows, D, scale, tf_cuda_dropout(c, dropout), whole);
+    auto run = [&](auto *from) {
+        using T = std::remove_const_t<std::remove_pointer_t<decltype(from)>>;
+        bool whole = quads_whole(D, (A *)x, from, (const float *)pos);
+        launch(c, "embed_fwd", forward<A, T>, dim3(div_up(r->cap_rows, WARPS)), dim3(WARPS * 32),
+               0, (A *)x, (const uint32_t *)ids, from, (const float *)pos, r->head, r->off,
+               r->sentence, r->cap_rows, D, scale, tf_cuda_dropout(c, dropout), whole);
+    };
+    if (tf_cuda_narrow(table))
+        run((const A *)table);
+    else
+        run((const float *)table);
 }
 
 

@@ -22,7 +22,9 @@ static struct {
 
 size_t tf_cuda_size(const struct tf_ctx *c, enum tf_elem e)
 {
-    return e == TF_ELEM_ACT ? c->act : e == TF_ELEM_F64 ? sizeof(double) : sizeof(float);
+    if (e == TF_ELEM_ACT || e == TF_ELEM_WEIGHT)
+        return c->act;
+    return e == TF_ELEM_F64 ? sizeof(double) : sizeof(float);
 }
 
 void tf_cuda_failed(struct tf_ctx *c, cudaError_t e, const char *what)
@@ -120,6 +122,8 @@ tf_mem *tf_cuda_alloc(struct tf_ctx *c, enum tf_elem e, size_t n, struct tf_err 
     }
     if (e == TF_ELEM_PARAM)
         tf_cuda_weights_new(p, n);
+    if (e == TF_ELEM_WEIGHT)
+        tf_cuda_narrow_new(p, size);
     return p;
 }
 

@@ -23,6 +23,7 @@
 
 #include <bit>
 #include <string>
+#include <type_traits>
 
 /* ---- what the plugin does not take from the program that loads it ---- */
 
@@ -364,9 +365,12 @@ template <typename A> static constexpr struct tf_backend table(unsigned default_
         .shards = 1,
         .threads = false,
         .host = false,
+        .tables_packed = std::is_same_v<A, float>, /* which are then as precise as others */
+        .packs_halves = std::is_same_v<A, half>,
         .norm_chunk = NORM_CHUNK,
         .poll = 4,
-        .elem_size = {sizeof(float), sizeof(A), sizeof(float), sizeof(uint32_t), sizeof(double)},
+        .elem_size = {sizeof(float), sizeof(A), sizeof(float), sizeof(uint32_t), sizeof(double),
+                      sizeof(A)},
         .probe = probe<A>,
         .open = lane_open<A>,
         .describe = describe,
