@@ -88,8 +88,11 @@ static void test_find(void)
     struct tf_err err = {0}, why = {0};
     ok(tf_backend_find("abacus", NULL, TF_USE_TRAINING, NULL, &err) == NULL,
        "an unknown name finds nothing");
+    is_str(err.msg, "no backend 'abacus': cpu, ref, cuda, cuda:N or auto", "and says which train");
+    err = (struct tf_err){0};
+    ok(tf_backend_find("abacus", NULL, TF_USE_DECODING, NULL, &err) == NULL, "nor for decoding");
     is_str(err.msg, "no backend 'abacus': cpu, ref, ref64, cuda, cuda:N or auto",
-           "and says which there are");
+           "and says which decode");
     ok(tf_backend_find("ref", NULL, TF_USE_TRAINING, NULL, &err) == &tf_backend_ref_f32,
        "ref by name");
     ok(tf_backend_find("ref64", NULL, TF_USE_TRAINING, NULL, &err) == &tf_backend_ref_f64,
