@@ -46,7 +46,9 @@ static int open_part(struct tf_out *out, unsigned flags, mode_t mode, struct tf_
     out->fd = tf_fd_open(out->part, O_RDWR | O_CREAT, mode);
     if (out->fd < 0)
         return tf_fail_errno(err, "%s", out->part);
-    if (flock(out->fd, LOCK_EX | LOCK_NB) != 0) {
+    struct stat is, named; /* another process may have given it its last name meanwhile */
+    if (flock(out->fd, LOCK_EX | LOCK_NB) != 0 || fstat(out->fd, &is) != 0 ||
+        stat(out->part, &named) != 0 || is.st_ino != named.st_ino || is.st_dev != named.st_dev) {
         close(out->fd); /* what another process writes is not ours to remove */
         out->fd = -1;
         return tf_fail_status(err, TF_AGAIN, "%s: in use by another process", out->part);
@@ -227,14 +229,18 @@ static int close_file(struct tf_out *out, int rc, struct tf_err *err)
 
 int tf_out_commit(struct tf_out *out, struct tf_err *err)
 {
-    int rc = close_file(out, tf_out_flush(out, err), err);
+    int rc = tf_out_flush(out, err);
+    /* While it is locked: nobody else may empty it before it has its name. */
+    if (rc == 0 && out->part != NULL &&
+        (fsync(out->fd) != 0 || rename(out->part, out->path) != 0))
+        rc = tf_fail_errno(err, "%s: rename", out->part);
+    rc = close_file(out, rc, err);
     if (rc == 0 && out->temp != NULL) {
         rc = tf_temp_finish(out->temp, out->path, out->name, err);
         out->temp = NULL;
     }
     if (rc == 0 && out->part != NULL)
-        rc = rename(out->part, out->path) != 0 ? tf_fail_errno(err, "%s: rename", out->part)
-                                               : tf_sync_dir(out->path, err);
+        rc = tf_sync_dir(out->path, err);
     tf_out_abort(out);
     return rc;
 }

@@ -140,6 +140,18 @@ static int open_parent(int dir, const char *path)
     return fd;
 }
 
+/* Open the directory that was made, or remove it: it is in no list yet. */
+static int open_new_dir(struct tf_temp *t)
+{
+    t->fd = tf_fd_open_at(t->parent, t->name, O_DIRECTORY | O_NOFOLLOW, 0);
+    if (t->fd < 0) {
+        const int sys = errno;
+        unlinkat(t->parent, t->name, AT_REMOVEDIR);
+        errno = sys;
+    }
+    return t->fd;
+}
+
 /* A file with the mode, or with names a directory. Returns its descriptor. */
 static int create_temp(struct tf_temp *t, const char *name, size_t size, mode_t mode)
 {
@@ -153,7 +165,7 @@ static int create_temp(struct tf_temp *t, const char *name, size_t size, mode_t 
         if (t->names == NULL)
             fd = tf_fd_open_at(t->parent, t->name, O_WRONLY | O_CREAT | O_EXCL, mode);
         else if (mkdirat(t->parent, t->name, mode) == 0)
-            fd = t->fd = tf_fd_open_at(t->parent, t->name, O_DIRECTORY | O_NOFOLLOW, 0);
+            fd = open_new_dir(t);
         if (fd >= 0 || errno != EEXIST)
             return fd;
     }

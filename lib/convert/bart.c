@@ -87,8 +87,12 @@ static int read_bart(struct tf_import *m, struct tf_err *err)
         return tf_context(err, "%s", m->name);
     m->vocab_name = m->files.vocab[0];
     if (m->files.vocab[0] == NULL) {
-        m->header.special.unk = tf_piece_list_id(&m->pieces[0], "<unk>");
-        return 0;
+        const int64_t unk = tf_piece_list_id(&m->pieces[0], "<unk>");
+        m->header.special.unk = unk;
+        return unk < m->config.vocab_size
+                   ? 0
+                   : tf_fail(err, "%s: <unk> is %lld, and there are %lld embeddings",
+                             m->files.pieces[0], (long long)unk, (long long)m->config.vocab_size);
     }
     if (tf_import_segmenters(m, err) != 0)
         return -1;
@@ -132,6 +136,26 @@ static const struct tf_export_member bart_has[] = {
     {NULL, NULL, NULL},
 };
 
+/* Refuse a list that MBart50Tokenizer would number otherwise: it has four special pieces, those of
+ * the segmenter, its own tags and <mask>. */
+static void refuse_bart_pieces(struct tf_export *e)
+{
+    enum { TAGS_OF_MBART_50 = 52 };
+    static const char *const first[] = {"<s>", "<pad>", "</s>", "<unk>"};
+    const struct tf_piece_list *own = &e->pieces[0];
+    size_t i = 0, tags = 0;
+    while (i < own->n && i < 4 && strcmp(own->v[i], first[i]) == 0)
+        i++;
+    const bool special = i == 4;
+    while (i < own->n && !tf_is_tag(own->v[i]))
+        i++;
+    for (; i < own->n && tf_is_tag(own->v[i]); i++)
+        tags++;
+    i += i < own->n && strcmp(own->v[i], "<mask>") == 0;
+    if (!special || tags != TAGS_OF_MBART_50 || i != own->n || e->n_added > 0 || !e->config.pre_norm)
+        tf_export_refuse(e, "a vocabulary other than mBART-50's");
+}
+
 static void refuse_bart_cases(struct tf_export *e)
 {
     const struct tf_config *c = &e->config;
@@ -139,6 +163,8 @@ static void refuse_bart_cases(struct tf_export *e)
         tf_export_refuse(e, "final_norm other than pre_norm in BART");
     if (c->bos != c->eos || c->pad < 0)
         tf_export_refuse(e, "BART without padding, or whose decoder does not start with eos");
+    if (e->segmenter->p != NULL)
+        refuse_bart_pieces(e);
 }
 
 static bool fits_bart(const struct tf_config *c)

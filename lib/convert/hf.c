@@ -568,13 +568,14 @@ void tf_hf_put_generation(struct tf_json *j, const struct tf_export *e, int64_t 
         (int64_t)(tf_export_search(e, "max-factor", 1) > 0 || limit > most ? most : limit));
     if (first >= 0)
         tf_json_put_int(j, "forced_bos_token_id", first);
-    if (pad == e->config.eos && allow_unk)
+    const bool forbids_unk = !allow_unk && e->unk >= 0;
+    if (pad == e->config.eos && !forbids_unk)
         return;
     tf_json_key(j, "bad_words_ids");
     tf_json_open(j, '[');
     if (pad != e->config.eos)
         tf_json_ids(j, &(uint32_t){(uint32_t)pad}, 1);
-    if (!allow_unk)
+    if (forbids_unk)
         tf_json_ids(j, &(uint32_t){(uint32_t)e->unk}, 1);
     tf_json_close(j, ']');
 }

@@ -29,7 +29,9 @@ static bool is_relu(const struct tf_work *k)
 /* One that is not ReLU. */
 static enum tf_function function(const struct tf_work *k)
 {
-    return k->w->config.activation == TF_ACTIVATION_SWISH ? TF_SWISH : TF_GELU;
+    static const enum tf_function of[] = {[TF_ACTIVATION_SWISH] = TF_SWISH,
+                                          [TF_ACTIVATION_GELU] = TF_GELU};
+    return of[k->w->config.activation];
 }
 
 static struct tf_dropout hidden_dropout(const struct tf_work *k, const struct tf_step *s)

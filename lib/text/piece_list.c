@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "exchange/yaml.h"
 #include "stream/model.h"
+#include "text/sp_check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,14 +50,22 @@ static int read_yaml(struct list *l, const char *bytes, size_t size, struct tf_e
     return 0;
 }
 
-static void read_lines(struct list *l, const char *p, size_t size)
+static int too_many(struct tf_err *err)
+{
+    return tf_fail(err, "more than %d pieces", (int)TF_MAX_PIECES);
+}
+
+static int read_lines(struct list *l, const char *p, size_t size, struct tf_err *err)
 {
     for (const char *end = p + size; p < end;) {
+        if (l->n == TF_MAX_PIECES)
+            return too_many(err);
         const char *lf = memchr(p, '\n', (size_t)(end - p));
         const size_t n = (size_t)((lf != NULL ? lf : end) - p);
         add_piece(l, p, n, (int64_t)l->n);
         p += n + 1;
     }
+    return 0;
 }
 
 /* One entry of the object or array; 0 at its end, 1 after an entry. */
@@ -72,6 +81,8 @@ static int read_json_entry(struct list *l, struct tf_json_reader *r, bool object
         return tf_fail(err, "entry %zu: not a text", l->n);
     if (memchr(r->text.p, 0, r->text.len) != NULL)
         return tf_fail(err, "entry %zu: a piece with a NUL", l->n);
+    if (l->n == TF_MAX_PIECES)
+        return too_many(err);
     add_piece(l, r->text.p, r->text.len, (int64_t)l->n);
     if (!object)
         return 1;
@@ -151,8 +162,7 @@ static int read_any(struct list *l, const char *path, const char *bytes, size_t 
         return read_yaml(l, bytes, size, err);
     if (size > 0 && memchr(bytes, 0, size) != NULL)
         return tf_fail(err, "not a list of pieces");
-    read_lines(l, bytes, size);
-    return 0;
+    return read_lines(l, bytes, size, err);
 }
 
 const char *tf_piece_unused(struct tf_arena *a, size_t id)

@@ -348,12 +348,12 @@ built_version() {
         [[ $libs != *blas* ]]
         [ "$(basename "$p")" = tf-tokenize ] || [[ $libs != *sentencepiece* && $libs != *stdc++* ]]
         case ${p##*/} in
-        tf-split | tf-translate) ;;
+        tf-serve | tf-split | tf-translate) ;;
         *) [[ $libs != *icu* ]] ;;
         esac
         case ${p##*/} in
-        tf-batch | tf-bleu | tf-cbor | tf-convert | tf-evalb | tf-plot | tf-split | tf-tokenize | \
-            tf-translate | tf-tree) ;;
+        tf-batch | tf-bleu | tf-cbor | tf-convert | tf-decode | tf-evalb | tf-info | tf-plot | \
+            tf-split | tf-tokenize | tf-train | tf-translate | tf-tree) ;; # text or a vocabulary
         *) [[ $libs != *libz.* ]] ;;
         esac
     done

@@ -151,9 +151,11 @@ static unsigned char *stage(struct tf_ctx *c, size_t n)
     }
     int at = staging.at;
     if (staging.block[at] == nullptr) {
-        void *p;
+        void *p = nullptr;
         if (cudaMallocHost(&p, BLOCK) != cudaSuccess ||
             cudaEventCreateWithFlags(&staging.done[at], cudaEventDisableTiming) != cudaSuccess) {
+            if (p != nullptr)
+                cudaFreeHost(p);
             cudaGetLastError();
             return nullptr;
         }
