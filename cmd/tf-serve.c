@@ -59,6 +59,8 @@ static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
     sandbox->off = tf_backend_may_load(o.run.device);
     (void)!tf_direction_files(args->v, (size_t)args->n, &sandbox->beside, &err);
     sandbox->read.n = 0;
+    if (o.forbid != NULL)
+        tf_strs_add(&sandbox->beside, o.forbid);
     (void)tf_threads_default();
 }
 

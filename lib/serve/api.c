@@ -175,8 +175,9 @@ static void translate(struct tf_api *api, struct tf_http_request *r)
         status = 400;
     if (job->alternatives > api->engine->o->alternatives)
         job->alternatives = api->engine->o->alternatives;
-    if (status == 0 && job->n_lines > (size_t)api->engine->o->queue) {
-        tf_fail(&err, "%zu sentences; the service takes %lld at most", job->n_lines,
+    const size_t n = job->n_lines > job->n_texts ? job->n_lines : job->n_texts;
+    if (status == 0 && n > (size_t)api->engine->o->queue) {
+        tf_fail(&err, "%zu texts or sentences; the service takes %lld at most", n,
                 (long long)api->engine->o->queue);
         status = 413;
     }

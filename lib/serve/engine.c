@@ -84,7 +84,8 @@ static void finish(struct tf_engine *e, struct tf_job *job)
 
 bool tf_engine_submit(struct tf_engine *e, struct tf_job *job)
 {
-    if (job->n_lines > (size_t)e->o->queue - e->waiting)
+    const size_t most = (size_t)e->o->queue; /* lines that were given back may be more */
+    if (e->waiting > most || job->n_lines > most - e->waiting)
         return false;
     job->start = tf_now();
     job->deadline = job->start + e->o->timeout;
@@ -195,6 +196,17 @@ static void start_pipe(struct tf_pipe *p)
     r->again = tf_now() + r->delay;
 }
 
+/* Does a pipeline work with the model that is to be read? */
+static bool has_new(const struct tf_route *r)
+{
+    bool has = false;
+    for (size_t i = 0; i < slots(r->engine); i++)
+        has = has || (r->pipes[i].worker.models == r->models &&
+                      (r->pipes[i].worker.state == TF_WORKER_IDLE ||
+                       r->pipes[i].worker.state == TF_WORKER_BUSY));
+    return has;
+}
+
 static void pipe_ended(struct tf_pipe *p)
 {
     struct tf_route *r = p->route;
@@ -204,7 +216,7 @@ static void pipe_ended(struct tf_pipe *p)
     give_back(p);
     if (state == TF_WORKER_ENDING || r->engine->ending)
         return;
-    if (state == TF_WORKER_STARTING && r->replacing && !old) {
+    if (state == TF_WORKER_STARTING && r->replacing && !old && !has_new(r)) {
         tf_warn("%s: cannot be used; the model of before stays", r->pair.path);
         r->replacing = false;
         return;

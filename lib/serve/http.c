@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -209,13 +210,23 @@ static bool declares_too_much(const struct tf_http *h, struct MHD_Connection *c)
 static enum MHD_Result receive(struct tf_http *h, struct tf_http_private *p, const char *data,
                                size_t n)
 {
-    if (p->r.body.len + n > h->o.max_body)
-        return MHD_NO; /* nothing can be answered before the end */
+    p->too_large = p->too_large || p->r.body.len + n > h->o.max_body;
     p->no_room = p->no_room || h->bodies + n > h->o.max_bodies;
-    if (!p->no_room) {
+    if (!p->no_room && !p->too_large) {
         tf_buf_add(&p->r.body, data, n);
         h->bodies += n;
     }
+    return MHD_YES;
+}
+
+static enum MHD_Result count_length(void *cls, enum MHD_ValueKind kind, const char *key,
+                                    const char *value)
+{
+    int *n = cls;
+    (void)kind;
+    (void)value;
+    *n += strcasecmp(key, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0 ||
+          strcasecmp(key, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0;
     return MHD_YES;
 }
 
@@ -227,6 +238,10 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, cons
     struct tf_http_private *p = *context;
     (void)version;
     if (p == NULL) {
+        int lengths = 0;
+        (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, count_length, &lengths);
+        if (lengths > 1) /* where it ends is unclear */
+            return MHD_NO;
         p = *context = new_request(connection, url, method);
         if (!declares_too_much(h, connection))
             return MHD_YES;
@@ -240,6 +255,8 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, cons
     }
     if (p->gone)
         return MHD_NO;
+    if (p->response == NULL && p->too_large)
+        refuse(p, 413, "the request is too large", 0);
     if (p->response == NULL && p->no_room)
         refuse(p, 503, "the service is busy", 1);
     if (p->response == NULL)

@@ -101,6 +101,7 @@ int tf_job_read_field(struct tf_job *job, const char *name, const char *value, s
     if (tf_utf8_span(value, n) < n)
         return tf_fail(err, "Invalid request: %s is not UTF-8", name);
     if (strcmp(name, "q") == 0) {
+        job->list = job->n_texts > 0; /* of a form: a field for each text */
         tf_job_add(job, value, n);
         return 0;
     }
@@ -345,11 +346,11 @@ static void write_alternatives(const struct tf_job *job, size_t i, struct tf_jso
     tf_json_close(j, ']');
 }
 
-/* The number of a line in its text, from 1. */
-static size_t place_of(const struct tf_job_text *t, const struct tf_job_line *l)
+/* The line feeds between two places of a text. */
+static size_t feeds(const char *p, const char *end)
 {
-    size_t n = 1;
-    for (const char *p = t->p; p < l->source; p++)
+    size_t n = 0;
+    for (; p < end; p++)
         n += *p == '\n';
     return n;
 }
@@ -358,18 +359,23 @@ static void write_errors(const struct tf_job *job, struct tf_json *j)
 {
     tf_json_key(j, "errors");
     tf_json_open(j, '[');
-    for (size_t i = 0, n = 0; i < job->n_texts; i++)
+    for (size_t i = 0, n = 0; i < job->n_texts; i++) {
+        const char *from = job->texts[i].p;
+        size_t place = 1;
         for (; n < job->texts[i].end; n++) {
             const struct tf_job_line *l = &job->lines[n];
+            place += feeds(from, l->source);
+            from = l->source;
             if (l->status == NULL)
                 continue;
             tf_json_open(j, '{');
             tf_json_put_uint(j, "index", i);
-            tf_json_put_uint(j, "line", place_of(&job->texts[i], l));
+            tf_json_put_uint(j, "line", place);
             tf_json_put_str(j, "status", l->status);
             tf_json_put_str(j, "reason", l->reason);
             tf_json_close(j, '}');
         }
+    }
     tf_json_close(j, ']');
 }
 

@@ -20,6 +20,7 @@ struct service {
     struct tf_http *http;
     struct tf_loop_fd signals;
     int listen;
+    bool ending; /* a signal has come */
 };
 
 static void take_signals(void *arg, unsigned events)
@@ -36,9 +37,7 @@ static void take_signals(void *arg, unsigned events)
             tf_engine_reload(&s->engine);
             break;
         default:
-            if (!s->api.draining && s->http != NULL)
-                tf_http_drain(s->http);
-            s->api.draining = true;
+            s->ending = true;
         }
 }
 
@@ -63,7 +62,7 @@ static int watch_signals(struct service *s, struct tf_err *err)
 /* Until each model has a pipeline, or a signal ends the wait. */
 static int wait_ready(struct service *s, struct tf_err *err)
 {
-    while (!s->api.draining && !tf_engine_ready(&s->engine)) {
+    while (!s->ending && !tf_engine_ready(&s->engine)) {
         if (tf_engine_tick(&s->engine, err) != 0)
             return -1;
         tf_loop_run(&s->loop, TICK);
@@ -89,6 +88,11 @@ static int answer(struct service *s, const struct tf_serve_opts *o, const char *
     o->listening(url);
     while (!s->api.draining || tf_http_busy(s->http)) {
         const int milliseconds = tf_http_run(s->http);
+        if (s->ending && !s->api.draining) {
+            (void)tf_http_run(s->http); /* what the connections that it accepted have sent */
+            tf_http_drain(s->http);
+            s->api.draining = true;
+        }
         if (tf_engine_tick(&s->engine, err) != 0)
             return -1;
         tf_loop_run(&s->loop, milliseconds < TICK ? milliseconds : TICK);
@@ -117,7 +121,7 @@ int tf_serve(const struct tf_serve_opts *o, struct tf_err *err)
                      tf_engine_open(&s.engine, &s.loop, o, err) != 0 || wait_ready(&s, err) != 0
                  ? -1
                  : 0;
-    if (rc == 0 && !s.api.draining)
+    if (rc == 0 && !s.ending)
         rc = answer(&s, o, url.p, err);
     tf_http_close(s.http);
     tf_engine_close(&s.engine);

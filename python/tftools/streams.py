@@ -247,7 +247,7 @@ def written(target: Source) -> Iterator[IO[bytes]]:
             yield f
             f.flush()
             os.fsync(f.fileno())
-            umask = os.umask(0)
+            umask = os.umask(0o077)
             os.umask(umask)
             os.chmod(f.name, 0o666 & ~umask)
             os.replace(f.name, target)

@@ -28,7 +28,7 @@ def words(options: Mapping[str, Option], refused: Iterable[str] = ()) -> List[st
     out = []
     for key, value in options.items():
         name = key.replace("_", "-")
-        if name in refused:
+        if any(x.startswith(name) for x in refused):  # tools take abbreviations
             raise ValueError(f"{key}: not an option here")
         if value is None or value is False:
             continue

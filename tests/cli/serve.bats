@@ -88,6 +88,8 @@ SH
     # White space around lines stays.
     output=$(ask translate --data-urlencode $'q=a b c\r\n\n\t  a b c \n' -d source=en -d target=xx)
     [ "$output" = "$(jq -nc --arg t "$text"$'\r\n\n\t  '"$text"$' \n' '{translatedText: $t}')" ]
+    output=$(ask translate -d 'q=a b c&q=' -d source=en -d target=xx)
+    [ "$output" = "$(jq -nc --arg t "$text" '{translatedText: [$t, ""]}')" ]
     output=$(ask translate -F 'q=a b c' -F source=en -F target=xx -F format=text)
     [ "$output" = "$(jq -nc --arg t "$text" '{translatedText: $t}')" ]
     output=$(ask translate -H 'Content-Type: application/json; charset=utf-8' \
@@ -100,8 +102,8 @@ SH
     [ "$(ask health)" = '{"status":"ok"}' ]
     ask metrics >metrics
     [ -z "$(grep -vE '^(# (HELP|TYPE) tf_serve_[a-z_]+ .*|tf_serve_[a-z_]+(\{[a-z]+="[^"]*"\})? [0-9.e+-]+)$' metrics)" ]
-    grep -q '^tf_serve_sentences_total{model="en-xx"} 65$' metrics
-    grep -q '^tf_serve_translate_seconds_count 6$' metrics
+    grep -q '^tf_serve_sentences_total{model="en-xx"} 66$' metrics
+    grep -q '^tf_serve_translate_seconds_count 7$' metrics
     [ ! -s messages ]
 }
 
@@ -228,6 +230,14 @@ SH
     wait_for replaced
     [ "$(ask translate -d 'q=a b c&source=en&target=xx')" = "$text" ]
     [ ! -s messages ]
+}
+
+@test "a file of an option, in the sandbox; two lengths of one request" {
+    echo none >words
+    serve tf-serve en-xx="$MODEL" -l 127.0.0.1:0 -p 1 --forbid words
+    [ "$(ask health)" = '{"status":"ok"}' ]
+    run ask health -H 'Content-Length: 0' -H 'Transfer-Encoding: chunked'
+    [ "$output" != '{"status":"ok"}' ]
 }
 
 @test "SIGTERM: what has been asked is answered" {

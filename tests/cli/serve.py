@@ -120,7 +120,7 @@ def hostile(patience):
          (0, 400, 413)),
         (b"POST /translate HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
          + b"1000\r\n" + b"x" * 4096 + b"\r\n" + b"1000\r\n" + b"x" * 4096 + b"\r\n"
-         + b"1000\r\n" + b"x" * 4096 + b"\r\n0\r\n\r\n", (0,)),
+         + b"1000\r\n" + b"x" * 4096 + b"\r\n0\r\n\r\n", (413,)),
     ):
         got = status(raw(data))
         assert got in expected, (data[:60], got)
