@@ -132,7 +132,7 @@ static int choose_text(struct tf_err *err)
     text->form = document          ? TF_DOCUMENT_WRAPPED
                  : text->field > 0 ? TF_DOCUMENT_PARAGRAPHS
                                    : TF_DOCUMENT_LINES;
-    text->max_line = 16 << 20;
+    text->max_line = json ? 256 << 20 : 16 << 20; /* tf-tokenize says which is too long */
     text->bad = o.run.bad;
     text->tags = true;
     text->raw = json; /* an object says what is wrong with its line */

@@ -167,9 +167,13 @@ int tf_pipeline_wait(struct tf_pipeline *p, struct tf_err *err)
     }
     for (size_t i = 0; i < p->n; i++)
         close_write(&p->stages[i]);
+    return result;
+}
+
+void tf_pipeline_free(struct tf_pipeline *p)
+{
     pthread_mutex_destroy(&p->lock);
     free(p);
-    return result;
 }
 
 int tf_pipeline_start(struct tf_pipeline **pipeline, const char *const *const *argv, size_t n,
@@ -199,6 +203,7 @@ int tf_pipeline_start(struct tf_pipeline **pipeline, const char *const *const *a
     close(*to);
     close(*from);
     (void)!tf_pipeline_wait(p, &ignored);
+    tf_pipeline_free(p);
     return -1;
 }
 

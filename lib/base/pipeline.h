@@ -21,15 +21,17 @@ struct tf_pipeline;
  * this process dies, so do the commands. -1 and err: a command could not be started. */
 int tf_pipeline_start(struct tf_pipeline **p, const char *const *const *argv, size_t n, int *to,
                       int *from, struct tf_err *err) TF_MUST_CHECK;
-/* Wait for all, and free p. Returns the exit status: TF_OK; TF_PARTIAL if a command ended with it
+/* Wait for all. Returns the exit status: TF_OK; TF_PARTIAL if a command ended with it
  * and none failed; else that of the command that failed first, whose message is on stderr. -1 and
  * err: a signal ended it.
  *
  * When a command fails, the others are ended; those after it have not seen the end of their input,
  * so none of them complains about it or finishes an output. In any thread, once. */
 int tf_pipeline_wait(struct tf_pipeline *p, struct tf_err *err) TF_MUST_CHECK;
-/* End all commands that run. Before tf_pipeline_wait has returned. */
+/* End all commands that run; also after tf_pipeline_wait. */
 void tf_pipeline_end(struct tf_pipeline *p);
+/* When no thread uses it. */
+void tf_pipeline_free(struct tf_pipeline *p);
 
 /* A command that has read that the one before it failed calls this before it says so. One that
  * tf_pipeline started waits here for its end, since the other's message is the one that counts;

@@ -374,12 +374,14 @@ static int add_links(struct tf_corpus *c, const char *line, size_t n, const uint
             continue;
         }
         if (!take_position(&p, end, &s) || p == end || *p++ != '-' || !take_position(&p, end, &t) ||
-            (p < end && strchr(" \t\r", *p) == NULL))
+            (p < end && strchr(" \t\r", *p) == NULL)) {
+            const char *to = from;
+            while (to < end && to - from < 80 && strchr(" \t\r", *to) == NULL)
+                to++;
             return tf_fail(err, "%s: line %llu: '%.*s': not SOURCE-TARGET, two numbers to 65535",
-                           c->links_in.name, (unsigned long long)c->records,
-                           (int)strcspn(from, " \t\r\n") < (int)(end - from)
-                               ? (int)strcspn(from, " \t\r\n")
-                               : (int)(end - from), from);
+                           c->links_in.name, (unsigned long long)c->records, (int)(to - from),
+                           from);
+        }
         if (len == NULL)
             continue;
         if (s >= len[0] || t >= len[1])

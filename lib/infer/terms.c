@@ -266,6 +266,7 @@ int tf_terms_read(struct tf_terms *t, const char *constraints, const char *terms
         list_pieces(&r, vocab, n, err) != 0)
         return -1;
     list_continuing(t);
+    t->unk = m->header.special.unk;
     const int rc =
         read_files(&r, constraints, terms, terms_name != NULL ? terms_name : terms, m, err);
     free(r.pieces);
@@ -352,10 +353,12 @@ int tf_terms_of(const struct tf_terms *t, struct tf_arena *mem, uint64_t number,
         return -1;
     if (t->lines != NULL)
         line = &t->lines[number];
-    if (t->n_terms[EXACT] + t->n_terms[LOWER] > 0)
-        for (size_t i = 0; i < n; i++)
-            if (source[i] < t->source.n)
-                tf_buf_add(&text, t->source.v[source[i]].p, t->source.v[source[i]].n);
+    for (size_t i = 0; i < n && t->n_terms[EXACT] + t->n_terms[LOWER] > 0; i++) {
+        if (source[i] == t->unk)
+            tf_buf_byte(&text, 1); /* a character that no term has */
+        else if (source[i] < t->source.n)
+            tf_buf_add(&text, t->source.v[source[i]].p, t->source.v[source[i]].n);
+    }
     struct tf_wanted_term *v = tf_arena_alloc(mem, (line->n + text.len + 1) * sizeof *v);
     *wanted = (struct tf_wanted){v, line->n};
     memcpy(v, line->v != NULL ? line->v : v, line->n * sizeof *v);

@@ -29,6 +29,7 @@ struct tf_terms {
     struct tf_arena mem;
     struct tf_spelling target, source;
     struct tf_continues continues;
+    int64_t unk; /* of sources */
     struct tf_wanted *lines; /* of the constraints, n_lines */
     size_t n_lines;
     struct tf_term *terms[2];   /* as they are, and in lower case; by source */

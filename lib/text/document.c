@@ -25,6 +25,7 @@ struct tf_document {
     struct tf_bad_count count;
     uint64_t several;
     bool ended; /* no more lines */
+    bool filling; /* the block is not complete */
 
     struct tf_buf block; /* its text as it is */
     struct line *lines;
@@ -160,15 +161,18 @@ static int add_line(struct tf_document *d, const char *s, size_t n, int status, 
     return 0;
 }
 
-/* Read the next block: 1; 0 at the end; -1 on error. */
-static int read_block(struct tf_document *d, struct tf_err *err)
+/* Read the next block: 1; 0 at the end; -1 on error; 2, unless `wait`: the input pauses within it. */
+static int read_block(struct tf_document *d, bool wait, struct tf_err *err)
 {
     const char *s;
     size_t n;
     int rc = 0;
-    tf_buf_clear(&d->block);
-    tf_buf_grow(&d->block, 1); /* not NULL */
-    d->n_lines = d->line = d->widest = 0;
+    if (!d->filling) {
+        tf_buf_clear(&d->block);
+        tf_buf_grow(&d->block, 1); /* not NULL */
+        d->n_lines = d->line = d->widest = 0;
+    }
+    d->filling = false;
     while (!d->ended && (rc = tf_in_line(d->in, &s, &n, (size_t)d->o.max_line, err)) > 0) {
         if (add_line(d, s, n, rc, err) != 0)
             return -1;
@@ -177,6 +181,9 @@ static int read_block(struct tf_document *d, struct tf_err *err)
         d->widest = wide > d->widest ? wide : d->widest;
         if (d->o.form != TF_DOCUMENT_WRAPPED || blank(d, last) || d->block.len > BLOCK_BYTES)
             return 1;
+        d->filling = !wait && !tf_in_line_ready(d->in, (size_t)d->o.max_line);
+        if (d->filling)
+            return 2;
     }
     d->ended = true;
     return rc < 0 ? -1 : d->n_lines > 0;
@@ -345,14 +352,14 @@ static int split(struct tf_document *d, struct tf_err *err)
     return 0;
 }
 
-/* Read the next paragraph: 1; 0 at the end; -1 on error. */
+/* Read the next paragraph: 1; 0 at the end; -1 on error; 2: the input pauses. */
 static int next_paragraph(struct tf_document *d, struct tf_err *err)
 {
     tf_buf_clear(&d->text);
     d->n_breaks = d->used = d->n_spans = d->span = d->at = 0;
-    if (d->line == d->n_lines) {
-        const int rc = read_block(d, err);
-        if (rc <= 0)
+    if (d->filling || d->line == d->n_lines) {
+        const int rc = read_block(d, false, err);
+        if (rc != 1)
             return rc;
     }
     const struct line *l = &d->lines[d->line++];
@@ -399,13 +406,15 @@ int tf_document_next(struct tf_document *d, struct tf_place *place, struct tf_te
     d->given = false;
     while (d->span == d->n_spans) {
         const int rc = next_paragraph(d, err);
-        if (rc < 0)
-            return -1;
+        if (rc < 0 || rc == 2)
+            return rc;
         if (rc == 0) {
             place->before = (struct tf_text){d->before.p, d->before.len};
             place->end = d->given = true;
             return 0;
         }
+        if (d->n_spans == 0 && !tf_document_ready(d))
+            return 2;
     }
     const struct tf_sentence_span s = d->spans[d->span];
     if (d->o.form != TF_DOCUMENT_LINES || d->span > 0)
@@ -433,7 +442,7 @@ int tf_document_next(struct tf_document *d, struct tf_place *place, struct tf_te
 
 bool tf_document_at_start(const struct tf_document *d)
 {
-    return d->span == d->n_spans && d->line == d->n_lines;
+    return d->span == d->n_spans && (d->filling || d->line == d->n_lines);
 }
 
 bool tf_document_ready(struct tf_document *d)
@@ -444,6 +453,10 @@ bool tf_document_ready(struct tf_document *d)
 void tf_document_stop(struct tf_document *d)
 {
     d->ended = true;
+    if (d->filling) /* what --resume reads again */
+        d->count.total -= d->n_lines;
+    d->filling = false;
+    d->line = d->n_lines = 0;
 }
 
 int64_t tf_document_skip(struct tf_document *d, uint64_t lines, struct tf_err *err)
@@ -452,7 +465,7 @@ int64_t tf_document_skip(struct tf_document *d, uint64_t lines, struct tf_err *e
     const int on_bad = d->count.on_bad;
     int rc = 0;
     d->count.on_bad = TF_ON_BAD_OK; /* they were reported when they were written */
-    while (rc == 0 && (uint64_t)skipped < lines && (rc = read_block(d, err)) > 0) {
+    while (rc == 0 && (uint64_t)skipped < lines && (rc = read_block(d, true, err)) > 0) {
         rc = 0;
         if ((uint64_t)skipped + d->n_lines > lines)
             break; /* this block is the first */

@@ -46,7 +46,7 @@ int tf_document_new(struct tf_document **d, const struct tf_document_opts *o, st
 void tf_document_free(struct tf_document *d);
 
 /* The next sentence and its place, valid until the next call: 1; 0 at the end, whose place has what
- * comes after the last sentence; -1 on error. */
+ * comes after the last sentence; -1 on error; 2: the input pauses before it. */
 int tf_document_next(struct tf_document *d, struct tf_place *place, struct tf_text *sentence,
                      struct tf_err *err) TF_MUST_CHECK;
 /* Will tf_document_next return without waiting for input? */

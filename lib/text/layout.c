@@ -145,6 +145,8 @@ static int get_place(struct tf_layout_reader *r, struct tf_json_reader *j, struc
                 r->place.after = keep(r, j);
         } else if (strcmp(key, "bytes") == 0) {
             rc = expect(j, TF_JSON_NUMBER, err);
+            if (rc == 0 && r->place.n_breaks > 0)
+                rc = bad(err, "not a line of a layout");
             r->place.bytes = rc == 0 && j->is_int && !j->negative ? (size_t)j->uint : 0;
         } else if (strcmp(key, "breaks") == 0) {
             rc = get_breaks(r, j, err);

@@ -44,6 +44,7 @@ static int convert(int *fd, const char *path, const char *model, struct tf_err *
     const int copied = copy_all(*fd, from, &copying);
     close(from);
     const int rc = tf_pipeline_wait(p, err);
+    tf_pipeline_free(p);
     if (rc == 0 && copied != 0)
         *err = copying;
     return rc == 0 ? copied : rc;

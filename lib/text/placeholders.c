@@ -56,7 +56,7 @@ static size_t conversion_at(const char *s)
     if (*p == '%')
         return 2;
     if (*p == '(') {
-        p += 1 + strcspn(p + 1, ") \t\n");
+        p += 1 + strcspn(p + 1, ")% \t\n");
         if (*p++ != ')')
             return 0;
     } else if (strspn(p, DIGITS) > 0 && p[strspn(p, DIGITS)] == '$') {
@@ -99,24 +99,24 @@ static size_t name_at(struct tf_text s, size_t at, unsigned *number)
     return p > at + 1 && !more ? p - at : 0;
 }
 
-/* The next number whose name the text does not have. */
-static unsigned free_name(struct tf_text s, unsigned last)
+/* Which numbers have names in the text: more than its names and those that it gets. */
+static bool *used_names(struct tf_text s)
 {
-    for (unsigned name = last + 1;; name++) {
-        bool used = false;
-        for (size_t at = 0; at < s.n && !used; at++) {
-            unsigned is;
-            used = name_at(s, at, &is) > 0 && is == name;
-        }
-        if (!used)
-            return name;
+    const size_t n = s.n / 2 + TF_PLACEHOLDERS + 2;
+    bool *used = tf_xcalloc(n, sizeof *used);
+    for (size_t at = 0; at < s.n; at++) {
+        unsigned is;
+        if (name_at(s, at, &is) > 0 && is < n)
+            used[is] = true;
     }
+    return used;
 }
 
 void tf_placeholders_hide(struct tf_placeholders *p, struct tf_text sentence, struct tf_buf *out)
 {
     unsigned name = 0;
     size_t from = 0, at = 0;
+    bool *used = NULL;
     tf_buf_clear(&p->text);
     tf_buf_add(&p->text, sentence.p, sentence.n);
     tf_buf_grow(&p->text, 1);
@@ -135,7 +135,9 @@ void tf_placeholders_hide(struct tf_placeholders *p, struct tf_text sentence, st
             while (at < sentence.n && is_word(sentence.p[at]))
                 at++;
         }
-        name = free_name(sentence, name);
+        used = used != NULL ? used : used_names(sentence);
+        while (used[++name])
+            ;
         p->v = tf_xarray(p->v, p->n + 1, sizeof *p->v);
         p->v[p->n++] = (struct tf_placeholder){name, begin, at};
         tf_buf_add(out, sentence.p + from, begin - from);
@@ -143,6 +145,7 @@ void tf_placeholders_hide(struct tf_placeholders *p, struct tf_text sentence, st
         from = at;
     }
     tf_buf_add(out, sentence.p + from, sentence.n - from);
+    free(used);
 }
 
 static void add_original(const struct tf_placeholders *p, size_t i, struct tf_buf *out)

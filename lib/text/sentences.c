@@ -262,18 +262,19 @@ static void add_sentence(struct tf_sentences *s, const char *text, size_t begin,
 int tf_sentences_split(struct tf_sentences *s, const char *text, size_t n,
                        const struct tf_sentence_span **spans, size_t *count, struct tf_err *err)
 {
-    size_t begin = skip_space(text, 0, n);
+    size_t begin = skip_space(text, 0, n), seen = begin;
     s->n = 0;
     if (tf_icu_text(s->icu, text, n, err) != 0)
         return -1;
     for (int64_t at; begin < n && (at = tf_icu_next(s->icu)) >= 0;) {
-        size_t end = trim(text, begin, (size_t)at), next = skip_space(text, (size_t)at, n), mark;
-        if (end <= begin)
+        if ((size_t)at <= seen) /* in white space after a boundary that has been judged */
             continue;
+        size_t end = trim(text, begin, (size_t)at), next = skip_space(text, (size_t)at, n), mark;
         while (next < n && (mark = closes(text, next, n)) > 0) {
             end = next + mark;
             next = skip_space(text, end, n);
         }
+        seen = next;
         if (next == n || ends(s, text, end, next)) {
             add_sentence(s, text, begin, end);
             begin = next;

@@ -43,9 +43,9 @@ static int split_all(struct tf_document *d, struct tf_out *out, struct tf_out *l
             flush_both(out, layout, sentences, err) != 0)
             return -1;
         rc = tf_document_next(d, &place, &sentence, err);
-        if (rc < 0 || put_place(layout, &place, text, err) != 0)
+        if (rc < 0 || (rc != 2 && put_place(layout, &place, text, err) != 0))
             return -1;
-        if (rc > 0) {
+        if (rc == 1) {
             tf_buf_add(sentences, sentence.p, sentence.n);
             tf_buf_byte(sentences, '\n');
         }

@@ -195,9 +195,10 @@ static int feed_all(struct through *t, struct tf_buf *pending, struct tf_err *er
         if (signalled != 0 && tf_document_at_start(t->document))
             tf_document_stop(t->document);
         const bool ready = tf_document_ready(t->document);
-        if ((!ready || pending->len > PENDING || full(t)) && !send(t, pending))
+        const bool no_room = full(t); /* what waits for room must not wait to be sent */
+        if ((!ready || pending->len > PENDING || no_room) && !send(t, pending))
             return 0;
-        if (!wait_for_room(t))
+        if (no_room && !wait_for_room(t))
             return 0;
         if (!ready) {
             wait_for_input(t);
@@ -206,6 +207,8 @@ static int feed_all(struct through *t, struct tf_buf *pending, struct tf_err *er
         const int rc = tf_document_next(t->document, &place, &sentence, err);
         if (rc < 0)
             return -1;
+        if (rc == 2)
+            continue;
         struct tf_placeholders kept = {0};
         if (rc > 0 && t->o->placeholders)
             tf_placeholders_hide(&kept, sentence, pending);
@@ -330,9 +333,10 @@ static int put_all(struct through *t, struct tf_err *err)
 /* When all threads have ended: what comes after the last sentence. */
 static int put_end(struct through *t, struct tf_err *err)
 {
-    struct item it;
+    struct item it = {0};
     if (!pop(t, &it) || t->n > 0) {
         free(it.place);
+        tf_placeholders_release(&it.kept);
         return tf_fail(err, "the tools wrote fewer lines than they had read");
     }
     if (put_item(t, &it, (struct tf_text){"", 0}, true, err) != 0)
@@ -455,6 +459,7 @@ static int start_threads(struct through *t, pthread_t threads[2], struct tf_err 
         close(t->to);
         if (i > 0)
             pthread_join(threads[0], NULL);
+        tf_pipeline_free(t->tools);
         return -1;
     }
     return 0;
@@ -474,6 +479,7 @@ static int run(struct through *t, struct tf_err *err)
     tf_in_close(&t->from);
     pthread_join(threads[0], NULL);
     pthread_join(threads[1], NULL);
+    tf_pipeline_free(t->tools);
     if (rc != 0) {
         *err = out_err;
         return -1;

@@ -27,6 +27,7 @@ static void ended_before_they_run(void)
         must(tf_pipeline_start(&p, tools, 3, &to, &from, &err), &err);
         tf_pipeline_end(p);
         signalled += tf_pipeline_wait(p, &err) == -1;
+        tf_pipeline_free(p);
         close(to);
         close(from);
     }
