@@ -158,12 +158,13 @@ def crcs(*paths):
 
 
 def validator(path):
-    """A function that returns what the CDDL of a file has against bytes, or None."""
+    """A function that returns what the CDDL of a file has against bytes, or None. The number is how
+    many of `*` there may be, as zcbor's own `validate` has it."""
     import zcbor
     with open(path, encoding="utf-8") as f, open(zcbor.zcbor.zcbor.PRELUDE_PATH,
                                                  encoding="utf-8") as prelude:
         stream = zcbor.DataTranslator.from_cddl(f.read() + "\n" + prelude.read(),
-                                                3).my_types["stream"]
+                                                2**32 - 1).my_types["stream"]
 
     def wrong(data):
         try:
