@@ -152,7 +152,8 @@ static void refuse_bart_pieces(struct tf_export *e)
     for (; i < own->n && tf_is_tag(own->v[i]); i++)
         tags++;
     i += i < own->n && strcmp(own->v[i], "<mask>") == 0;
-    if (!special || tags != TAGS_OF_MBART_50 || i != own->n || e->n_added > 0 || !e->config.pre_norm)
+    if (!special || tags != TAGS_OF_MBART_50 || i != own->n || e->n_added > 0 ||
+        !e->config.pre_norm)
         tf_export_refuse(e, "a vocabulary other than mBART-50's");
 }
 

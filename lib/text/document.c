@@ -161,7 +161,7 @@ static int add_line(struct tf_document *d, const char *s, size_t n, int status, 
     return 0;
 }
 
-/* Read the next block: 1; 0 at the end; -1 on error; 2, unless `wait`: the input pauses within it. */
+/* Read the next block: 1; 0 at the end; -1 on error; 2, unless `wait`: the input pauses within. */
 static int read_block(struct tf_document *d, bool wait, struct tf_err *err)
 {
     const char *s;
