@@ -163,6 +163,8 @@ class _Pipe:
         job, left = None, 0
         try:
             for got in self._child.stdout:
+                if not got.endswith(b"\n"):  # killed within a line
+                    break
                 if left == 0:
                     job, left = self._sent.get_nowait()
                 assert job is not None
