@@ -316,6 +316,8 @@ static int put_all(struct through *t, struct tf_err *err)
     struct item it;
     int rc;
     while ((rc = tf_in_line(&t->from, &s.p, &s.n, MAX_LINE, err)) == 1) {
+        if (t->from.buf[t->from.pos - 1] != '\n') /* a tool was ended within a line */
+            return 0;
         if (!pop(t, &it))
             return tf_fail(err, "the tools wrote more lines than they had read");
         if (put_item(t, &it, s, false, err) != 0)
