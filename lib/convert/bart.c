@@ -73,11 +73,7 @@ static int import_bart(struct tf_import *m, struct tf_err *err)
 
 static int read_mbart(struct tf_import *m, struct tf_err *err)
 {
-    if (import_bart(m, err) != 0 || tf_hf_read_m2m_vocab(m, err) != 0)
-        return tf_context(err, "%s", m->name);
-    m->vocab_name = m->files.tokenizer != NULL ? m->files.tokenizer : m->files.vocab[0];
-    m->header.special.unk = tf_sp_id(m->segmenter[0].p, m->segmenter[0].len, "<unk>");
-    return 0;
+    return tf_hf_read_m2m(m, import_bart, err);
 }
 
 /* Pieces of bytes are no pieces of text: of the list only the id of <unk> is of use. */

@@ -322,7 +322,7 @@ static const char *find_tags(const struct tf_import *m)
     return tf_dir_first(m->dir, names);
 }
 
-int tf_hf_read_m2m_vocab(struct tf_import *m, struct tf_err *err)
+static int read_m2m_vocab(struct tf_import *m, struct tf_err *err)
 {
     const char *tags = m->own_pieces ? find_tags(m) : NULL;
     char *spm;
@@ -348,13 +348,18 @@ int tf_hf_read_m2m_vocab(struct tf_import *m, struct tf_err *err)
     return tf_import_segmenters(m, err);
 }
 
-static int read_m2m100(struct tf_import *m, struct tf_err *err)
+int tf_hf_read_m2m(struct tf_import *m, tf_import_fn *import, struct tf_err *err)
 {
-    if (import_m2m100(m, err) != 0 || tf_hf_read_m2m_vocab(m, err) != 0)
+    if (import(m, err) != 0 || read_m2m_vocab(m, err) != 0)
         return tf_context(err, "%s", m->name);
     m->vocab_name = m->files.tokenizer != NULL ? m->files.tokenizer : m->files.vocab[0];
     m->header.special.unk = tf_sp_id(m->segmenter[0].p, m->segmenter[0].len, "<unk>");
     return 0;
+}
+
+static int read_m2m100(struct tf_import *m, struct tf_err *err)
+{
+    return tf_hf_read_m2m(m, import_m2m100, err);
 }
 
 static bool claims_m2m100_dir(const struct tf_import *m)

@@ -29,7 +29,9 @@ struct tf_names tf_hf_names(const struct tf_config *c);
 int tf_hf_import_tensors(struct tf_import *m, struct tf_err *err) TF_MUST_CHECK;
 bool tf_hf_has_output_bias(const struct tf_import *m);
 int tf_hf_find_m2m_files(struct tf_import *m, struct tf_err *err) TF_MUST_CHECK;
-int tf_hf_read_m2m_vocab(struct tf_import *m, struct tf_err *err) TF_MUST_CHECK;
+/* import: reads settings and tensors. The vocabulary is this one's. */
+typedef int tf_import_fn(struct tf_import *m, struct tf_err *err);
+int tf_hf_read_m2m(struct tf_import *m, tf_import_fn *import, struct tf_err *err) TF_MUST_CHECK;
 
 /* The same of what is written: the bias as [1, V]; settings of a stack in config.json; the search
  * of the model, as generate() has it, where outputs have no id `pad`. */
