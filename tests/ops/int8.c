@@ -6,9 +6,9 @@
 #include "base/memory.h"
 #include "ops/registry.h"
 
-enum { SETS = 8 };
+enum { SETS = 7 };
 static const char *const sets[SETS] = {"generic",    "avx2", "avxvnni", "avx512",
-                                       "avx512vnni", "amx",  "neon",    "neondot"};
+                                       "avx512vnni", "neon", "neondot"};
 #if defined __aarch64__
 #define FUSED "neon" /* the first set with fused multiply-adds */
 #else

@@ -5,13 +5,8 @@
  * zero. An element is one chain over the pairs, acc = fma(a0, b0, fma(a1, b1, acc)), in which
  * numbers below 2^-126 count as 0: the definition of VDPBF16PS (Intel SDM), which avx512bf16 has.
  * The other sets make the same bits of two multiply-adds, except of products below 2^-126 where
- * those are not fused (generic), and of all such numbers on ARM, where they are kept. AMX has
- * another definition and so other bits: amx_pairs_private.h. */
+ * those are not fused (generic), and of all such numbers on ARM, where they are kept. */
 #include "ops/cpu/gemm_private.h"
-
-#ifdef TF_AMX
-#include "ops/cpu/amx_pairs_private.h"
-#else
 
 INLINE vf multiply_pairs(vf x, vf row, vf acc)
 {
@@ -26,26 +21,6 @@ INLINE vf multiply_pairs(vf x, vf row, vf acc)
 
 #define MULTIPLY_ADD multiply_pairs
 #include "ops/cpu/gemm_tile_private.h"
-
-/* A' of a product, from A [K, M] (stride lda) as TF_CPU(slices) and tf_cpu_slices_size have it. */
-static void turn(float *p, const float *a, size_t lda, size_t K, size_t M)
-{
-    TF_CPU(slices)(p, a, lda, K, M);
-}
-
-static size_t turned_size(size_t K, size_t M)
-{
-    return tf_cpu_slices_size(K, M);
-}
-
-/* For tf_cpu_gemm.slice. */
-static size_t turned_slice(size_t K, size_t M)
-{
-    (void)M;
-    return tf_cpu_slice(K);
-}
-
-#endif
 
 /* ---- pairs ---- */
 
@@ -134,12 +109,12 @@ static void lay_out_a(struct tf_ctx *c, struct tf_cpu_gemm *g, const float *a, s
                       bool transposed)
 {
     const size_t k = pairs(g->K);
-    float *to = tf_cpu_scratch(c, TF_CPU_A, transposed ? turned_size(k, g->M) : g->M * k);
+    float *to = tf_cpu_scratch(c, TF_CPU_A, transposed ? tf_cpu_slices_size(k, g->M) : g->M * k);
     if (transposed) {
         float *columns = tf_cpu_scratch(c, TF_CPU_ROW, k * g->M);
         pair_rows(columns, g->M, a, lda, g->K, g->M);
-        turn(to, columns, g->M, k, g->M);
-        g->slice = turned_slice(k, g->M);
+        TF_CPU(slices)(to, columns, g->M, k, g->M);
+        g->slice = tf_cpu_slice(k);
     } else {
         pair_columns(to, a, lda, g->M, g->K);
         g->ras = k;

@@ -6,8 +6,6 @@
 
 #ifdef TF_SETS_X86
 #include <cpuid.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #endif
 #include <stdlib.h>
 #include <string.h>
@@ -36,21 +34,15 @@ static bool bit(unsigned leaf, unsigned subleaf, int of, int n)
     {                                                              \
         return __VA_ARGS__;                                        \
     }
-#define SET_BY_NAME SET
 #include "ops/cpu/sets.def"
 #undef SET
-#undef SET_BY_NAME
 
 static const struct set {
     const char *name;
     bool (*runs)(void);
     const struct tf_backend *const *tables, *const *with_openblas;
-    bool by_name; /* never chosen as the best */
 } sets[] = {
-#define ROW(set, ...) \
-    {#set, runs_##set, tf_cpu_##set##_tables, tf_cpu_##set##_openblas, __VA_ARGS__},
-#define SET(set, ...) ROW(set, false)
-#define SET_BY_NAME(set, ...) ROW(set, true)
+#define SET(set, ...) {#set, runs_##set, tf_cpu_##set##_tables, tf_cpu_##set##_openblas},
 #include "ops/cpu/sets.def"
 };
 enum { SETS = sizeof sets / sizeof sets[0] };
@@ -58,7 +50,7 @@ enum { SETS = sizeof sets / sizeof sets[0] };
 static const struct set *best_set(void)
 {
     const struct set *s = sets + SETS - 1;
-    while (s->by_name || !s->runs())
+    while (!s->runs())
         s--;
     return s;
 }

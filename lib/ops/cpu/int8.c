@@ -8,14 +8,10 @@
  * Compiled once per set of instructions. Those with VNNI multiply unsigned by signed bytes: there a
  * weight is stored as q + 128, and a sum starts at -128 times the sum of the row to make up for
  * it. Those of x86 without it multiply pairs of 16 bits: there the rows of x are kept in 16 bits,
- * and the weights, still bytes in memory, are widened as they are loaded. AMX multiplies tiles:
- * amx_private.h. */
+ * and the weights, still bytes in memory, are widened as they are loaded. */
 #include "ops/cpu/gemm_private.h"
 
-#ifdef TF_AMX
-#include "ops/cpu/amx_private.h"
-#define OFFSET 0
-#elif defined __AVX512VNNI__ && VL == 16
+#if defined __AVX512VNNI__ && VL == 16
 #define OFFSET 128
 #elif defined __AVXVNNI__ && VL == 8
 #define OFFSET 128
@@ -23,9 +19,8 @@
 #define OFFSET 0
 #endif
 
-/* A column has GROUP bytes side by side in a panel: what an instruction adds up for each sum, but
- * AMX's, which adds up 16 groups. */
-#if VL >= 8 && !OFFSET && !defined TF_AMX
+/* A column has GROUP bytes side by side in a panel: what an instruction adds up for each sum. */
+#if VL >= 8 && !OFFSET
 #define GROUP 2
 typedef int16_t q_of_x;
 #else
@@ -33,14 +28,7 @@ typedef int16_t q_of_x;
 typedef int8_t q_of_x;
 #endif
 
-/* NR: columns of a panel. K is filled up to a multiple of STEP. */
-#ifdef TF_AMX
-enum { NR = TILE_SIDE, STEP = 64 };
-#else
-enum { NR = TF_NR, STEP = GROUP };
-#endif
 enum { ROWS = 96 }; /* rows that share a pass over the weights */
-_Static_assert(TF_PACK_COLUMNS % NR == 0, "parts of a matrix are whole panels");
 
 /* Larger weights come from memory, where a panel so narrow as AVX2's is read only now and then:
  * each tile fetches a part of the next panel. */
@@ -54,7 +42,7 @@ static size_t whole(size_t n, size_t of)
 /* Groups of a column. */
 static size_t groups_of(size_t K)
 {
-    return whole(K, STEP) / GROUP;
+    return (K + GROUP - 1) / GROUP;
 }
 
 /* The factor that makes the largest magnitude 127: 0 where that is not finite or tiny. */
@@ -76,8 +64,6 @@ INLINE v16u quantised(v16f x, v16f factor)
     const v16f magic = v_set(V_ROUND);
     return u_sub(u_bits(v_add(v_mul(x, factor), magic)), u_bits(magic));
 }
-
-#ifndef TF_AMX
 
 /* A group of weights for VL columns, as dot takes them. */
 INLINE vi columns_at(const uint8_t *w)
@@ -116,8 +102,6 @@ INLINE vi dot(vi acc, vi w, vi x)
     return sum;
 #endif
 }
-
-#endif
 
 /* ---- the rows of x ---- */
 
@@ -198,36 +182,6 @@ INLINE void finish(const struct tile *t, size_t i, size_t j, vi sum, int n)
     r_store_n(t->y + i * t->ldy + j, y, n);
 }
 
-#ifdef TF_AMX
-
-/* The first m rows and n columns of a panel. */
-static void multiply_panel(struct tile *t, size_t m, size_t n, size_t fetch)
-{
-    (void)fetch;
-    int32_t sums[TILE_SIDE][NR];
-    for (size_t i0 = 0; i0 < m; i0 += TILE_SIDE) {
-        const size_t some = least(m - i0, TILE_SIDE), steps = t->groups * GROUP / STEP;
-        TILE_MEMORY();
-        TILE_ZERO(0);
-        TILE_ZERO(1);
-        TILE_ZERO(2);
-        TILE_ZERO(3);
-        /* Rows beyond `some` are read, and their sums mean nothing. */
-        AMX_PRODUCT(TILE_BYTES, t->x + i0 * t->ldx, t->ldx, t->w, t->w + 64, NR * GROUP, steps,
-                    some > 16);
-        TILE_STORE(0, sums[0], sizeof sums[0]);
-        TILE_STORE(1, sums[0] + 16, sizeof sums[0]);
-        TILE_STORE(2, sums[16], sizeof sums[0]);
-        TILE_STORE(3, sums[16] + 16, sizeof sums[0]);
-        TILE_MEMORY();
-        for (size_t i = 0; i < some; i++)
-            for (size_t j = 0; j < n; j += VL)
-                finish(t, i0 + i, j, (vi) * (const vu_at *)&sums[i][j], (int)least(VL, n - j));
-    }
-}
-
-#else
-
 /* mr and nv are constants at every call, as in gemm_tile_private.h. */
 INLINE void tile(const struct tile *t, const int mr, const int nv)
 {
@@ -271,7 +225,7 @@ TF_CPU_TILES
 static void multiply_panel(struct tile *t, size_t m, size_t n, size_t fetch)
 {
     const int nv = (int)((n + VL - 1) / VL);
-    const uint8_t *next = t->w + t->groups * NR * GROUP;
+    const uint8_t *next = t->w + t->groups * TF_NR * GROUP;
     t->last = (int)n - (nv - 1) * VL;
     for (size_t i = 0; i < m; i += TF_MR) {
         for (size_t at = fetch * i / m / 64 * 64; at < fetch * (i + TF_MR) / m; at += 64)
@@ -283,14 +237,12 @@ static void multiply_panel(struct tile *t, size_t m, size_t n, size_t fetch)
     }
 }
 
-#endif
-
 /* ---- for the operations ---- */
 
 /* A: the scales of ROWS rows, and their numbers, ldx apart. */
 static size_t row_length(size_t K)
 {
-    return whole(K, STEP > 16 ? STEP : 16);
+    return whole(K, 16);
 }
 
 static void lay_out_a(struct tf_ctx *c, struct tf_cpu_gemm *g, const float *a, size_t lda,
@@ -314,35 +266,29 @@ static void multiply_packed(struct tf_ctx *c, const struct tf_cpu_gemm *g,
                      .ldx = row_length(g->K),
                      .ldy = g->ldc,
                      .relu = g->relu};
-    const size_t panel = t.groups * NR * GROUP;
+    const size_t panel = t.groups * TF_NR * GROUP;
     const bool fetch = VL == 8 && !OFFSET && g->M > TF_MR && g->N * g->K > CACHE;
-#ifdef TF_AMX
-    TILE_CONFIGURE(&amx_config);
-#endif
-    for (size_t n0 = 0; n0 < g->N; n0 += NR) {
+    for (size_t n0 = 0; n0 < g->N; n0 += TF_NR) {
         t.x = (const q_of_x *)(row + ROWS);
         t.row = row;
-        t.w = (const uint8_t *)w->panels + n0 / NR * panel;
+        t.w = (const uint8_t *)w->panels + n0 / TF_NR * panel;
         t.scale = w->scale + n0;
         t.bias = g->bias != NULL ? g->bias + n0 : NULL;
         t.y = g->c + n0;
-        multiply_panel(&t, g->M, least(g->N - n0, NR), n0 + NR < g->N && fetch ? panel : 0);
+        multiply_panel(&t, g->M, least(g->N - n0, TF_NR), n0 + TF_NR < g->N && fetch ? panel : 0);
     }
-#ifdef TF_AMX
-    TILE_RELEASE();
-#endif
 }
 
-/* ---- the weights: column j of panel p, k = GROUP g + i, at byte ((p groups + g) NR + j) GROUP +
- * i. Panels are filled up with columns, and groups with k, whose q is 0. ---- */
+/* ---- the weights: column j of panel p, k = GROUP g + i, at byte ((p groups + g) TF_NR + j) GROUP
+ * + i. Panels are filled up with columns, and groups with k, whose q is 0. ---- */
 
 static void reserve_scratch(struct tf_ctx *c, struct tf_packed *w)
 {
-    const size_t padded = whole(w->N, NR), column = groups_of(w->K) * GROUP;
+    const size_t padded = whole(w->N, TF_NR), column = groups_of(w->K) * GROUP;
     w->scale = tf_arena_alloc(&c->packed, padded * sizeof *w->scale);
     w->panels = tf_arena_alloc(&c->packed, padded * column);
-    /* The last panel is filled up, and where pack does not fill up the end of K, all are. */
-    const size_t from = column > whole(w->K, GROUP) ? 0 : w->N / NR * NR;
+    /* The last panel is filled up. */
+    const size_t from = w->N / TF_NR * TF_NR;
     memset((uint8_t *)w->panels + from * column, OFFSET, (padded - from) * column);
     memset(w->scale + w->N, 0, (padded - w->N) * sizeof *w->scale);
 }
@@ -350,7 +296,7 @@ static void reserve_scratch(struct tf_ctx *c, struct tf_packed *w)
 /* The first group of column j. */
 static uint8_t *bytes_of(const struct tf_packed *p, size_t j)
 {
-    return (uint8_t *)p->panels + (j / NR * groups_of(p->K) * NR + j % NR) * GROUP;
+    return (uint8_t *)p->panels + (j / TF_NR * groups_of(p->K) * TF_NR + j % TF_NR) * GROUP;
 }
 
 /* Columns from j on, n or 16 of w [K, n], stride ld. */
@@ -368,7 +314,7 @@ static void pack_columns(struct tf_packed *p, const float *w, size_t ld, size_t 
     }
     const v16f f = v_load(factor);
     uint8_t *to = bytes_of(p, j);
-    for (size_t k = 0; k < K; k += GROUP, to += NR * GROUP) {
+    for (size_t k = 0; k < K; k += GROUP, to += TF_NR * GROUP) {
         v16u group = u_set(0);
         for (size_t i = 0; i < GROUP; i++) {
             v16f x = k + i < K ? v_load_n(w + (k + i) * ld, n) : v_set(0);
@@ -390,7 +336,7 @@ static void pack_row(struct tf_packed *p, q_of_x *q, const float *row, size_t j)
 {
     uint8_t *to = bytes_of(p, j);
     p->scale[j] = quantise(q, row, p->K).scale;
-    for (size_t k = 0; k < p->K; k += GROUP, to += NR * GROUP)
+    for (size_t k = 0; k < p->K; k += GROUP, to += TF_NR * GROUP)
         for (size_t i = 0; i < GROUP; i++)
             to[i] = (uint8_t)(q[k + i] + OFFSET);
 }
@@ -412,7 +358,7 @@ static void unpack_column(float *e, const struct tf_packed *w, size_t id)
     const uint8_t *from = bytes_of(w, id);
     const float scale = w->scale[id];
     for (size_t k = 0; k < w->K; k++) {
-        const uint8_t q = (uint8_t)(from[k / GROUP * NR * GROUP + k % GROUP] - OFFSET);
+        const uint8_t q = (uint8_t)(from[k / GROUP * TF_NR * GROUP + k % GROUP] - OFFSET);
         e[k] = (float)(int8_t)q * scale;
     }
 }

@@ -34,15 +34,6 @@ static const char *kernels(void)
     return TEXT(TF_ISA);
 }
 
-static const char *kernels_bf16(void)
-{
-#ifdef TF_AMX
-    return TEXT(TF_ISA) ", bf16 by " TEXT(TF_BF16);
-#else
-    return TEXT(TF_ISA);
-#endif
-}
-
 static const char *kernels_int8(void)
 {
     return TEXT(TF_INT8);
@@ -91,8 +82,8 @@ static const char *kernels_openblas_int8(void)
 #define FOR_DECODING .precision = "int8", .supports = TF_USE_DECODING, .tables_packed = true
 
 TABLE(fp32, TF_CPU(fp32), TF_CPU(fp32), FP32, .kernels = kernels)
-/* All sets but amx make the same bits of bf16. */
-TABLE(bf16, BF16, BF16, .precision = "bf16", .supports = TF_USE_ANY, .kernels = kernels_bf16)
+/* All sets make the same bits of bf16. */
+TABLE(bf16, BF16, BF16, .precision = "bf16", .supports = TF_USE_ANY, .kernels = kernels)
 TABLE(int8, TF_CPU(fp32), INT8, FOR_DECODING, .kernels = kernels_int8)
 TABLE(openblas_fp32, tf_cpu_openblas, TF_CPU(fp32), FP32, .kernels = kernels_openblas)
 TABLE(openblas_int8, tf_cpu_openblas, INT8, FOR_DECODING, .kernels = kernels_openblas_int8)
