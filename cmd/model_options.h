@@ -6,8 +6,9 @@
 #include "infer/session.h"
 
 #define COMMON_MODELS(p) \
-    OPT_LIST('m', "model", p, .arg = "FILE", .flags = TF_OPT_FILE, \
-             .help = "model or checkpoint; repeat to average the probabilities of several")
+    OPT_LIST('m', "model", p, .arg = "FILE[:WEIGHT]", .flags = TF_OPT_FILE | TF_OPT_WEIGHTED, \
+             .help = "model or checkpoint; repeat to average the probabilities of several, by " \
+                     "weights if they have some")
 #define COMMON_FORCE(f) \
     OPT_FLAG(0, "force-vocab", &(f).vocab, .help = "accept vocabularies with different hashes"), \
     OPT_FLAG(0, "force-lang", &(f).lang, .help = "accept labels of other languages")

@@ -167,8 +167,7 @@ static int translate(const struct tf_args *args, struct tf_err *err)
         tf_strs_add(&encode, "--list-unknown");
     tf_strs_add(&decode, "tf-decode");
     tf_strs_add(&decode, "--quiet");
-    for (size_t i = 0; i < models->n; i++)
-        add_option(&decode, "-m", models->v[i]);
+    tf_opt_weighted_words(&decode, "-m", models);
     add_option(&decode, "--bad", fail ? "ok" : bad);
     tf_opt_words(&decode, opts, own);
     if (json) /* scores are in n-best streams only */

@@ -57,6 +57,28 @@ static int64_t whole(double x)
     return x >= 0x1p63 ? INT64_MAX : x < -0x1p63 ? INT64_MIN : (int64_t)x;
 }
 
+/* Only what is a number is a weight, so that most names with a colon stay names. */
+static int add_weighted(struct tf_strs *list, const char *shown, const char *text,
+                        struct tf_err *err)
+{
+    struct tf_err why = {0};
+    const char *colon = strrchr(text, ':');
+    double weight = 1;
+    if (colon != NULL && colon > text &&
+        tf_parse_real(&weight, colon + 1, -DBL_MAX, DBL_MAX, &why) == 0) {
+        if (tf_parse_real(&weight, colon + 1, 1e-6, 1e6, &why) != 0)
+            return tf_fail_status(err, TF_USAGE, "%s %s: weight %s", shown, text, why.msg);
+        text = tf_arena_strndup(&words, text, (size_t)(colon - text));
+    }
+    double *all = tf_arena_alloc(&words, (list->n + 1) * sizeof *all);
+    if (list->n > 0)
+        memcpy(all, list->weight, list->n * sizeof *all);
+    all[list->n] = weight;
+    list->weight = all;
+    tf_strs_add(list, text);
+    return 0;
+}
+
 int tf_opt_set(struct tf_opt *o, const char *shown, const char *text, struct tf_err *err)
 {
     struct tf_err why = {0};
@@ -82,6 +104,8 @@ int tf_opt_set(struct tf_opt *o, const char *shown, const char *text, struct tf_
     case TF_OPT_CHOICE:
         return set_choice(o, text, &why) == 0 ? 0 : bad_value(err, shown, &why);
     case TF_OPT_LIST:
+        if (o->flags & TF_OPT_WEIGHTED)
+            return add_weighted(o->target, shown, text, err);
         tf_strs_add(o->target, text);
         return 0;
     case TF_OPT_GROUP:
@@ -169,6 +193,17 @@ void tf_opt_words(struct tf_strs *line, const struct tf_opt *opts, const char *c
         tf_strs_add(line, name);
         if (!flag)
             tf_strs_add(line, o->given);
+    }
+}
+
+void tf_opt_weighted_words(struct tf_strs *line, const char *name, const struct tf_strs *list)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        struct tf_buf word = {0};
+        char weight[32];
+        tf_buf_printf(&word, "%s:%s", list->v[i], tf_format_real(weight, list->weight[i]));
+        tf_strs_add(line, name);
+        tf_strs_add(line, word.p);
     }
 }
 

@@ -41,12 +41,15 @@ enum {
     TF_OPT_FILE = 16,     /* the argument is a path */
     TF_OPT_OUT = 32,      /* with FILE: a path to write to; it must differ from all others */
     TF_OPT_DIR = 64,      /* with OUT: a directory of several files */
+    TF_OPT_WEIGHTED = 128, /* a list: a number > 0 after the last colon of a word is its weight */
 };
 
 /* A list of words. They live as long as argv; the array is never freed. */
 struct tf_strs {
     const char **v;
     size_t n;
+    double *weight; /* of TF_OPT_WEIGHTED, 1 where none was given, and the words are without; else
+                       NULL */
 };
 
 /* One row. */
@@ -165,6 +168,8 @@ bool tf_opt_given(const struct tf_opt *opts, const char *name);
 /* Append the options that the user gave, but those of the names in `but`, to a command line of
  * another tool with such rows. Of a list only its last word; the words are never freed. */
 void tf_opt_words(struct tf_strs *line, const struct tf_opt *opts, const char *const *but);
+/* The same of one list of TF_OPT_WEIGHTED: its name and PATH:WEIGHT for each word. */
+void tf_opt_weighted_words(struct tf_strs *line, const char *name, const struct tf_strs *list);
 /* Append a word to a list. */
 void tf_strs_add(struct tf_strs *list, const char *word);
 

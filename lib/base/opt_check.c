@@ -186,7 +186,7 @@ static struct tf_strs paths_of(const struct tf_opt *o, const char **one)
     if (o->kind == TF_OPT_LIST)
         return *(const struct tf_strs *)o->target;
     *one = *(const char *const *)o->target;
-    return (struct tf_strs){one, *one != NULL};
+    return (struct tf_strs){.v = one, .n = *one != NULL};
 }
 
 static bool is_output(const struct tf_opt *o, unsigned mode)

@@ -186,6 +186,25 @@ static int load_file(struct tf_ensemble *m, const char *path, const struct choic
     return rc;
 }
 
+static void weigh(struct tf_ensemble *m, const struct tf_strs *paths)
+{
+    double sum = 0;
+    bool equal = true;
+    m->share = tf_xcalloc(paths->n, sizeof *m->share);
+    m->weights = tf_value_null();
+    for (size_t i = 0; i < paths->n; i++) {
+        const double w = paths->weight != NULL ? paths->weight[i] : 1;
+        sum += w;
+        m->share[i] = w / sum;
+        equal = equal && w == (paths->weight != NULL ? paths->weight[0] : 1);
+    }
+    if (equal)
+        return;
+    m->weights = tf_value_array();
+    for (size_t i = 0; i < paths->n; i++)
+        tf_value_push(&m->arena, &m->weights, tf_value_real(paths->weight[i]));
+}
+
 int tf_ensemble_open(struct tf_ensemble *m, const struct tf_strs *paths, const char *device,
                      const char *precision, bool own_precision, int threads, enum tf_use use,
                      struct tf_force force, struct tf_err *err)
@@ -196,6 +215,7 @@ int tf_ensemble_open(struct tf_ensemble *m, const struct tf_strs *paths, const c
         return -1;
     const struct choice choice = {precision, own_precision, threads, use == TF_USE_DECODING, force};
     m->model = tf_xcalloc(paths->n, sizeof *m->model);
+    weigh(m, paths);
     struct tf_sha256 sha;
     tf_sha256_init(&sha);
     int rc = 0;
@@ -208,6 +228,8 @@ int tf_ensemble_open(struct tf_ensemble *m, const struct tf_strs *paths, const c
         tf_ensemble_close(m);
         return -1;
     }
+    if (m->weights.kind == TF_ARRAY)
+        tf_sha256_add(&sha, m->share, paths->n * sizeof *m->share);
     if (paths->n > 1)
         tf_sha256_end(&sha, m->fingerprint);
     return 0;
@@ -218,6 +240,7 @@ void tf_ensemble_close(struct tf_ensemble *m)
     for (size_t i = 0; i < m->n; i++)
         tf_weights_release(&m->model[i]);
     free(m->model);
+    free(m->share);
     free(m->name);
     if (m->ctx != NULL)
         m->be->close(m->ctx);
@@ -287,6 +310,8 @@ struct tf_header tf_ensemble_header(const struct tf_ensemble *m, struct tf_arena
     h.config = tf_value_map();
     h.extra = tf_value_map();
     tf_header_made(&h, a, tf_progname, opts, &m->inputs);
+    if (m->weights.kind == TF_ARRAY)
+        tf_value_put(a, &h.made.items[h.made.n - 1], "weights", m->weights);
     if (strcmp(m->be->precision, "fp32") != 0) /* the numbers, and so the bytes, differ */
         tf_value_put(a, &h.made.items[h.made.n - 1], "precision",
                      tf_value_str(a, m->be->precision));

@@ -1,5 +1,6 @@
 /* ensemble_private.h - the models of one run: one model, or several that share a vocabulary and
- * whose probabilities are averaged. Files are read once, and the weights stay on the device. */
+ * whose probabilities are averaged: p(v) = sum of w_i p_i(v) / sum of w_i, with the w_i that
+ * the user gave, or equal ones. Files are read once, and the weights stay on the device. */
 #ifndef TF_INFER_ENSEMBLE_PRIVATE_H
 #define TF_INFER_ENSEMBLE_PRIVATE_H
 
@@ -18,6 +19,9 @@ struct tf_ensemble {
     struct tf_ctx *ctx;       /* the weights are uploaded through this context */
     struct tf_weights *model; /* n models */
     size_t n;
+    /* [n]: w_i / (w_0 + ... + w_i), the share of model i in the mean of those up to it */
+    double *share;
+    struct tf_value weights; /* ARRAY of the w_i, or NULL if they are equal */
     char *name;              /* the first file, for messages */
     struct tf_header header; /* of the first file: vocabulary, special ids, provenance */
     /* of the vocabulary, as targets and as sources; models may have more rows of embeddings
@@ -27,7 +31,9 @@ struct tf_ensemble {
     char *vocab;            /* SentencePiece model inside the first file, or NULL; vocab_n bytes */
     size_t vocab_n;
     struct tf_value vocab_target; /* the segmenter of targets, BYTES, if it is another one */
-    uint8_t fingerprint[32]; /* of one model its own; of several, SHA-256 over theirs in order */
+    /* Of one model its own; of several, SHA-256 over theirs in order, and then over the shares
+     * (binary64, little-endian) unless weights are equal. */
+    uint8_t fingerprint[32];
     struct tf_arena arena;   /* owns header, inputs and vocab */
     struct tf_err no_gpu;    /* why --device auto chose the CPU; status 0: no GPU plugin failed */
 };

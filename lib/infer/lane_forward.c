@@ -123,7 +123,7 @@ int tf_lane_forward_logp(struct tf_lane_forward *f, const struct tf_lane_item *g
             tf_forward(f->lane->work[k], &sums, f->logp, &f->pairs, 0, n, err) != 0)
             return -1;
         f->correct += sums.correct;
-        double share = 1 / ((double)k + 1), kept = log(1 - share), added = log(share);
+        double share = f->models->share[k], kept = log(1 - share), added = log(share);
         for (size_t r = 0; r < rows && models > 1; r++)
             f->mean[r] = k == 0 ? (double)f->logp[r]
                                 : log_add(f->mean[r] + kept, (double)f->logp[r] + added);

@@ -206,7 +206,8 @@ static int step_models(struct tf_lane_search *s, struct tf_err *err)
         if (tf_decode_step(s->lane->work[i], &s->member[i].memory, &s->member[i].cache, &d, err) <
             0)
             return -1;
-        s->be->log_softmax(s->ctx, d.z, i == 0 ? NULL : lp, q->rows, (int)V, 1 / ((float)i + 1));
+        s->be->log_softmax(s->ctx, d.z, i == 0 ? NULL : lp, q->rows, (int)V,
+                           (float)s->models->share[i]);
     }
     if (s->first_step && s->be->poll > 1)
         q->rows = q->max_rows;

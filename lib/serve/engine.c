@@ -430,8 +430,11 @@ static void make_command(struct tf_route *r, const struct tf_strs *options)
     tf_strs_add(&r->command, "--no-split"); /* tf_job_split has done it */
     for (size_t i = 0; i < options->n; i++)
         tf_strs_add(&r->command, options->v[i]);
+    struct tf_buf model = {0}; /* lives as long as the command */
+    /* What follows a colon is no weight of the model then. */
+    tf_buf_printf(&model, "%s%s", r->pair.path, strchr(r->pair.path, ':') != NULL ? ":1" : "");
     tf_strs_add(&r->command, "-m");
-    tf_strs_add(&r->command, r->pair.path);
+    tf_strs_add(&r->command, model.p);
     tf_strs_add(&r->command, NULL);
 }
 

@@ -252,7 +252,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct tf_decode_opts o = options(&b);
     rules(&o, n > 0 ? data[n - 1] : 0);
     const char *model = write_model(&b, n > 0 ? data[n - 1] : 0, &err);
-    o.run.models = (struct tf_strs){&model, 1};
+    o.run.models = (struct tf_strs){.v = &model, .n = 1};
     size_t lines, sizes[2];
     const char *in = write_lines(&b, &lines, &err);
     char *answers[2];

@@ -37,7 +37,7 @@ static struct got a, b;
 
 static struct tf_decode_opts defaults(void)
 {
-    return (struct tf_decode_opts){.run.models = {models, 1},
+    return (struct tf_decode_opts){.run.models = {.v = models, .n = 1},
                                    .run.device = "cpu",
                                    .beam = 4,
                                    .nbest = 1,
@@ -331,7 +331,7 @@ static void ensembles(void)
                *other[] = {models[0], models[3]};
     o.nbest = 2, o.nbest_out = true;
     is_int(decode(o, temp_path("in.tfs"), temp_path("one.tfs"), &err), TF_PARTIAL, "one model");
-    o.run.models = (struct tf_strs){twice, 2};
+    o.run.models = (struct tf_strs){.v = twice, .n = 2};
     is_int(decode(o, temp_path("in.tfs"), temp_path("two.tfs"), &err), TF_PARTIAL,
            "the same twice");
     read_back(&a, temp_path("one.tfs"));
@@ -345,11 +345,11 @@ static void ensembles(void)
     }
     ok(differ <= 1 && worst < 1e-3,
        "a model averaged with itself is itself (%d differ, logp off by %g)", differ, worst);
-    o.run.models = (struct tf_strs){mixed, 2};
+    o.run.models = (struct tf_strs){.v = mixed, .n = 2};
     is_int(decode(o, temp_path("in.tfs"), temp_path("mix.tfs"), &err), TF_PARTIAL, "two models");
     ok(!same_files(temp_path("mix.tfs"), temp_path("one.tfs")), "have an output of their own");
     layouts("ensemble", o);
-    o.run.models = (struct tf_strs){other, 2};
+    o.run.models = (struct tf_strs){.v = other, .n = 2};
     ok(decode(o, temp_path("in.tfs"), temp_path("out.tfs"), &err) < 0 && strstr(err.msg, "60 ids"),
        "models of different sizes: %s", err.msg);
 }

@@ -18,7 +18,7 @@ static struct tf_opt no_opts[] = {{.kind = TF_OPT_END}};
 
 static struct tf_score_opts defaults(void)
 {
-    return (struct tf_score_opts){.run.models = {models, 1},
+    return (struct tf_score_opts){.run.models = {.v = models, .n = 1},
                                   .run.device = "cpu",
                                   .run.max_length = 40,
                                   .run.batch = 64,
@@ -156,7 +156,7 @@ static void agrees(const char *what, const char **paths, size_t n_models)
     double worst = 0;
     static struct token_line hyp[LINES];
     static struct scores b;
-    o.run.models = d.run.models = (struct tf_strs){paths, n_models};
+    o.run.models = d.run.models = (struct tf_strs){.v = paths, .n = n_models};
     is_int(tf_decode_stream(&d, temp_path("src.tfs"), temp_path("nbest"), no_opts, &err),
            TF_PARTIAL, "%s: decoded", what);
     must(tf_in_open(&in, temp_path("nbest"), &err), &err);
@@ -279,7 +279,7 @@ int main(void)
     o.form = TF_SCORE_SUMMARY;
     layouts("summary", o);
     o = defaults();
-    o.run.models = (struct tf_strs){models, 2};
+    o.run.models = (struct tf_strs){.v = models, .n = 2};
     layouts("two models", o);
 
     o = defaults();

@@ -383,7 +383,7 @@ static void test_header(void)
     static int64_t whole = -3;
     static double real = 0.5;
     static const char *text = "t", *unset;
-    static struct tf_strs list = {names, 2}, empty;
+    static struct tf_strs list = {.v = names, .n = 2}, empty;
     const struct tf_opt opts[] = {
         {.kind = TF_OPT_GROUP, .help = "no option"},
         {.kind = TF_OPT_LIST, .name = "list", .target = &list, .flags = TF_OPT_SEMANTIC},
