@@ -6,12 +6,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Ids that stand for all that are in no phrase. */
-enum { OTHER = UINT32_MAX, OTHER_CONTINUES = UINT32_MAX - 1 };
+/* No id. */
+enum { NONE = UINT32_MAX };
 
 static bool continues_word(struct tf_continues c, uint32_t id)
 {
-    return id == (uint32_t)OTHER_CONTINUES || (id < c.n && c.v[id]);
+    return id < c.n && c.v[id];
 }
 
 /* Does y contain the phrase? An end of a word at the end of y is one for now. */
@@ -56,33 +56,50 @@ static void savings(const struct tf_wanted_term *term, struct tf_continues c, co
     }
 }
 
+/* What need is made of: ids of the terms that y does not contain, and of those that it contains for
+ * now; the most that a phrase saves of the former, and of both. */
+struct sums {
+    size_t missing, for_now, kept[2], all[2];
+};
+
+static void add_term(struct sums *s, const struct tf_wanted_term *term, struct tf_continues c,
+                     const uint32_t *y, size_t t)
+{
+    const enum has has = contains_term(term, c, y, t);
+    s->missing += has == NOT ? term->shortest : 0;
+    s->for_now += has == FOR_NOW ? term->shortest : 0;
+    if (has == NOT)
+        savings(term, c, y, t, s->kept);
+    if (has != FIRMLY)
+        savings(term, c, y, t, s->all);
+}
+
+static size_t need_of(const struct sums *s)
+{
+    const size_t any = s->kept[0] > s->kept[1] ? s->kept[0] : s->kept[1],
+                 keep = s->missing - (s->for_now > 0 ? s->kept[0] : any),
+                 give = s->missing + s->for_now - s->all[1];
+    return s->for_now > 0 && give < keep ? give : keep;
+}
+
 size_t tf_wanted_need(const struct tf_wanted *w, struct tf_continues c, const uint32_t *y, size_t t)
 {
-    size_t missing = 0, for_now = 0, kept[2] = {0}, all[2] = {0};
-    for (size_t i = 0; i < w->n; i++) {
-        const enum has has = contains_term(&w->v[i], c, y, t);
-        missing += has == NOT ? w->v[i].shortest : 0;
-        for_now += has == FOR_NOW ? w->v[i].shortest : 0;
-        if (has == NOT)
-            savings(&w->v[i], c, y, t, kept);
-        if (has != FIRMLY)
-            savings(&w->v[i], c, y, t, all);
-    }
-    const size_t any = kept[0] > kept[1] ? kept[0] : kept[1];
-    const size_t keep = missing - (for_now > 0 ? kept[0] : any), give = missing + for_now - all[1];
-    return for_now > 0 && give < keep ? give : keep;
+    struct sums s = {0};
+    for (size_t i = 0; i < w->n; i++)
+        add_term(&s, &w->v[i], c, y, t);
+    return need_of(&s);
 }
 
 /* ---- the rows of a sentence ---- */
 
-/* An id that is in a phrase, and need after it. */
+/* An id that is in a phrase, and a term that has such a phrase; of a row also need after it. */
 struct next {
     uint32_t id;
-    size_t need;
+    size_t term, need;
 };
 
 struct row {
-    size_t need, other, other_continues; /* now; after an id that is in no phrase */
+    size_t need, other[2]; /* now; after an id that is in no phrase, and after one that continues */
     struct next *next;
 };
 
@@ -95,8 +112,9 @@ struct step {
     const tf_mem *lp;
     size_t room; /* ids before the limit */
     struct row *rows;
-    struct next *next; /* of all rows, n_next for each */
+    struct next *next; /* of all rows, n_next for each; an id has the same need in each term */
     size_t n_next;
+    enum has *has; /* of each term in the ids of the row that is judged */
     struct tf_candidate *v; /* found so far */
     size_t n;
     uint32_t *y;
@@ -120,29 +138,30 @@ static void read_row(struct step *s, size_t row)
     }
 }
 
-static size_t need_after(const struct step *s, uint32_t id)
-{
-    s->y[s->view.t] = id;
-    return tf_wanted_need(s->wanted, s->continues, s->y, s->view.t + 1);
-}
-
 static int compare_ids(const void *x, const void *y)
 {
     const struct next *a = x, *b = y;
     return (a->id > b->id) - (a->id < b->id);
 }
 
-/* The different ids of all phrases. */
+static int compare_next(const void *x, const void *y)
+{
+    const struct next *a = x, *b = y;
+    const int c = compare_ids(x, y);
+    return c != 0 ? c : (a->term > b->term) - (a->term < b->term);
+}
+
+/* The ids of all phrases, once for each term. */
 static void list_ids(struct step *s, struct next *to)
 {
     size_t n = 0, all = 0;
     for (size_t i = 0; i < s->wanted->n; i++)
         for (size_t k = 0; k < s->wanted->v[i].n; k++)
             for (size_t j = 0; j < s->wanted->v[i].v[k].n; j++)
-                to[all++] = (struct next){s->wanted->v[i].v[k].ids[j], 0};
-    qsort(to, all, sizeof *to, compare_ids);
+                to[all++] = (struct next){s->wanted->v[i].v[k].ids[j], i, 0};
+    qsort(to, all, sizeof *to, compare_next);
     for (size_t i = 0; i < all; i++)
-        if (n == 0 || to[n - 1].id != to[i].id)
+        if (n == 0 || compare_next(&to[n - 1], &to[i]) != 0)
             to[n++] = to[i];
     s->n_next = n;
 }
@@ -156,17 +175,49 @@ static size_t count_ids(const struct tf_wanted *w)
     return n;
 }
 
+/* What a term is missing after an id that is in none of its phrases. */
+static size_t missing_after(const struct tf_wanted_term *term, enum has has, bool continues)
+{
+    return has == NOT || (has == FOR_NOW && continues) ? term->shortest : 0;
+}
+
+/* need after the id of next[from], which goes to all up to next[to]. Only the terms that have it
+ * are looked at again. */
+static void judge_id(const struct step *s, struct row *r, size_t from, size_t to)
+{
+    const uint32_t id = r->next[from].id;
+    const bool continues = continues_word(s->continues, id);
+    struct sums sums = {.missing = r->other[continues]};
+    s->y[s->view.t] = id;
+    for (size_t i = from; i < to; i++) {
+        const struct tf_wanted_term *term = &s->wanted->v[r->next[i].term];
+        sums.missing -= missing_after(term, s->has[r->next[i].term], continues);
+        add_term(&sums, term, s->continues, s->y, s->view.t + 1);
+    }
+    for (size_t i = from; i < to; i++)
+        r->next[i].need = need_of(&sums);
+}
+
 static void judge_rows(struct step *s)
 {
+    const struct tf_wanted *w = s->wanted;
     for (size_t row = 0; row < s->view.live; row++) {
         struct row *r = &s->rows[row];
         read_row(s, row);
-        r->need = tf_wanted_need(s->wanted, s->continues, s->y, s->view.t);
-        r->other = need_after(s, (uint32_t)OTHER);
-        r->other_continues = need_after(s, (uint32_t)OTHER_CONTINUES);
-        r->next = s->next + row * s->n_next;
-        for (size_t i = 0; i < s->n_next; i++)
-            r->next[i] = (struct next){s->next[i].id, need_after(s, s->next[i].id)};
+        *r = (struct row){.need = tf_wanted_need(w, s->continues, s->y, s->view.t),
+                          .next = s->next + row * s->n_next};
+        for (size_t i = 0; i < w->n; i++) {
+            s->has[i] = contains_term(&w->v[i], s->continues, s->y, s->view.t);
+            for (int continues = 0; continues < 2; continues++)
+                r->other[continues] += missing_after(&w->v[i], s->has[i], continues);
+        }
+        if (row > 0)
+            memcpy(r->next, s->next, s->n_next * sizeof *r->next);
+        for (size_t i = 0, from = 0; i < s->n_next; i++)
+            if (i + 1 == s->n_next || r->next[i + 1].id != r->next[from].id) {
+                judge_id(s, r, from, i + 1);
+                from = i + 1;
+            }
     }
 }
 
@@ -174,11 +225,9 @@ static void judge_rows(struct step *s)
 static size_t need_with(const struct step *s, size_t row, uint32_t id)
 {
     const struct row *r = &s->rows[row];
-    const struct next key = {id, 0}, *found;
+    const struct next key = {.id = id}, *found;
     found = bsearch(&key, r->next, s->n_next, sizeof key, compare_ids);
-    return found != NULL                      ? found->need
-           : continues_word(s->continues, id) ? r->other_continues
-                                              : r->other;
+    return found != NULL ? found->need : r->other[continues_word(s->continues, id)];
 }
 
 static bool valid(const struct step *s, size_t row, uint32_t id)
@@ -216,7 +265,7 @@ static bool candidate(const struct step *s, size_t row, uint32_t id, struct tf_c
  * can only make it smaller. */
 static double least(const struct step *s, size_t row, size_t most, const struct tf_candidate *best)
 {
-    if (s->n < most || best->id == (uint32_t)OTHER)
+    if (s->n < most || best->id == (uint32_t)NONE)
         return -INFINITY;
     const double x = s->v[most - 1].logp - s->view.logp[row], low = x < best->x ? x : best->x;
     return low - 1e-6 * (fabs(low) + fabs(s->view.logp[row]));
@@ -226,13 +275,13 @@ static double least(const struct step *s, size_t row, size_t most, const struct 
 static void find_best(struct step *s, size_t most, struct tf_candidate *best)
 {
     for (size_t row = 0; row < s->view.live; row++) {
-        best[row].id = (uint32_t)OTHER;
+        best[row].id = (uint32_t)NONE;
         double low = -INFINITY;
         for (size_t id = 0; id < s->q->opts.V; id++) {
             struct tf_candidate g;
             if (log_p(s, row, id) < low || !candidate(s, row, (uint32_t)id, &g))
                 continue;
-            const bool first = best[row].id == (uint32_t)OTHER || compare(&g, &best[row]) < 0;
+            const bool first = best[row].id == (uint32_t)NONE || compare(&g, &best[row]) < 0;
             const bool good = s->n < most || compare(&g, &s->v[most - 1]) < 0;
             if (!(first || good) || !valid(s, row, (uint32_t)id))
                 continue;
@@ -249,9 +298,10 @@ static void find_best(struct step *s, size_t most, struct tf_candidate *best)
     }
 }
 
-static void add(struct step *s, const struct tf_candidate *g)
+/* Add a candidate that is not among the first n. */
+static void add(struct step *s, const struct tf_candidate *g, size_t n)
 {
-    for (size_t i = 0; i < s->n; i++)
+    for (size_t i = 0; i < n; i++)
         if (s->v[i].row == g->row && s->v[i].id == g->id)
             return;
     s->v[s->n++] = *g;
@@ -260,13 +310,14 @@ static void add(struct step *s, const struct tf_candidate *g)
 /* The candidates that make need smaller. */
 static void add_wanted(struct step *s)
 {
+    const size_t n = s->n;
     struct tf_candidate g;
     for (size_t row = 0; row < s->view.live; row++)
         for (size_t i = 0; i < s->n_next; i++) {
             const struct next *next = &s->rows[row].next[i];
-            if (next->need < s->rows[row].need && candidate(s, row, next->id, &g) &&
-                valid(s, row, next->id))
-                add(s, &g);
+            if ((i == 0 || next->id != next[-1].id) && next->need < s->rows[row].need &&
+                candidate(s, row, next->id, &g) && valid(s, row, next->id))
+                add(s, &g, n);
         }
 }
 
@@ -330,6 +381,7 @@ static void select_candidates(struct step *s)
     s->y = tf_xarray(NULL, t + 1, sizeof *s->y);
     s->next = tf_xarray(NULL, (live + 1) * (ids + 1), sizeof *s->next);
     s->rows = tf_xarray(NULL, live + 1, sizeof *s->rows);
+    s->has = tf_xarray(NULL, s->wanted->n + 1, sizeof *s->has);
     s->v = tf_xarray(NULL, 2 * K + live * (ids + 1) + 1, sizeof *s->v);
     struct tf_candidate *best = tf_xarray(NULL, live + 1, sizeof *best);
     if (s->view.forced) {
@@ -340,13 +392,14 @@ static void select_candidates(struct step *s)
         find_best(s, K == 1 ? 1 : 2 * K, best);
         if (C > 0) {
             for (size_t row = 0; row < live; row++)
-                if (best[row].id != (uint32_t)OTHER)
-                    add(s, &best[row]);
+                if (best[row].id != (uint32_t)NONE)
+                    add(s, &best[row], s->n);
             add_wanted(s);
             fill_banks(s, C);
         }
     }
     free(best);
+    free(s->has);
     free(s->rows);
     free(s->next);
     free(s->y);
