@@ -11,7 +11,8 @@ static const char *const dialects[] = {"paper", "t2t", NULL};
 
 static struct {
     const char *output, *from, *preset, *list, *links;
-    int64_t tokens, max_sentences, min_length, max_length, seed, epochs, batches, window, group;
+    int64_t tokens, max_sentences, min_length, max_length, seed, epochs, first_epoch, batches, window,
+        group;
     double max_ratio;
     int as;
     bool no_shuffle, quiet;
@@ -59,8 +60,11 @@ static struct tf_opt opts[] = {
     OPT_GROUP("Amount"),
     OPT_INT('e', "epochs", &o.epochs, .arg = "N", .lo = 0, .hi = 1 << 30,
             .help = "number of passes over the input; 0: endless (default 1, or 0 with --batches)"),
+    OPT_INT(0, "first-epoch", &o.first_epoch, .arg = "N", .def = "0", .lo = 0, .hi = 1 << 30,
+            .flags = TF_OPT_SEMANTIC,
+            .help = "number of the first pass: its shuffle is that of this epoch"),
     OPT_INT('b', "batches", &o.batches, .arg = "N", .def = "0", .lo = 0, .hi = 1e15,
-            .help = "stop after N batches, counted from the first of epoch 0; 0: no limit"),
+            .help = "stop after N batches, counted from the first of the first epoch; 0: no limit"),
     OPT_STR(0, "from", &o.from, .arg = "EPOCH:RECORD",
             .help = "start at this cursor of an earlier run; with --list "
                     "EPOCH:GROUP:RECORD:ORDINAL"),
@@ -132,6 +136,7 @@ static int configure(struct tf_batcher *b, struct tf_pair_filter *f, struct tf_e
                              .window = (size_t)o.window,
                              .list = o.list != NULL ? &list.files : NULL,
                              .epochs = (uint64_t)o.epochs,
+                             .first_epoch = (uint64_t)o.first_epoch,
                              .batches = (uint64_t)o.batches};
     *f = (struct tf_pair_filter){.min = (size_t)o.min_length,
                                  .max = (size_t)o.max_length,

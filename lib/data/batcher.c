@@ -122,15 +122,23 @@ static int write_batch(struct run *r, uint32_t k, bool last, struct tf_err *err)
     return 0;
 }
 
+/* Is there another epoch? */
+static bool more_epochs(const struct run *r)
+{
+    const struct tf_batcher *b = r->b;
+    return !r->done && (b->epochs == 0 || r->epoch < b->first_epoch + b->epochs);
+}
+
 /* After the last batch: the start cursor must be that of a batch, or the end. */
 static int check_cursor(const struct run *r, struct tf_err *err)
 {
     const struct tf_batcher *b = r->b;
-    bool end = b->from_epoch == b->epochs && b->from_group == 0 && b->from_record == 0;
+    const uint64_t last = b->first_epoch + b->epochs;
+    bool end = b->from_epoch == last && b->from_group == 0 && b->from_record == 0;
     if (r->reached || r->done || end)
         return 0;
     return tf_fail(err, "--from %s: no batch begins there; the stream ends at %llu:%s0", b->from,
-                   (unsigned long long)b->epochs, b->list != NULL ? "0:" : "");
+                   (unsigned long long)last, b->list != NULL ? "0:" : "");
 }
 
 static int between_batches(const struct run *r, uint64_t before, uint64_t after, struct tf_err *err)
@@ -148,7 +156,7 @@ static int reach(struct run *r, struct tf_err *err)
     r->reached = true;
     if (b->list == NULL)
         return 0;
-    bool counted = r->epoch == 0 && r->group == 0;
+    bool counted = r->epoch == b->first_epoch && r->group == 0;
     if (counted ? b->from_ordinal != r->ordinal : b->from_ordinal < r->ordinal)
         return tf_fail(err, "--from %s: not the cursor of batch %llu", b->from,
                        (unsigned long long)b->from_ordinal);
@@ -197,7 +205,7 @@ static int write_plan(struct run *r, size_t count, bool ends, struct tf_err *err
 static int run_files(struct run *r, struct tf_err *err)
 {
     struct tf_batcher *b = r->b;
-    for (; !r->done && (b->epochs == 0 || r->epoch < b->epochs); r->epoch++) {
+    for (; more_epochs(r); r->epoch++) {
         if (tf_corpus_check_unchanged(r->c, err) != 0)
             return -1;
         tf_batch_plan_make(&r->plan, &b->opts, r->c->pairs, r->c->n, r->epoch, 0);
@@ -274,9 +282,10 @@ static int run_list(struct run *r, struct tf_err *err)
     if (b->from_group >= r->n_groups)
         return tf_fail(err, "--from %s: no batch begins there; an epoch has %llu group%s", b->from,
                        (unsigned long long)r->n_groups, r->n_groups == 1 ? "" : "s");
-    r->epoch = b->from_epoch;
+    if (b->from != NULL)
+        r->epoch = b->from_epoch;
     r->group = b->from_group;
-    for (; !r->done && (b->epochs == 0 || r->epoch < b->epochs); r->epoch++) {
+    for (; more_epochs(r); r->epoch++) {
         b->n_epochs++;
         if (run_groups(r, err) != 0)
             return -1;
@@ -294,7 +303,7 @@ static int run_pipe(struct run *r, struct tf_err *err)
     b->n_epochs = 1;
     for (uint64_t window = 0;; window++) {
         size_t n = c->ended ? c->n : c->n - 1, used = n;
-        tf_batch_plan_make(&r->plan, &b->opts, c->pairs, n, 0, window);
+        tf_batch_plan_make(&r->plan, &b->opts, c->pairs, n, r->epoch, window);
         /* In input order the last batch of a window may not be full: keep its pairs for the next.
          */
         size_t count = r->plan.n_batches;
@@ -327,6 +336,8 @@ static void make_config(struct tf_value *v, struct tf_arena *a, const struct tf_
     tf_value_put(a, v, "shuffle", tf_value_bool(b->opts.shuffle));
     if (b->opts.shuffle)
         tf_value_put_uint(a, v, "seed", b->opts.seed);
+    if (b->first_epoch > 0)
+        tf_value_put_uint(a, v, "first_epoch", b->first_epoch);
     if (b->list != NULL) {
         const struct tf_list *l = b->list;
         tf_value_put_uint(a, v, "files", l->n);
@@ -394,6 +405,9 @@ int tf_batcher_from(struct tf_batcher *b, const char *cursor, struct tf_err *err
         *fields[i].to = (uint64_t)x;
         cursor += n + (cursor[n] == ':');
     }
+    if (b->from_epoch < b->first_epoch)
+        return tf_fail_status(err, TF_USAGE, "before --first-epoch %llu",
+                              (unsigned long long)b->first_epoch);
     return 0;
 }
 
@@ -415,6 +429,7 @@ static int write_stream(struct tf_batcher *b, struct tf_corpus *c, const struct 
     int rc = l == NULL ? read_first(b, c, err) : 0;
     struct run r = {.b = b,
                     .c = c,
+                    .epoch = b->first_epoch,
                     .n_groups = l != NULL ? l->n_groups : 1,
                     .has_id = l != NULL ? l->has_id : c->has_id,
                     .reached = b->from == NULL};

@@ -16,6 +16,7 @@ struct tf_batcher {
     struct tf_list *list; /* of the corpus, or NULL */
     /* Which batches to write. */
     uint64_t epochs;  /* 0: endless */
+    uint64_t first_epoch; /* the number of the first of them */
     uint64_t batches; /* end before the batch with this ordinal; 0: no such end */
     const char *from; /* the start cursor as it was given, or NULL */
     uint64_t from_epoch, from_group, from_record, from_ordinal;

@@ -268,6 +268,30 @@ assert idx == sorted(idx) and len(idx) > 500'
     [ -z "$stderr" ]
 }
 
+@test "--first-epoch: an epoch of the whole stream, counted from batch 0; cursors know its number" {
+    members() { tf-cbor json "$1" | sed -n 's/.*"idx":\(\[[^]]*\]\).*/\1/p'; }
+    number() { tf-cbor json "$1" | sed -n 's/.*"ordinal":\([0-9]*\),.*"epoch":\([0-9]*\).*/\1 \2/p'; }
+    t 0 tf-batch -q --tokens 400 --epochs 4 --from 2:0 -o rest "$D/s.tfs" "$D/t.tfs"
+    t 0 tf-batch -q --tokens 400 --epochs 2 --first-epoch 2 -o own "$D/s.tfs" "$D/t.tfs"
+    [ "$(members own)" = "$(members rest)" ]
+    [ "$(number own | sed -n '1p;$p')" = "0 2
+$(($(number own | wc -l) - 1)) 4" ]
+    # A pipe has one epoch, and a list groups.
+    sh_t 0 "cat '$D/s.tfs' | tf-batch -q --tokens 400 --first-epoch 3 - '$D/t.tfs' >pipe"
+    t 0 tf-batch -q --tokens 400 --first-epoch 3 -o one "$D/s.tfs" "$D/t.tfs"
+    [ "$(members pipe) $(number pipe)" = "$(members one) $(number one)" ]
+    printf '%s\t%s\n' "$D/s.tfs" "$D/t.tfs" >list
+    t 0 tf-batch -q --tokens 400 --first-epoch 3 --list list -o many
+    [ "$(members many) $(number many)" = "$(members one) $(number one)" ]
+    # Cursors are of these epochs.
+    t 0 tf-batch -q --tokens 400 --epochs 2 --first-epoch 2 --from 3:0 -o b "$D/s.tfs" "$D/t.tfs"
+    [ "$(members b)" = "$(members one)" ]
+    t 2 tf-batch -q --first-epoch 2 --from 1:0 "$D/s.tfs" "$D/t.tfs"
+    expect_error "--from 1:0: before --first-epoch 2"
+    t 1 tf-batch -q --first-epoch 2 --from 5:0 "$D/s.tfs" "$D/t.tfs" -o b
+    expect_error "--from 5:0: no batch begins there; the stream ends at 3:0"
+}
+
 @test "the summary uses the singular" {
     tf-cbor head -n 1 "$D/s.tfs" >s
     tf-cbor head -n 1 "$D/t.tfs" >t
