@@ -11,8 +11,8 @@ static const char *const dialects[] = {"paper", "t2t", NULL};
 
 static struct {
     const char *output, *from, *preset, *list, *links;
-    int64_t tokens, max_sentences, min_length, max_length, seed, epochs, first_epoch, batches, window,
-        group;
+    int64_t tokens, max_sentences, min_length, max_length, seed;
+    int64_t epochs, first_epoch, batches, window, group;
     double max_ratio;
     int as;
     bool no_shuffle, quiet;

@@ -231,9 +231,6 @@ static const struct {
     const char *tool, *theirs, *where;
 } elsewhere[] = {{"tf-train", "batch-size", "tf-batch makes the batches: --tokens"},
                  {"tf-train", "max-tokens", "tf-batch makes the batches: --tokens"},
-                 {"tf-train", "tokens", "tf-batch makes the batches: --tokens"},
-                 {"tf-train", "epochs", "tf-batch repeats the text: --epochs"},
-                 {"tf-train", "max-epoch", "tf-batch repeats the text: --epochs"},
                  {"tf-decode", "max-tokens", "--batch is the number of sentences"}};
 
 static bool has_option(const struct tf_tool *tool, const char *name)
@@ -263,12 +260,20 @@ static void add_synonyms(struct tf_buf *b, const struct tf_tool *tool, const cha
             tf_buf_printf(b, "%s--%s", b->len > 0 ? " or " : "", synonyms[i].ours);
 }
 
-static int unknown_option(const struct tf_tool *tool, const char *s, size_t n, struct tf_err *err)
+/* Which other tool decides it; NULL: none. */
+static const char *decided_elsewhere(const struct tf_tool *tool, const char *s, size_t n)
 {
     for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
         if (strcmp(tool->name, elsewhere[i].tool) == 0 && alike(s, n, elsewhere[i].theirs))
-            return tf_fail_status(err, TF_USAGE, "unknown option --%.*s (%s)", (int)n, s,
-                                  elsewhere[i].where);
+            return elsewhere[i].where;
+    return NULL;
+}
+
+static int unknown_option(const struct tf_tool *tool, const char *s, size_t n, struct tf_err *err)
+{
+    const char *where = decided_elsewhere(tool, s, n);
+    if (where != NULL)
+        return tf_fail_status(err, TF_USAGE, "unknown option --%.*s (%s)", (int)n, s, where);
     const char *name = similar(tool, s, n);
     if (name != NULL)
         return tf_fail_status(err, TF_USAGE, "unknown option --%.*s (did you mean --%s?)", (int)n,
@@ -300,7 +305,7 @@ static int take_long(struct line *l, const char *word, struct tf_err *err)
     struct match m = {0};
     struct tf_buf meant = {0};
     int found = n > 0 ? find_long(l->tool, s, n, false, &m) : 0;
-    if (found == 0)
+    if (found == 0 && decided_elsewhere(l->tool, s, n) == NULL)
         add_synonyms(&meant, l->tool, s, n);
     if (meant.len > 0) {
         tf_fail_status(err, TF_USAGE, "unknown option --%.*s (did you mean %s?)", (int)n, s,

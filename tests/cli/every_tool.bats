@@ -79,8 +79,10 @@ X
     # What another tool decides.
     t 2 tf-train --batch-size 64
     expect_error "tf-train: unknown option --batch-size (tf-batch makes the batches: --tokens)"
-    t 2 tf-train --epochs=3
-    expect_error "tf-train: unknown option --epochs (tf-batch repeats the text: --epochs)"
+    t 2 tf-train --max-tokens 64
+    expect_error "tf-train: unknown option --max-tokens (tf-batch makes the batches: --tokens)"
+    t 2 tf-train --max-epoch=3
+    expect_error "tf-train: unknown option --max-epoch (did you mean --epochs?)"
     # An option of that name is meant, and a prefix of one too.
     t 2 tf-train --vocab
     expect_contains "$stderr" "--vocab"

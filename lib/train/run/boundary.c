@@ -2,6 +2,7 @@
 #include "train/run/boundary_private.h"
 #include "train/run/advice_private.h"
 #include "train/run/checkpoints_private.h"
+#include "train/run/length_private.h"
 #include "train/run/metrics_private.h"
 #include "train/run/valid_command_private.h"
 #include "train/run/validation_private.h"
@@ -166,8 +167,8 @@ static void stop_collapsed(struct tf_run *r, struct tf_err *err)
 int tf_run_boundary(struct tf_run *r, struct tf_err *err)
 {
     const struct tf_settings *o = r->o;
-    bool enough = r->state.step >= (uint64_t)o->steps;
-    bool pause = tf_run_stopping(r->env) || valid_due(r) || tf_run_save_due(r) || enough;
+    const char *enough = tf_run_length_reached(o, &r->state);
+    bool pause = tf_run_stopping(r->env) || valid_due(r) || tf_run_save_due(r) || enough != NULL;
     if ((pause && tf_run_collect_last(r, err) != 0) || tf_run_poll_save(r, err) != 0)
         return -1;
     if (tf_run_stopping(r->env))
@@ -182,10 +183,12 @@ int tf_run_boundary(struct tf_run *r, struct tf_err *err)
             return rc;
     }
     bool stale = o->patience > 0 && r->state.stale >= (uint64_t)o->patience;
-    if (save(r, enough || stale, err) != 0 || tf_run_save_requested(r, err) != 0)
+    if (save(r, enough != NULL || stale, err) != 0 || tf_run_save_requested(r, err) != 0)
         return -1;
-    if (stale && !enough)
+    if (stale && enough == NULL)
         tf_note("stopping at step %llu: no improvement since step %llu",
                 (unsigned long long)r->state.step, (unsigned long long)r->state.best_step);
-    return enough || stale ? tf_run_complete(r, enough ? "steps" : "patience", err) : 0;
+    if (enough == NULL && !stale)
+        return 0;
+    return tf_run_complete(r, enough != NULL ? enough : "patience", err);
 }

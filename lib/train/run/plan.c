@@ -72,7 +72,12 @@ static void add_settings(struct tf_buf *out, const struct tf_settings *o, double
             value_row(out, all.keys[i], &all.items[i]);
     tf_buf_printf(out, "training\n");
     int_row(out, "tokens", (int64_t)tokens);
-    int_row(out, "steps", o->steps);
+    if (o->steps > 0)
+        int_row(out, "steps", o->steps);
+    if (o->epochs > 0)
+        int_row(out, "epochs", o->epochs);
+    if (o->tokens > 0)
+        int_row(out, "target tokens", o->tokens);
     const struct tf_value recorded = tf_settings_map(o, &a);
     for (size_t i = 0; i < recorded.n; i++)
         value_row(out, recorded.keys[i], &recorded.items[i]);
@@ -107,7 +112,7 @@ enum { MUCH_HIGHER = 3 }; /* times the preset's peak: a rate to be warned of */
 static void add_rate(struct tf_buf *out, const struct tf_settings *o)
 {
     struct tf_schedule s = o->schedule;
-    uint64_t at, usual_at, last = (uint64_t)o->steps;
+    uint64_t at, usual_at, last = o->steps > 0 ? (uint64_t)o->steps : UINT64_MAX;
     s.d_model = o->config.d_model;
     double peak = tf_schedule_peak(&s, &at), usual = tf_schedule_peak(&o->usual, &usual_at);
     tf_buf_printf(out, "learning rate, schedule %s\n", tf_schedule_names[s.kind]);
@@ -162,6 +167,15 @@ static void add_estimate(struct tf_buf *out, const struct tf_plan *plan, double 
                   plan->hours * 3600 * devices * tflops * 1e12, plan->hours, devices, tflops);
 }
 
+/* Of full batches of so many tokens; 0: --epochs of a text whose size is not known. */
+static double plan_updates(const struct tf_settings *o, double tokens)
+{
+    const double by_tokens = ceil((double)o->tokens / (tokens * (double)o->accumulate));
+    if (o->steps == 0 || (o->tokens > 0 && by_tokens < (double)o->steps))
+        return by_tokens;
+    return (double)o->steps;
+}
+
 static int add_cost(struct tf_buf *out, const struct tf_settings *o, const struct tf_plan *plan,
                     double tflops, struct tf_err *err)
 {
@@ -204,6 +218,7 @@ static int add_cost(struct tf_buf *out, const struct tf_settings *o, const struc
     tf_buf_printf(out, "  %-26s %13.1f\n", "total", (3 + ema + grads) * block + act);
     tf_buf_printf(out, "  %-26s %13.1f\n", "a checkpoint on disk",
                   ((o->weights_only ? 1 : 3) + ema) * block);
+    const double updates = plan_updates(o, tokens);
     double micro = tf_params_flop(&p, c, &(struct tf_batch_size){tokens, tokens, length, length}),
            step = micro * (double)o->accumulate;
     tf_buf_printf(out, "work, updates of %.0f source and %.0f target tokens in sentences of %.0f\n",
@@ -211,8 +226,10 @@ static int add_cost(struct tf_buf *out, const struct tf_settings *o, const struc
     tf_buf_printf(out, "  %-26s %13.3e\n", "FLOP an update", step);
     tf_buf_printf(out, "  %-26s %13.3e\n", "FLOP a target token",
                   step / (tokens * (double)o->accumulate));
-    tf_buf_printf(out, "  %-26s %13lld\n", "updates", (long long)o->steps);
-    tf_buf_printf(out, "  %-26s %13.3e\n", "FLOP in all", step * (double)o->steps);
+    if (updates > 0)
+        tf_buf_printf(out, "  %-26s %13.0f\n", "updates", updates);
+    if (updates > 0)
+        tf_buf_printf(out, "  %-26s %13.3e\n", "FLOP in all", step * updates);
     if (plan->hours > 0)
         add_estimate(out, plan, tflops);
     add_table1(out, c, length);

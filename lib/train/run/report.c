@@ -1,5 +1,6 @@
 /* report.c - lines of the log, and progress. */
 #include "train/run/report_private.h"
+#include "train/run/length_private.h"
 #include "base/hash.h"
 #include "base/version.h"
 #include "cbor/json.h"
@@ -170,16 +171,21 @@ static double rate(const struct tf_interval *i, double now)
 /* Fits into 80 columns; log.jsonl has the rest. */
 static void show(struct tf_run_report *r, const struct tf_update_metrics *u)
 {
-    double now = tf_now(), done = (double)u->at.step, all = (double)r->o->steps;
+    double now = tf_now();
     const struct tf_sums *s = &r->shown.sums;
-    char eta[32] = "";
-    double left = r->updates > 0 ? (all - done) * (now - r->started) / (double)r->updates : 0;
-    if (left > 0)
+    char eta[32] = "", all[32] = "";
+    double left = tf_run_length_left(r->o, &u->at) * (now - r->started) / (double)r->updates;
+    if (left > 0 && isfinite(left))
         snprintf(eta, sizeof eta, "  ETA %.0f:%02.0f:%02.0f", floor(left / 3600),
                  floor(fmod(left, 3600) / 60), floor(fmod(left, 60)));
-    tf_progress_show(&r->progress, "step %llu/%llu  loss %.3f  %.0f tok/s%s",
-                     (unsigned long long)u->at.step, (unsigned long long)r->o->steps,
-                     s->loss / s->tokens, rate(&r->shown, now), eta);
+    if (r->o->steps > 0)
+        snprintf(all, sizeof all, "/%lld", (long long)r->o->steps);
+    else if (r->o->epochs > 0)
+        snprintf(all, sizeof all, "  epoch %llu/%lld", (unsigned long long)u->at.cursor.epoch + 1,
+                 (long long)r->o->epochs);
+    tf_progress_show(&r->progress, "step %llu%s  loss %.3f  %.0f tok/s%s",
+                     (unsigned long long)u->at.step, all, s->loss / s->tokens,
+                     rate(&r->shown, now), eta);
     r->shown = (struct tf_interval){.since = now};
 }
 

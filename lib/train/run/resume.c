@@ -1,5 +1,6 @@
 /* resume.c - comparing a run with its checkpoint, and loading it. */
 #include "train/run/resume_private.h"
+#include "train/run/length_private.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -41,9 +42,9 @@ void tf_resume_release(struct tf_resume *r)
 bool tf_resume_finished(const struct tf_resume *r, const struct tf_settings *o)
 {
     const struct tf_run_state *s = &r->state; /* of a new run: step 0, not regular */
-    bool all = s->step >= (uint64_t)o->steps,
+    bool all = tf_run_length_reached(o, s) != NULL,
          stale = o->patience > 0 && s->stale >= (uint64_t)o->patience;
-    return s->step > (uint64_t)o->steps || ((all || stale) && r->regular);
+    return (o->steps > 0 && s->step > (uint64_t)o->steps) || ((all || stale) && r->regular);
 }
 
 /* ---- comparing ---- */

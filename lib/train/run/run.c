@@ -10,6 +10,7 @@
 #include "train/run/start_private.h"
 #include "train/run/update_private.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* No further update: a stop was requested, or the stream ended or failed (then *err is set). */
@@ -31,8 +32,11 @@ static int end_of_stream(struct tf_run *r, bool failed, struct tf_err *err)
         return -1;
     if (r->state.step == 0)
         return tf_fail(err, "the stream ended before the first update");
-    tf_note("the stream ended at step %llu of %lld (tf-batch --epochs 0 repeats the text)",
-            (unsigned long long)r->state.step, (long long)r->o->steps);
+    char of[32] = "";
+    if (r->o->steps > 0)
+        snprintf(of, sizeof of, " of %lld", (long long)r->o->steps);
+    tf_note("the stream ended at step %llu%s (tf-batch --epochs 0 repeats the text)",
+            (unsigned long long)r->state.step, of);
     return tf_run_complete(r, "stream", err);
 }
 

@@ -293,7 +293,14 @@ int tf_setup_open(struct tf_setup *s, const struct tf_settings *o, const struct 
         tf_backend_note(&why);
     if (read_tuning(s, err) != 0 || tf_feed_open(&s->feed, o->input, err) != 0)
         return -1;
-    return configure(s, *tf_feed_header(s->feed), s->be->precision, s->be->kernels(), err);
+    if (configure(s, *tf_feed_header(s->feed), s->be->precision, s->be->kernels(), err) != 0)
+        return -1;
+    if (o->tokens > 0 && o->tokens <= batch_tokens(s))
+        return tf_fail_status(err, TF_USAGE,
+                              "--tokens %lld: the length of the run, not of a batch, which has up "
+                              "to %lld (tf-batch --tokens)",
+                              (long long)o->tokens, (long long)batch_tokens(s));
+    return 0;
 }
 
 int tf_setup_from_checkpoint(struct tf_setup *s, const struct tf_settings *o,

@@ -1,6 +1,7 @@
 /* start.c - setup and checkpoint become a run that is ready for its first batch. */
 #include "train/run/start_private.h"
 #include "train/run/history_private.h"
+#include "train/run/length_private.h"
 #include "train/run/new_weights_private.h"
 #include "train/run/resume_private.h"
 #include "train/run/signals.h"
@@ -24,12 +25,16 @@ static int open_directory(struct tf_run *r, struct tf_err *err)
 
 static void report_finished(const struct tf_settings *o, const struct tf_run_state *s)
 {
-    if (s->step >= (uint64_t)o->steps)
-        tf_note("%s: step %llu of %lld is done: nothing left to do", o->dir,
-                (unsigned long long)s->step, (long long)o->steps);
-    else
+    const char *reached = tf_run_length_reached(o, s);
+    struct tf_buf b = {0};
+    if (reached != NULL) {
+        tf_run_length_describe(&b, reached, o, s);
+        tf_note("%s: %s is done: nothing left to do", o->dir, b.p);
+    } else {
         tf_note("%s: stopped at step %llu, no improvement since step %llu: nothing left to do",
                 o->dir, (unsigned long long)s->step, (unsigned long long)s->best_step);
+    }
+    tf_buf_release(&b);
 }
 
 /* A finished run needs neither stream nor device, but other options than its own are refused all
@@ -59,7 +64,8 @@ static int check_validation_data(struct tf_run *r, struct tf_err *err)
     const struct tf_header streams = tf_setup_streams(p);
     if (tf_validate_check(&data, r->o->valid, &streams, &p->config, err) != 0)
         return -1;
-    tf_collapse_init(&r->collapse, &data.tokens, &p->schedule, (uint64_t)r->o->steps);
+    tf_collapse_init(&r->collapse, &data.tokens, &p->schedule,
+                     r->o->steps > 0 ? (uint64_t)r->o->steps : UINT64_MAX);
     if (s->has_valid && memcmp(s->valid, data.sha, sizeof data.sha) != 0) {
         tf_note("%s: not the validation data of the checkpoint: earlier results do not count for "
                 "best.tfm",

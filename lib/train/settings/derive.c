@@ -40,6 +40,34 @@ static int derive_positions(struct tf_settings *s, struct tf_opt *opts, struct t
     return 0;
 }
 
+/* cosine and linear need to know where they end; a run that ends elsewhere says so. */
+static int check_decay(struct tf_settings *s, struct tf_opt *opts, struct tf_err *err)
+{
+    struct tf_schedule *d = &s->schedule;
+    const char *kind = tf_schedule_names[d->kind];
+    static const char *const only[] = {"decay-steps", "lr-end"};
+    for (int i = 0; i < 2; i++)
+        if (!tf_schedule_decays(d->kind) && tf_opt_given(opts, only[i]))
+            return tf_fail_status(err, TF_USAGE, "--%s: only with --schedule cosine or linear",
+                                  only[i]);
+    if (!tf_schedule_decays(d->kind))
+        return 0;
+    if (!tf_opt_given(opts, "decay-steps"))
+        d->end = s->steps;
+    if (d->end == 0)
+        return tf_fail_status(err, TF_USAGE,
+                              "--schedule %s: ends with --steps, so without them --decay-steps is "
+                              "needed",
+                              kind);
+    if (d->end <= d->warmup)
+        return tf_fail_status(err, TF_USAGE,
+                              "--schedule %s: ends in update %lld, within --warmup %lld", kind,
+                              (long long)d->end, (long long)d->warmup);
+    if (d->lr_end > d->lr)
+        return tf_fail_status(err, TF_USAGE, "--lr-end %g: above --lr %g", d->lr_end, d->lr);
+    return 0;
+}
+
 static int check_schedule(struct tf_settings *s, struct tf_opt *opts, struct tf_err *err)
 {
     const bool paper = s->schedule.kind == TF_SCHEDULE_PAPER, lr = tf_opt_given(opts, "lr"),
@@ -47,12 +75,14 @@ static int check_schedule(struct tf_settings *s, struct tf_opt *opts, struct tf_
     if (paper && lr)
         return tf_fail_status(err, TF_USAGE,
                               "--lr: the paper's schedule has no peak to set; --lr-scale, or "
-                              "--schedule constant or inverse-sqrt");
+                              "another --schedule");
     if (!paper && !lr && s->schedule.lr == 0)
         return tf_fail_status(err, TF_USAGE, "--schedule %s: needs --lr",
                               tf_schedule_names[s->schedule.kind]);
     if (!paper && lr_scale)
         return tf_fail_status(err, TF_USAGE, "--lr-scale: only with --schedule paper");
+    if (check_decay(s, opts, err) != 0)
+        return -1;
     if (tf_opt_given(opts, "schedule") || tf_opt_given(opts, "warmup") || lr_scale)
         s->fit_tokens = 0;
     return 0;
@@ -62,6 +92,8 @@ int tf_settings_derive(struct tf_settings *s, struct tf_opt *opts, const struct 
                        struct tf_err *err)
 {
     struct tf_config *c = &s->config;
+    if ((s->epochs > 0 || s->tokens > 0) && !tf_opt_given(opts, "steps"))
+        s->steps = 0;
     s->need_bos = tf_opt_given(opts, "start") && c->start == TF_START_BOS;
     if (s->layers > 0 && !tf_opt_given(opts, "encoder-layers"))
         c->encoder_layers = s->layers;

@@ -19,6 +19,26 @@ static bool has_peak(const struct tf_settings *s)
     return !follows_paper(s);
 }
 
+static bool decays(const struct tf_settings *s)
+{
+    return tf_schedule_decays(s->schedule.kind);
+}
+
+static bool has_steps(const struct tf_settings *s)
+{
+    return s->steps > 0;
+}
+
+static bool has_epochs(const struct tf_settings *s)
+{
+    return s->epochs > 0;
+}
+
+static bool has_tokens(const struct tf_settings *s)
+{
+    return s->tokens > 0;
+}
+
 static bool has_clock(const struct tf_settings *s)
 {
     return s->save_minutes > 0;
@@ -114,8 +134,13 @@ static const struct tf_setting rows[] = {
           .help = "initial weights: Glorot by projection or by fused matrix, or the latter "
                   "with sublayer outputs scaled by 1/sqrt(2 layers)"),
     HEADING("Training (defaults are the preset's)"),
-    INT("steps", steps, 1, 1e12, .flags = LOGGED,
+    INT("steps", steps, 1, 1e12, .flags = LOGGED, .applies = has_steps,
         .help = "total number of updates, including those of earlier runs"),
+    INT("epochs", epochs, 0, 1e12, .def = "0", .flags = LOGGED, .applies = has_epochs,
+        .help = "end after so many epochs of the stream; without --steps that is the only end, "
+                "or --tokens; 0: off"),
+    INT("tokens", tokens, 0, 1e15, .def = "0", .flags = LOGGED, .applies = has_tokens,
+        .help = "end after so many target tokens, ends of sentences included; likewise"),
     INT("seed", seed, 0, TF_SEED_MAX, .def = "1", .flags = R,
         .help = "random seed for initial weights and dropout"),
     INT("accumulate", accumulate, 1, 1e6, .def = "1", .flags = R, .help = "batches per update"),
@@ -130,6 +155,10 @@ static const struct tf_setting rows[] = {
          .help = "factor on the paper's learning rate"),
     REAL("lr", schedule.lr, 0, 1e30, .arg = "X", .flags = R, .applies = has_peak,
          .help = "peak learning rate of the other schedules"),
+    INT("decay_steps", schedule.end, 1, 1e12, .flags = R, .applies = decays,
+        .help = "update in which cosine and linear reach --lr-end (default: --steps)"),
+    REAL("lr_end", schedule.lr_end, 0, 1e30, .arg = "X", .def = "0", .flags = R, .applies = decays,
+         .help = "learning rate with which cosine and linear end"),
     REAL("beta1", beta1, 0, 0.9999999, .arg = "X", .flags = R,
          .help = "Adam: decay of the first moment"),
     REAL("beta2", beta2, 0, 0.9999999, .arg = "X", .flags = R,

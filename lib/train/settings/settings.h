@@ -35,7 +35,9 @@ struct tf_settings {
     int64_t fit_tokens;
     const char *preset;
     int64_t seed;
-    int64_t steps; /* in total, earlier starts of the run included */
+    /* In total, earlier starts of the run included; the first that is reached ends it. 0: not
+     * given. Tokens are those of targets, ends of sentences included. */
+    int64_t steps, epochs, tokens;
     int64_t save_every, keep, valid_every, patience, log_every, threads;
     double save_minutes; /* 0: no saves by the clock; regular ones if save_every is 0 */
     bool weights_only;   /* checkpoints lack what a run resumes with */

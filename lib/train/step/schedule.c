@@ -1,11 +1,33 @@
-/* schedule.c - learning rates. Powers by sqrt alone, so that the bits do not depend on the C
- * library's pow. */
+/* schedule.c - learning rates. Powers by sqrt, and the cosine by its series, so that the bits do
+ * not depend on the C library's pow and cos. */
 #include "train/step/schedule.h"
 
 #include <math.h>
 #include <stddef.h>
 
-const char *const tf_schedule_names[] = {"paper", "constant", "inverse-sqrt", NULL};
+const char *const tf_schedule_names[] = {"paper", "constant", "inverse-sqrt", "cosine", "linear",
+                                         NULL};
+
+/* (1 + cos(pi x)) / 2 for 0 <= x <= 1: the square of cos(pi x / 2), whose series ends below the
+ * last bit. */
+static double half_cosine(double x)
+{
+    const double half_pi = 1.57079632679489661923, y2 = half_pi * x * half_pi * x;
+    double sum = 1;
+    for (int k = 22; k > 0; k -= 2)
+        sum = 1 - y2 / (k * (k - 1)) * sum;
+    return sum * sum;
+}
+
+/* The share of the way from lr down to lr_end that is left. */
+static double left(const struct tf_schedule *s, double at)
+{
+    const double warmup = (double)s->warmup, end = (double)s->end;
+    const double x = at < end ? (at - warmup) / (end - warmup) : 1;
+    if (x == 1)
+        return 0;
+    return s->kind == TF_SCHEDULE_COSINE ? half_cosine(x) : 1 - x;
+}
 
 double tf_schedule_lr(const struct tf_schedule *s, uint64_t step)
 {
@@ -18,6 +40,9 @@ double tf_schedule_lr(const struct tf_schedule *s, uint64_t step)
         rise = at / warmup;
         fall = sqrt(warmup / at);
         return s->lr * (rise < fall ? rise : fall);
+    case TF_SCHEDULE_COSINE:
+    case TF_SCHEDULE_LINEAR:
+        return at < warmup ? s->lr * (at / warmup) : s->lr_end + (s->lr - s->lr_end) * left(s, at);
     case TF_SCHEDULE_PAPER:
         break;
     }
