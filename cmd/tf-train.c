@@ -18,7 +18,7 @@ static struct tf_start_model from; /* env.from */
 static struct tf_team team;        /* env.team */
 static struct tf_shell shell;      /* env.shell */
 static struct tf_run_env env;
-static const char *preset, *tune;
+static const char *preset, *tune, *settings;
 static int dialect, precision, ranks;
 static double rank_timeout;
 static struct tf_plan plan;
@@ -30,11 +30,16 @@ static struct tf_opt before[] = {
     OPT_GROUP("Input and output"),
     OPT_STR('o', "output", &o.dir, .arg = "DIR", .flags = TF_OPT_FILE | TF_OPT_OUT | TF_OPT_DIR,
             .help = "directory of the run: checkpoints, log, lock; created if missing"),
+    OPT_STR(0, "settings", &settings, .arg = "FILE", .flags = TF_OPT_FILE,
+            .help = "take options from this file, a name and its value on each line; those of the "
+                    "command line take precedence"),
     OPT_STR(0, "vocab", &o.vocab, .arg = "FILE", .flags = TF_OPT_FILE,
             .help = "vocabulary to store in checkpoints: a SentencePiece model, or a model or "
                     "checkpoint; must match the stream"),
     OPT_STR(0, "init", &o.init, .arg = "FILE", .flags = TF_OPT_FILE,
             .help = "start from this model: its weights, architecture and vocabulary"),
+    OPT_STR(0, "freeze", &o.freeze, .arg = "PATTERNS", .flags = TF_OPT_SEMANTIC,
+            .help = "leave parameters with such names as they are, such as 'enc.*,embed'"),
     OPT_STR(0, "valid", &o.valid, .arg = "FILE", .flags = TF_OPT_FILE,
             .help = "validate on this finite batch stream"),
     OPT_STR(0, "valid-command", &o.valid_command, .arg = "CMD", .needs = "valid", .modes = TRAIN,
@@ -186,6 +191,7 @@ int main(int argc, char **argv)
         .summary = "train a Transformer on a batch stream",
         .opts = opts,
         .max_args = 1,
+        .settings = "settings",
         .default_mode = "training",
         .stdin_modes = TRAIN | TUNE,
         .widen = widen,

@@ -68,6 +68,15 @@ static void clear_added(struct tf_work *k)
             k->be->zero(k->ctx, tf_grad(k, added[i]), TF_ELEM_PARAM, p->v[added[i]].n);
 }
 
+/* What tf_encoder_bwd has gradients of. */
+static void clear_encoder(struct tf_work *k)
+{
+    const struct tf_params *p = &k->w->params;
+    for (int i = 0; i < (int)p->n; i++)
+        if (i == p->src_embed || strncmp(p->v[i].name, "enc.", 4) == 0)
+            k->be->zero(k->ctx, tf_grad(k, i), TF_ELEM_PARAM, p->v[i].n);
+}
+
 static void forward_and_backward(struct tf_work *k, tf_mem *acc)
 {
     const tf_mem *memory = tf_encoder_fwd(k);
@@ -82,7 +91,10 @@ static void forward_and_backward(struct tf_work *k, tf_mem *acc)
     clear_added(k);
     tf_decoder_bwd(k);
     tf_cross_kv_bwd(k, memory);
-    tf_encoder_bwd(k);
+    if (k->w->encoder_is_frozen)
+        clear_encoder(k);
+    else
+        tf_encoder_bwd(k);
 }
 
 /* The identity of a pass among those that a device has recorded as graphs. Compared as bytes: no

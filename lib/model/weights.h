@@ -31,6 +31,7 @@ struct tf_weights {
     bool tables_narrow; /* with the tables of embeddings */
     tf_mem *sinusoids;  /* PARAM [pos_rows, D], NULL with learned positions */
     size_t pos_rows;
+    bool encoder_is_frozen; /* training needs no gradient of it: they are 0 */
     bool tables_packed;        /* decoding looks embeddings up in packed tables */
     struct tf_packed **packed; /* one per matrix of the table; NULL before they are packed */
 };

@@ -6,6 +6,7 @@
 #include "train/ranks/parts_private.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -360,12 +361,15 @@ int tf_ranked_init(struct tf_stepper *s, struct tf_team *team, const struct tf_b
     *s = (struct tf_stepper){0};
     all.shards = start->shards > 0 ? start->shards : be->shards;
     all.accumulate = start->accumulate > 0 ? start->accumulate : 1;
-    const struct tf_order o = {.kind = TF_ORDER_START,
-                               .start = {.config = *c,
-                                         .accumulate = all.accumulate,
-                                         .shards = all.shards,
-                                         .ema = start->ema,
-                                         .moments = moments}};
+    struct tf_order o = {.kind = TF_ORDER_START,
+                         .start = {.config = *c,
+                                   .accumulate = all.accumulate,
+                                   .shards = all.shards,
+                                   .ema = start->ema,
+                                   .moments = moments,
+                                   .frozen = start->freeze != NULL}};
+    if (o.start.frozen)
+        snprintf(o.start.freeze, sizeof o.start.freeze, "%s", start->freeze);
     if (check_ranks(team->comm.size, all.shards, all.accumulate, err) != 0 ||
         tf_team_order(team, o, start->tuning, start->tuning_n, 1, team->comm.size, err) != 0)
         return -1;

@@ -17,6 +17,7 @@
 #include "comm/comm.h"
 #include "model/config.h"
 #include "ops/backend.h"
+#include "train/step/frozen.h"
 
 enum tf_order_kind {
     TF_ORDER_START,
@@ -42,6 +43,8 @@ struct tf_order {
             int shards;
             bool ema;     /* there is a moving average */
             bool moments; /* m and v are not zero */
+            bool frozen;  /* the patterns are not NULL */
+            char freeze[TF_FREEZE_MOST + 1];
         } start;
         struct {
             struct tf_rng_state rng;

@@ -24,7 +24,8 @@ static int start_worker(struct worker *w, const struct tf_team_start *o, size_t 
                                            .threads = w->threads,
                                            .tuning = n > 0 ? w->bytes.p : NULL,
                                            .tuning_name = "--tuning",
-                                           .tuning_n = n};
+                                           .tuning_n = n,
+                                           .freeze = o->frozen ? o->freeze : NULL};
     return tf_ranked_init(&w->stepper, w->team, w->team->be, &o->config, &start, o->moments, err);
 }
 

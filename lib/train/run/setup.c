@@ -54,6 +54,8 @@ static struct tf_value settings_map(struct tf_setup *s, const char *precision, c
     tf_value_put(a, &v, "precision", tf_value_str(a, precision));
     if (kernels != NULL)
         tf_value_put(a, &v, "kernels", tf_value_str(a, kernels));
+    if (s->o->freeze != NULL)
+        tf_value_put(a, &v, "freeze", tf_value_str(a, s->o->freeze));
     if (s->tuning.text != NULL) {
         char hash[65];
         tf_value_put(a, &v, "tuning", tf_value_str(a, tf_hex(hash, s->tuning.sha, 32)));
@@ -387,6 +389,7 @@ int tf_setup_stepper(const struct tf_setup *s, struct tf_stepper *stepper,
         .tuning_name = o->tuning,
         .tuning_n = s->tuning.n,
         .tune = tune,
+        .freeze = o->freeze,
     };
     return s->env->team != NULL
                ? tf_ranked_init(stepper, s->env->team, s->be, &s->config, &start, w->m != NULL, err)

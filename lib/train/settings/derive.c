@@ -1,5 +1,8 @@
 /* derive.c - settings that follow from others, and combinations that make no sense. */
 #include "train/settings/derive.h"
+#include "train/step/frozen.h"
+
+#include <string.h>
 
 /* Are the widths those of the model of --init, whatever they are? */
 static bool repeats_model(const struct tf_config *c, const struct tf_config *model)
@@ -108,6 +111,8 @@ int tf_settings_derive(struct tf_settings *s, struct tf_opt *opts, const struct 
     if ((s->shards & (s->shards - 1)) != 0)
         return tf_fail_status(err, TF_USAGE, "--shards %lld: must be a power of two",
                               (long long)s->shards);
+    if (s->freeze != NULL && strlen(s->freeze) > TF_FREEZE_MOST)
+        return tf_fail_status(err, TF_USAGE, "--freeze: at most %d bytes", TF_FREEZE_MOST);
     if (s->valid_command != NULL && !tf_opt_given(opts, "best-by"))
         s->best_by = TF_BEST_COMMAND;
     if (s->valid_command == NULL && s->best_by == TF_BEST_COMMAND)

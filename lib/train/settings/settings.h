@@ -15,7 +15,8 @@ enum tf_best_by { TF_BEST_PPL, TF_BEST_ACC, TF_BEST_COMMAND };
 struct tf_settings {
     const char *input; /* batch stream, "-" for stdin */
     /* paths and names; NULL where the option is not given */
-    const char *dir, *vocab, *valid, *valid_command, *init, *log, *device, *precision, *tuning;
+    const char *dir, *vocab, *valid, *valid_command, *init, *log, *device, *precision, *tuning,
+        *freeze;
     /* vocab_size 0: that of the stream. Special ids are always the stream's. */
     struct tf_config config;
     int64_t layers;              /* of a stack whose own number is not given; 0: none */

@@ -89,6 +89,9 @@ static int create_stepper(struct tf_stepper *s, const struct tf_config *c,
     if (open_lanes(s, start, err) != 0 ||
         tf_weights_init(&s->w, s->be, s->ctx[0], c, start->p, err) != 0)
         return -1;
+    if (tf_frozen_init(&s->frozen, &s->w.params, start->freeze, err) != 0)
+        return -1;
+    s->w.encoder_is_frozen = s->frozen.encoder;
     s->share = start->share != NULL ? *start->share
                                     : (struct tf_share){.last = s->accumulate,
                                                         .shards = {0, (size_t)s->shards},
@@ -122,6 +125,7 @@ void tf_share_release(struct tf_stepper *s)
     free(s->work);
     free(s->grads.all);
     free(s->grads.unused);
+    tf_frozen_release(&s->frozen);
     *s = (struct tf_stepper){0};
 }
 
@@ -130,7 +134,7 @@ void tf_share_release(struct tf_stepper *s)
 struct chunks {
     struct tf_stepper *s;
     size_t from, to; /* elements */
-    size_t n;        /* of a job; `from` is a multiple of it or the only one */
+    size_t n;        /* of a job; of norms `from` is a multiple of it or the only one */
     tf_mem *a, *b;
     const struct tf_adam *adam;
     double decay;
@@ -248,8 +252,20 @@ void tf_share_begin(struct tf_stepper *s)
     s->be->zero(s->ctx[0], s->metrics, TF_ELEM_F64, 4 * (size_t)s->shards);
 }
 
+/* The part of a range that is ours; false: none. */
+static bool own_part(const struct tf_stepper *s, const struct tf_range *r, size_t *from, size_t *to)
+{
+    *from = r->from > s->share.from ? r->from : s->share.from;
+    *to = r->to < s->share.to ? r->to : s->share.to;
+    return *from < *to;
+}
+
 void tf_share_norms(struct tf_stepper *s)
 {
+    size_t from, to;
+    for (size_t i = 0; i < s->frozen.n; i++)
+        if (s->frozen.range[i].frozen && own_part(s, &s->frozen.range[i], &from, &to))
+            s->be->zero(s->ctx[0], at(s, s->total, from), TF_ELEM_PARAM, to - from);
     run_range(s, norm_job,
               (struct chunks){.from = s->share.from, .to = s->share.to, .a = s->total});
 }
@@ -262,12 +278,10 @@ int tf_share_metrics(struct tf_stepper *s, struct tf_stepper_metrics *m, struct 
 
 void tf_share_apply(struct tf_stepper *s, const struct tf_adam *h, double ema_decay)
 {
-    run_range(s, adam_job,
-              (struct chunks){.from = s->share.from,
-                              .to = s->share.to,
-                              .a = s->total,
-                              .adam = h,
-                              .decay = ema_decay});
+    struct chunks c = {.a = s->total, .adam = h, .decay = ema_decay};
+    for (size_t i = 0; i < s->frozen.n; i++)
+        if (!s->frozen.range[i].frozen && own_part(s, &s->frozen.range[i], &c.from, &c.to))
+            run_range(s, adam_job, c);
 }
 
 int tf_share_evaluate(struct tf_stepper *s, struct tf_sums *shard, const struct tf_pairs *p,

@@ -12,6 +12,7 @@
 #ifndef TF_TRAIN_STEP_STEPPER_H
 #define TF_TRAIN_STEP_STEPPER_H
 
+#include "train/step/frozen.h"
 #include "train/step/shards.h"
 
 /* What a process computes of an update. */
@@ -61,6 +62,7 @@ struct tf_stepper {
     struct tf_pool *pool;
     struct tf_weights w;
     struct tf_share share;
+    struct tf_frozen frozen;
     tf_mem *m, *v, *e; /* PARAM [to - from]: Adam's moments; the moving average or NULL */
     struct tf_grad_pool grads;
     int64_t accumulate; /* micro-batches of an update */
@@ -84,6 +86,7 @@ struct tf_stepper_start {
     /* tuning_n bytes for the backend's set_tuning, or NULL, and the name of their file */
     const char *tuning, *tuning_name;
     size_t tuning_n;
+    const char *freeze; /* patterns of parameters that do not change (frozen.h), or NULL */
     bool tune; /* measure algorithms while running */
     /* a part of every update, and then at least so many gradients at once; NULL: all of it */
     const struct tf_share *share;
@@ -145,12 +148,12 @@ int tf_share_add(struct tf_stepper *s, const struct tf_pairs *p, const struct tf
 tf_mem *tf_share_total(struct tf_stepper *s);
 /* a += b, from element `from` to `to`. May only queue. */
 void tf_share_sum(struct tf_stepper *s, tf_mem *a, tf_mem *b, size_t from, size_t to);
-/* Queue the norms of the chunks of our part of s->total. */
+/* Queue the norms of the chunks of our part of s->total, in which what is frozen becomes 0. */
 void tf_share_norms(struct tf_stepper *s);
 /* Once s->norms has all chunks: queue their sum, and start to download the metrics. */
 int tf_share_metrics(struct tf_stepper *s, struct tf_stepper_metrics *m,
                      struct tf_err *err) TF_MUST_CHECK;
-/* Queue Adam and the moving average of our part. */
+/* Queue Adam and the moving average of our part, without what is frozen. */
 void tf_share_apply(struct tf_stepper *s, const struct tf_adam *h, double ema_decay);
 /* The sums of some shards of a batch, each at its place in shard. */
 int tf_share_evaluate(struct tf_stepper *s, struct tf_sums *shard, const struct tf_pairs *p,

@@ -1,0 +1,120 @@
+/* opt_file.c - see opt_file_private.h. */
+#include "base/opt_file_private.h"
+#include "base/buf.h"
+#include "base/input.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LONGEST = 1 << 16 };
+static const char blanks[] = " \t\r";
+
+/* The row of a name; negated: of "no-" before it. */
+static const struct tf_opt *find(struct tf_opt *opts, const char *name, bool *negated)
+{
+    const struct tf_opt *o = tf_opt_find(opts, name);
+    *negated = false;
+    if (o != NULL || strncmp(name, "no-", 3) != 0)
+        return o;
+    o = tf_opt_find(opts, name + 3);
+    *negated = o != NULL && (o->flags & TF_OPT_NEGATABLE);
+    return *negated ? o : NULL;
+}
+
+/* The word of the command line that a line is; NULL with a reason. */
+static char *word_of(char *line, struct tf_opt *opts, struct tf_err *err)
+{
+    const size_t n = strcspn(line, " \t\r=:");
+    const char *value = line + n + strspn(line + n, blanks);
+    bool negated, is_false;
+    if (*value == '=' || *value == ':')
+        value += 1 + strspn(value + 1, blanks);
+    line[n] = 0;
+    for (char *c = line; *c != 0; c++)
+        if (*c == '_')
+            *c = '-';
+    const struct tf_opt *o = find(opts, line, &negated);
+    if (o == NULL) {
+        tf_fail_status(err, TF_USAGE, "no option '%.80s'", line);
+        return NULL;
+    }
+    is_false = o->kind == TF_OPT_FLAG && strcmp(value, "false") == 0;
+    if (o->kind == TF_OPT_FLAG && strcmp(value, "true") == 0)
+        value = "";
+    if (is_false && !negated && (o->flags & TF_OPT_NEGATABLE) == 0) /* as it is without it */
+        return tf_xstrdup("");
+    struct tf_buf b = {0};
+    tf_buf_printf(&b, "--%s%s", is_false && !negated ? "no-" : "",
+                  is_false && negated ? line + 3 : line);
+    if (*value != 0 && !is_false)
+        tf_buf_printf(&b, "=%s", value);
+    return b.p;
+}
+
+static int read_file(struct tf_strs *words, const char *path, struct tf_opt *opts,
+                     struct tf_err *err)
+{
+    struct tf_in in;
+    const char *line;
+    size_t n;
+    int rc;
+    if (strcmp(path, "-") == 0)
+        return tf_fail_status(err, TF_USAGE, "-: options come from a file, not from stdin");
+    if (tf_in_open(&in, path, err) != 0)
+        return -1;
+    for (unsigned long number = 1; (rc = tf_in_line(&in, &line, &n, LONGEST, err)) > 0; number++) {
+        if (rc == 2 || memchr(line, 0, n) != NULL) {
+            rc = tf_fail_status(err, TF_USAGE, "%s: line %lu: no option", path, number);
+            break;
+        }
+        char *copy = tf_xstrndup(line, n), *text = copy + strspn(copy, blanks);
+        for (size_t end = strlen(text); end > 0 && strchr(blanks, text[end - 1]) != NULL; end--)
+            text[end - 1] = 0;
+        char *word = *text != 0 && *text != '#' ? word_of(text, opts, err) : tf_xstrdup("");
+        free(copy);
+        if (word == NULL) {
+            rc = tf_context(err, "%s: line %lu", path, number);
+            break;
+        }
+        if (*word != 0)
+            tf_strs_add(words, word);
+        else
+            free(word);
+    }
+    tf_in_close(&in);
+    return rc;
+}
+
+/* The path of word *i, which may be in the next word; NULL: it is another option. As the parser
+ * does, it takes the beginning of the name. */
+static const char *path_of(char **argv, int argc, int *i, const char *name)
+{
+    enum { LEAST = 3 };
+    const char *word = argv[*i];
+    if (strncmp(word, "--", 2) != 0)
+        return NULL;
+    const size_t n = strcspn(word + 2, "=");
+    if (n < LEAST || n > strlen(name) || strncmp(word + 2, name, n) != 0)
+        return NULL;
+    if (word[2 + n] == '=')
+        return word + 3 + n;
+    return *i + 1 < argc ? argv[++*i] : NULL;
+}
+
+int tf_opt_file_expand(int *argc, char ***argv, const char *name, struct tf_opt *opts,
+                       struct tf_err *err)
+{
+    struct tf_strs words = {0};
+    tf_strs_add(&words, **argv);
+    for (int i = 1; i < *argc && strcmp((*argv)[i], "--") != 0; i++) {
+        const char *path = path_of(*argv, *argc, &i, name);
+        if (path != NULL && read_file(&words, path, opts, err) != 0)
+            return tf_context(err, "--%s", name);
+    }
+    for (int i = 1; i <= *argc; i++) /* and the NULL at the end */
+        tf_strs_add(&words, (*argv)[i]);
+    *argc = (int)words.n - 1;
+    *argv = (char **)words.v;
+    return 0;
+}
