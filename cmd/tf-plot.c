@@ -1,14 +1,17 @@
 /* tf-plot - learning curves, heat maps, attention and position tables as SVG. */
 #include "common_options.h"
 #include "base/output.h"
+#include "base/sandbox.h"
 #include "plot/attention_record.h"
 #include "plot/curves.h"
 #include "plot/heat.h"
 #include "plot/position_figure.h"
+#include "plot/run_figure.h"
 
 #include <math.h>
+#include <sys/stat.h>
 
-enum { CURVE = 1, HEAT = 2, ATTENTION = 4, POSITIONS = 8 };
+enum { CURVE = 1, HEAT = 2, ATTENTION = 4, POSITIONS = 8, RUN = 16 };
 
 enum { SHOW_BOTH, SHOW_HEAT, SHOW_CURVES, SHOW_PRODUCTS, SHOW_LINES };
 static const char *const shows[] = {"both", "heat", "curves", "products", "lines", NULL},
@@ -29,6 +32,7 @@ static struct tf_figure figure; /* title, labels and size of any of them */
 static struct tf_opt opts[] = {
     OPT_GROUP("What to draw"),
     OPT_WORD("curve", CURVE, "curves over steps from JSON Lines, such as the log of tf-train"),
+    OPT_WORD("run", RUN, "runs of tf-train at a glance: curves, and the last sample translations"),
     OPT_WORD("heat", HEAT, "a matrix as a heat map"),
     OPT_WORD("attention", ATTENTION, "attention weights from a stream of tf-attn"),
     OPT_WORD("positions", POSITIONS, "sinusoidal position encodings"),
@@ -44,7 +48,7 @@ static struct tf_opt opts[] = {
     OPT_GROUP("Curves"),
     OPT_INT(0, "height", &height, .arg = "PIXELS", .def = "480", .lo = 120, .hi = 20000,
             .modes = CURVE, .help = "height of the picture"),
-    OPT_STR('x', "x", &curves.x, .arg = "KEY", .def = "step", .modes = CURVE,
+    OPT_STR('x', "x", &curves.x, .arg = "KEY", .def = "step", .modes = CURVE | RUN,
             .help = "key of the x values"),
     OPT_STR('y', "y", &curves.y, .arg = "KEY[,KEY]...", .def = "loss", .modes = CURVE,
             .help = "keys of the y values, one curve each"),
@@ -54,10 +58,10 @@ static struct tf_opt opts[] = {
             .help = "draw one curve for every value of KEY; '' for no division"),
     OPT_STR(0, "points", &curves.points, .arg = "KEY", .modes = CURVE,
             .help = "draw points, not lines, each named by its value of KEY"),
-    OPT_LIST('l', "label", &labels, .arg = "TEXT", .modes = CURVE,
+    OPT_LIST('l', "label", &labels, .arg = "TEXT", .modes = CURVE | RUN,
              .help = "name of a log in the legend; repeat in the order of the logs"),
     OPT_REAL('s', "smooth", &curves.chart.smooth, .arg = "W", .def = "0", .lo = 0, .hi = 0.9999,
-             .modes = CURVE, .help = "draw a moving average in which the past has weight W"),
+             .modes = CURVE | RUN, .help = "draw a moving average in which the past has weight W"),
     OPT_FLAG(0, "log-x", &curves.chart.log_x, .modes = CURVE, .help = "logarithmic x axis"),
     OPT_FLAG(0, "log-y", &curves.chart.log_y, .modes = CURVE, .help = "logarithmic y axis"),
     OPT_REAL(0, "x-min", &curves.chart.x_min, .arg = "X", .lo = -1e300, .hi = 1e300, .modes = CURVE,
@@ -112,9 +116,29 @@ static struct tf_opt opts[] = {
     OPT_END,
 };
 
+/* The logs of a word, of which some may be in the directory of a run. */
+static struct tf_strs logs;
+
+static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
+{
+    if (args->mode != RUN)
+        return;
+    static const char *const usual[] = {"run"};
+    const char *const *v = args->n > 0 ? args->v : usual;
+    for (int i = 0; i < (args->n > 0 ? args->n : 1); i++) {
+        struct stat st;
+        const bool dir = stat(v[i], &st) == 0 && S_ISDIR(st.st_mode);
+        struct tf_buf log = {0};
+        tf_buf_printf(&log, "%s%s", v[i], dir ? "/log.jsonl" : "");
+        tf_strs_add(&logs, log.p); /* as long as the process */
+        tf_strs_add(&sandbox->read, log.p);
+    }
+}
+
 static const struct tf_tool tool = {
     .name = "tf-plot",
     .synopsis = "[options] curve LOG...\n"
+                "[options] run [LOG]...\n"
                 "[options] heat MATRIX\n"
                 "[options] attention ATTENTION.tfs\n"
                 "[options] positions",
@@ -123,18 +147,19 @@ static const struct tf_tool tool = {
     .max_args = -1,
     .ending = ".jsonl",
     .ending_mode = CURVE,
+    .widen = widen,
 };
 
-static int draw_curves(struct tf_buf *svg, const struct tf_args *files, struct tf_err *err)
+static int draw_curves(struct tf_buf *svg, const char *const *v, size_t n, struct tf_err *err)
 {
-    if (files->n == 0)
+    if (n == 0)
         return tf_fail_status(err, TF_USAGE, "curve: no log given");
-    curves.logs = files->v;
-    curves.nlogs = (size_t)files->n;
+    curves.logs = v;
+    curves.nlogs = n;
     curves.labels = labels.v;
     curves.nlabels = labels.n;
     curves.chart.figure = figure;
-    return tf_curves_draw(svg, &curves, err);
+    return v == logs.v ? tf_run_figure_draw(svg, &curves, err) : tf_curves_draw(svg, &curves, err);
 }
 
 static enum tf_labelled labelled(const char *option, bool yes)
@@ -195,7 +220,8 @@ static int run(const struct tf_args *args, struct tf_err *err)
     struct tf_out out = {0};
     figure.width = (double)width;
     figure.height = (double)height;
-    int rc = args->mode == CURVE       ? draw_curves(&svg, args, err)
+    int rc = args->mode == CURVE       ? draw_curves(&svg, args->v, (size_t)args->n, err)
+             : args->mode == RUN       ? draw_curves(&svg, logs.v, logs.n, err)
              : args->mode == HEAT      ? draw_heat(&svg, args, err)
              : args->mode == ATTENTION ? draw_attention(&svg, args, err)
                                        : draw_positions(&svg, args, err);

@@ -309,8 +309,11 @@ int tf_chart_draw(struct tf_buf *out, const struct tf_chart *c, struct tf_err *e
 
     struct tf_buf desc = {0};
     describe_chart(&desc, c, &rx, &ry);
-    tf_svg_begin(out, c->figure.width, c->figure.height,
-                 c->figure.title != NULL ? c->figure.title : "Line chart", desc.p);
+    const char *title = c->figure.title != NULL ? c->figure.title : "Line chart";
+    if (c->part == 0)
+        tf_svg_begin(out, c->figure.width, c->figure.height, title, desc.p);
+    else
+        tf_svg_begin_part(out, c->part_x, c->part_y, c->figure.width, c->figure.height, desc.p);
     tf_buf_release(&desc);
 
     struct box b = {.left = 22 + label_width(&ty) + (c->figure.y_label != NULL ? 20 : 0),
@@ -338,9 +341,12 @@ int tf_chart_draw(struct tf_buf *out, const struct tf_chart *c, struct tf_err *e
     if (c->figure.y_label != NULL)
         tf_svg_axis_name(out, 20, (b.top + b.bottom) / 2, c->figure.y_label, true,
                          c->figure.height);
-    tf_buf_str(out, "<clipPath id=\"plot\">");
+    char id[32] = "plot";
+    if (c->part > 0)
+        snprintf(id, sizeof id, "plot%d", c->part);
+    tf_buf_printf(out, "<clipPath id=\"%s\">", id);
     tf_svg_rect(out, b.left - 4, b.top - 4, b.right - b.left + 8, b.bottom - b.top + 8, "none");
-    tf_buf_str(out, "</clipPath>\n<g clip-path=\"url(#plot)\">\n");
+    tf_buf_printf(out, "</clipPath>\n<g clip-path=\"url(#%s)\">\n", id);
     lines(out, c, &ax, &ay);
     tf_buf_str(out, "</g>\n");
     tf_points_draw(out, c->series, c->n, &ax, &ay);

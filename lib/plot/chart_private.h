@@ -14,6 +14,8 @@ struct tf_chart {
     double x_min, x_max, y_min, y_max; /* ends of the axes; NaN: from the data */
     const struct tf_series *series;
     size_t n;
+    int part; /* its number in a figure of several, from 1, at this place; 0: it is the figure */
+    double part_x, part_y;
 };
 
 /* Append the chart. A line with more than four points for each pixel of the x axis is reduced to

@@ -78,6 +78,11 @@ static char *unique_name(const struct tf_curves *c, size_t log)
     return tf_xstrdup(c->logs[log]);
 }
 
+char *tf_curves_log_name(const struct tf_curves *c, size_t log)
+{
+    return c->nlabels > 0 ? tf_xstrdup(c->labels[log]) : unique_name(c, log);
+}
+
 /* Whether a log, whose lines are list[from .. to), has several lines for a key. */
 static bool divided(const struct tf_series_list *l, size_t from, size_t to, size_t key)
 {
@@ -148,7 +153,7 @@ static void name_lines(struct tf_series_list *list, size_t from, size_t to,
             s->name = line_name(run, k->y[key], k->ny, several ? group_name(k, s->group) : NULL);
             lines++;
         }
-        if (!lines)
+        if (!lines && !c->may_lack_y)
             tf_warn("%s: no values of \"%s\" over \"%s\"",
                     tf_is_std(c->logs[log]) ? "stdin" : c->logs[log], k->y[key], k->x);
     }
@@ -180,6 +185,8 @@ static int draw_curves(struct tf_buf *out, const struct tf_curves *c,
 {
     struct tf_series_list lines = {0};
     int rc = read_logs(&lines, c, k, err);
+    if (!rc && lines.n == 0 && c->may_lack_y)
+        rc = 1;
     if (!rc && lines.n == 0 && c->where != NULL)
         rc = tf_fail(err, "nothing to draw: no line with %s and %s matches --where %s", c->x, c->y,
                      c->where);

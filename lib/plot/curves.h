@@ -13,12 +13,17 @@ struct tf_curves {
     size_t nlogs;
     const char *const *labels; /* names of the logs in the legend; NULL: from the paths */
     size_t nlabels;            /* 0 or nlogs */
+    bool may_lack_y;           /* no line to draw is no error and has no warning */
     struct tf_chart chart;     /* without series and n; labels NULL: the keys */
 };
 
 /* Read the logs and append the chart: one line per log, key and value of `by`, named after those in
  * which the lines differ, and after what distinguishes the runs (run_facts_private.h). Errors are
  * those of series_private.h and chart_private.h, and usage errors. */
+/* 1: nothing was drawn, as may be. */
 int tf_curves_draw(struct tf_buf *out, const struct tf_curves *c, struct tf_err *err) TF_MUST_CHECK;
+
+/* What a log is called among them, on the heap. */
+char *tf_curves_log_name(const struct tf_curves *c, size_t log);
 
 #endif

@@ -32,6 +32,22 @@ void tf_svg_begin(struct tf_buf *out, double width, double height, const char *t
     tf_svg_rect(out, 0, 0, width, height, TF_SVG_PAPER);
 }
 
+void tf_svg_begin_part(struct tf_buf *out, double x, double y, double width, double height,
+                       const char *desc)
+{
+    const double box[] = {x, y, width, height};
+    const char *const names[] = {"x", "y", "width", "height"};
+    tf_buf_str(out, "<svg");
+    for (int i = 0; i < 4; i++) {
+        tf_buf_printf(out, " %s=\"", names[i]);
+        tf_svg_num(out, box[i]);
+        tf_buf_byte(out, '"');
+    }
+    tf_buf_str(out, ">\n<desc>");
+    tf_svg_escape(out, desc);
+    tf_buf_str(out, "</desc>\n");
+}
+
 void tf_svg_end(struct tf_buf *out)
 {
     tf_buf_str(out, "</svg>\n");

@@ -21,6 +21,9 @@ enum tf_svg_anchor { TF_SVG_START, TF_SVG_MIDDLE, TF_SVG_END };
  * are not drawn. */
 void tf_svg_begin(struct tf_buf *out, double width, double height, const char *title,
                   const char *desc);
+/* Begin a part of a document, at (x, y). */
+void tf_svg_begin_part(struct tf_buf *out, double x, double y, double width, double height,
+                       const char *desc);
 void tf_svg_end(struct tf_buf *out);
 
 void tf_svg_num(struct tf_buf *out, double x); /* a coordinate; must be finite */

@@ -51,6 +51,45 @@ PY
     expect_contains "$(svg out.svg)" 'small.run|big|'
 }
 
+@test "run: a chart for each thing that the logs have, and the last sample translations" {
+    for d in one two; do
+        mkdir $d
+        for s in 10 20 30; do
+            printf '{"event":"step","step":%d,"loss":%d.5,"lr":0.1,"grad_norm":2,"tok_s":900}\n' $s $s
+            printf '{"event":"valid","step":%d,"loss":3,"metric":7,"output":"%s of %s\\nb < a"}\n' \
+                $s $s $d
+        done >$d/log.jsonl
+    done
+    t 0 tf-plot run one two/log.jsonl -o both.svg
+    text=$(svg both.svg)
+    for what in loss 'number of --valid-command' 'learning rate' 'norm of the gradient' \
+        'target tokens/s' 'one (training)' 'two (validation)' 'one, step 30:' 'two, step 30:' \
+        '30 of one' '30 of two' 'b < a'; do expect_contains "|$text|" "|$what|"; done
+    [[ $text != *'20 of'* ]]
+    # Each chart is cut at its own axes.
+    [ "$(grep -o 'clipPath id="[^"]*"' both.svg | sort -u | wc -l)" -eq 5 ]
+    [ "$(grep -o 'url(#[^)]*)' both.svg | sort -u | wc -l)" -eq 5 ]
+    # The directory that tf-train's examples write is the usual one.
+    mv one run
+    t 0 tf-plot run -o alone.svg
+    text=$(svg alone.svg)
+    expect_contains "|$text|" '|step 30:|30 of one|'
+    [[ $text != *metric* ]]
+    # Logs of others: what they have.
+    printf '{"num_updates":"%d","loss":"5.%d","gnorm":"1"}\n' 1 9 2 5 3 2 >fairseq.jsonl
+    t 0 tf-plot -x num_updates run fairseq.jsonl -o other.svg
+    [ "$(grep -c '<clipPath' other.svg)" -eq 1 ]
+    expect_contains "$(svg other.svg)" num_updates
+    t 1 tf-plot run fairseq.jsonl
+    expect_error 'fairseq.jsonl: nothing to draw: no line has "step" and one of loss, metric, lr, '
+    t 2 tf-plot run -
+    expect_error "run: logs are read more than once: no stdin"
+    t 2 tf-plot -l a run run two
+    expect_error "1 labels for 2 logs"
+    t 1 tf-plot run none
+    expect_error "none: No such file or directory"
+}
+
 @test "points with names in place of lines" {
     printf '{"row":"%s","kind":"%s","x":%s,"y":%s}\n' A-1 A 1 1 A-2 A 2 2 'B & C' B 3 3 D B 1.01 1 \
         >points.jsonl
