@@ -276,6 +276,38 @@ load pipelines
     [ w-trial/E/test.out -nt w-trial/data/test.de ]
 }
 
+@test "recipes.mk small: four recipes, each beside the plain model" {
+    corpus data train dev test
+    zcat data/dev.de.gz >mono.de
+    args=(-s -f "$TOP/pipelines/recipes.mk" TRAIN=data/train DEV=data/dev TEST=data/test)
+    t 0 make "${args[@]}" small MONO=mono.de DOMAIN=data/test DOMAIN_DEV=data/dev \
+        DOMAIN_TEST=data/dev WORK=w
+    # A table for each, in which the plain model is the baseline; tuning has two.
+    [ "$(grep -c 'Baseline: plain/' <<<"$output")" -eq 5 ]
+    for m in back student small tuned seed-2 ensemble; do
+        expect_contains "$output" " $m/test.out "
+    done
+    expect_contains "$output" " tuned/domain.out "
+    grep -Eq '^student: [0-9.]+ s for the test set on one thread' <<<"$stderr"
+    # What each trained on.
+    [ "$(wc -l <w-small/back/train.en)" -eq 700 ]
+    cmp <(tail -n 100 w-small/back/train.de) mono.de
+    cmp <(tail -n 100 w-small/back/train.en) w-small/mono.en
+    cmp w-small/student/train.en w-small/plain/train.en
+    cmp w-small/student/train.de w-small/taught.de
+    [ "$(tf-info w-small/student/model.tfm | sed -n 's/^  encoder_layers *//p')" = 1 ]
+    m=w-small/plain/model.tfm
+    tf-tokenize -m $m w-small/plain/test.en |
+        tf-decode -q -m $m -m w-small/seed-2/model.tfm --max-extra 2 --min-length 3 |
+        tf-tokenize -d -m $m | cmp - w-small/ensemble/test.out
+    # Again: nothing is trained.
+    t 0 make "${args[@]}" small MONO=mono.de DOMAIN=data/test DOMAIN_DEV=data/dev \
+        DOMAIN_TEST=data/dev WORK=w
+    [[ $stderr != *"finished at"* ]]
+    t 2 make "${args[@]}" WORK=w tuning DOMAIN=data/test -o w/plain/model.tfm -o w/plain/test.out
+    expect_contains "$stderr" "DOMAIN_DEV= is needed"
+}
+
 @test "table3.mk: make small never writes where SCALE=small does" {
     folder() { sed -n "s/.* WORK='\([^']*\)\/data' .*/\1/p" <<<"$output" | sort -u; }
     touch t.en t.de
