@@ -19,6 +19,10 @@ static struct tf_opt opts[] = {
     OPT_STR(0, "vocab", &o.vocab, .arg = "FILE", .flags = TF_OPT_FILE,
             .help = "vocabulary, instead of the input's: a SentencePiece model, or a model or "
                     "checkpoint"),
+    OPT_STR(0, "new-vocab", &o.new_vocab, .arg = "FILE", .flags = TF_OPT_FILE | TF_OPT_SEMANTIC,
+            .excludes = "vocab",
+            .help = "give a model of tf-tools this vocabulary, for training: rows of pieces that "
+                    "it has are kept, others are new"),
     OPT_STR(0, "pieces", &o.pieces, .arg = "FILE", .flags = TF_OPT_FILE, .needs = "vocab",
             .help = "Marian: its list of pieces and ids (vocab.yml), if they are not --vocab's"),
     OPT_STR(0, "vocab-target", &o.vocab_target, .arg = "FILE", .flags = TF_OPT_FILE,

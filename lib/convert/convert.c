@@ -6,6 +6,7 @@
 #include "convert/conversion_private.h"
 #include "convert/convert.h"
 #include "convert/export_private.h"
+#include "convert/new_vocab_private.h"
 #include "convert/programs_private.h"
 #include "exchange/npz.h"
 #include "exchange/safetensors.h"
@@ -329,13 +330,16 @@ int tf_convert(const char *input, const char *output, const struct tf_convert_op
     struct tf_conversion m = {0};
     int rc = tf_conversion_read(&m, &input, o, err);
     enum tf_format to = o->to != TF_FORMAT_AUTO      ? (enum tf_format)o->to
-                        : m.in.from == TF_FORMAT_TFM ? TF_FORMAT_SAFETENSORS
-                                                     : TF_FORMAT_TFM;
+                        : m.in.from == TF_FORMAT_TFM && o->new_vocab == NULL
+                            ? TF_FORMAT_SAFETENSORS
+                            : TF_FORMAT_TFM;
     const struct tf_export_format *f = tf_export_format(to, &m.in.config);
     if (rc == 0)
         rc = check_output(o, output, to, err);
     if (rc == 0)
         rc = match_tensors(&m, input, err);
+    if (rc == 0 && o->new_vocab != NULL)
+        rc = tf_new_vocab(&m, o->new_vocab, err);
     if (rc == 0)
         rc = make_tensors(&m, o, to, err) != 0 ? tf_context(err, "%s", input) : 0;
     if (rc == 0)

@@ -1,0 +1,111 @@
+#!/usr/bin/env bats
+# tf-convert --new-vocab: a trained model with another vocabulary.
+bats_require_minimum_version 1.5.0
+load helper
+load train
+
+prepare() {
+    need "$TF_PYTHON"
+    awk -f "$TOP/examples/demo/numbers" -v n=200 -v seed=3 >pairs
+    cut -f 1 pairs >en
+    cut -f 2 pairs >de
+    tf-tokenize --train --vocab-size 90 -o old.model en de 2>/dev/null
+    tf-tokenize --train --vocab-size 70 --symbol '<new>' -o new.model de 2>/dev/null
+    for l in en de; do tf-tokenize -m old.model $l >$l.tfs; done
+    tf-batch -q --tokens 300 --epochs 2 en.tfs de.tfs >b.tfs
+}
+
+# rows OLD.tfm NEW.tfm: what is in the rows of both, by the texts of their pieces.
+rows() {
+    local m
+    for m in "$@"; do
+        tf-convert "$m" -o "$m.safetensors"
+        tf-tokenize --export-vocab -m "$m" | cut -f 1 >"$m.pieces"
+    done
+    "$TF_PYTHON" - "$@" <<'PY'
+import array, json, sys
+def read(path):
+    data = open(path + ".safetensors", "rb").read()
+    n = int.from_bytes(data[:8], "little")
+    pieces = open(path + ".pieces", encoding="utf-8").read().splitlines()
+    tensors = {}
+    for k, v in json.loads(data[8:8 + n]).items():
+        if k != "__metadata__" and v["dtype"] == "F32":
+            a, b = v["data_offsets"]
+            tensors[k] = v["shape"], array.array("f", data[8 + n + a:8 + n + b])
+    return pieces, tensors
+(old, a), (new, b) = read(sys.argv[1]), read(sys.argv[2])
+assert a.keys() == b.keys()
+tables = kept = fresh = 0
+for k, (shape, x) in a.items():
+    if k not in ("embed", "enc.embed", "dec.embed", "dec.project", "dec.project.b"):
+        assert b[k] == (shape, x), k
+        continue
+    tables += 1
+    width = shape[1] if len(shape) > 1 else 1
+    assert b[k][0] == [len(new)] + shape[1:], (k, b[k][0])
+    squares = 0
+    for i, piece in enumerate(new):
+        row = b[k][1][i * width:(i + 1) * width]
+        if piece in old:
+            j = old.index(piece)
+            assert row == x[j * width:(j + 1) * width], (k, piece)
+            kept += 1
+        elif len(shape) > 1:
+            squares += sum(v * v for v in row)
+            fresh += len(row)
+        else:
+            assert not any(row), (k, piece)
+    # Normal, of variance 1 / width.
+    if len(shape) > 1 and fresh:
+        assert 0.7 < squares / sum(p not in old for p in new) < 1.3, (k, squares)
+print(tables, kept // tables, len(new))
+PY
+}
+
+@test "rows of equal pieces are kept, others are as in a new model, all else is the same" {
+    for more in "--tie all" "--tie none --output-bias"; do
+        rm -rf run
+        # shellcheck disable=SC2086
+        train $more -q --steps 5 --vocab old.model -o run b.tfs
+        cp run/ckpt-00000005.tfm m.tfm
+        t 0 tf-convert --new-vocab new.model m.tfm -o n.tfm
+        expect_contains "$stderr" "new.model: 70 pieces, of which "
+        rows m.tfm n.tfm >counts
+        read -r tables kept size <counts
+        [ "$tables $size" = "$([[ $more == *none* ]] && echo 4 || echo 1) 70" ]
+        expect_contains "$stderr" ", of which $kept are also among the model's 90"
+        [ "$kept" -gt 20 ] && [ "$kept" -lt 70 ]
+    done
+    # Its own vocabulary changes nothing.
+    t 0 tf-convert --new-vocab m.tfm m.tfm -o same.tfm
+    [ "$(rows m.tfm same.tfm)" = "4 90 90" ]
+    t 0 tf-convert --new-vocab new.model --dtype f16 m.tfm -o half.tfm
+    t 0 tf-convert --new-vocab new.model --to safetensors m.tfm -o n.safetensors
+    # It is trained further, and translates.
+    for l in en de; do tf-tokenize -m n.tfm $l >new.$l.tfs; done
+    tf-batch -q --tokens 300 new.en.tfs new.de.tfs | tf-train -q --init n.tfm --steps 2 -o tuned
+    head -n 2 en | tf-tokenize -m n.tfm | tf-decode -q -m tuned/ckpt-00000002.tfm --max-extra 2 |
+        tf-tokenize -d -m n.tfm >out
+    [ "$(wc -l <out)" -eq 2 ]
+}
+
+@test "a new vocabulary that can't be" {
+    train -q --steps 1 --vocab old.model -o run b.tfs
+    cp run/ckpt-00000001.tfm m.tfm
+    t 1 tf-convert --new-vocab en m.tfm -o x
+    expect_error "en: text, not a vocabulary: not a SentencePiece model"
+    tf-convert --to tfm --dtype i8 m.tfm -o i8.tfm
+    t 1 tf-convert --new-vocab new.model i8.tfm -o x
+    expect_error "--new-vocab: not for a model in 8 bits"
+    tf-convert m.tfm -o m.safetensors
+    t 2 tf-convert --new-vocab new.model m.safetensors -o x
+    expect_error "--new-vocab: the model is to be one of tf-tools"
+    t 2 tf-convert --new-vocab new.model --vocab old.model m.tfm -o x
+    expect_error "--vocab"
+    rm -r run
+    train -q --steps 1 -o run b.tfs 2>/dev/null
+    t 1 tf-convert --new-vocab new.model run/ckpt-00000001.tfm -o x
+    expect_error "--new-vocab: only for a model with one vocabulary, which it carries"
+    [ ! -e x ]
+}
