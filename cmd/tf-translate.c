@@ -37,6 +37,8 @@ static struct tf_opt opts[] = {
     TEXT_SENTENCES(through.text, ),
     OPT_FLAG(0, "no-split", &through.text.whole, .flags = TF_OPT_SEMANTIC, .excludes = "max-chars",
              .help = "translate a line as one sentence, although it has several"),
+    OPT_FLAG(0, "html", &through.text.html, .flags = TF_OPT_SEMANTIC, .excludes = "json alignment",
+             .help = "lines are HTML, or with --document a page: keep the markup"),
     OPT_FLAG(0, "placeholders", &through.placeholders, .flags = TF_OPT_SEMANTIC,
              .excludes = "json alignment",
              .help = "keep URLs, e-mail addresses, {name} and %s as they are"),
@@ -54,7 +56,7 @@ static struct tf_opt opts[] = {
     OPT_STR(0, "alignment-output", &alignment_output, .arg = "FILE",
             .flags = TF_OPT_FILE | TF_OPT_OUT, .needs = "alignment", .excludes = "json",
             .help = "write alignments to FILE, a line for each translation"),
-    COMMON_ALIGNMENT_HEAD(&o.alignment_head, .needs = "alignment"),
+    COMMON_ALIGNMENT_HEAD(&o.alignment_head, .needs = NULL),
     OPT_STR(0, "terms", &terms, .arg = "FILE", .flags = TF_OPT_FILE,
             .excludes = "sample search early-stopping no-repeat-ngram",
             .help = "glossary, a line each of a source term and its targets between tabs: "
@@ -86,7 +88,7 @@ static const struct tf_tool tool = {
 /* Options that are not tf-decode's, or that it gets another way. */
 static const char *const own[] = {
     "model", "output", "resume", "document", "field", "lang", "max-chars", "no-split",
-    "placeholders", "crlf", "replace-invalid", "bad", "json", "nbest", "alignment",
+    "placeholders", "html", "crlf", "replace-invalid", "bad", "json", "nbest", "alignment",
     "alignment-output", "quiet", "progress", "terms", NULL};
 
 static void add_option(struct tf_strs *to, const char *name, const char *value)
@@ -135,6 +137,7 @@ static int choose_text(struct tf_err *err)
     text->max_line = json ? 256 << 20 : 16 << 20; /* tf-tokenize says which is too long */
     text->bad = o.run.bad;
     text->tags = true;
+    text->addresses = through.placeholders;
     text->raw = json; /* an object says what is wrong with its line */
     if (text->lang == NULL && source[0] != 0)
         text->lang = source;
@@ -172,7 +175,7 @@ static int translate(const struct tf_args *args, struct tf_err *err)
     tf_opt_words(&decode, opts, own);
     if (json) /* scores are in n-best streams only */
         add_option(&decode, "--nbest", nbest != NULL ? nbest : "1");
-    if (alignment != NULL)
+    if (alignment != NULL || through.text.html)
         tf_strs_add(&decode, "--alignment");
     if (terms != NULL && (rc = tf_phrases_add(&decode, terms, models->v[0], err)) != 0)
         return rc;
@@ -184,8 +187,8 @@ static int translate(const struct tf_args *args, struct tf_err *err)
     if (json && o.nbest > 1)
         tf_strs_add(&detokenize, "--nbest");
     add_option(&detokenize, "--bad", fail ? bad : "ok"); /* tf-decode has said what is bad */
-    if (alignment != NULL)
-        add_option(&detokenize, "--alignment", alignment);
+    if (alignment != NULL || through.text.html)
+        add_option(&detokenize, "--alignment", through.text.html ? "hard" : alignment);
     if (alignment_output != NULL)
         add_option(&detokenize, "--alignment-output", alignment_output);
     struct tf_strs *const all[] = {&encode, &decode, &detokenize};
@@ -211,6 +214,8 @@ static int run(const struct tf_args *args, struct tf_err *err)
         return tf_fail_status(err, TF_USAGE,
                               "--to: the model decides on the language; of several, "
                               "the tag that a line begins with or --begin (tf-info lists them)");
+    if (o.alignment_head != NULL && alignment == NULL && !through.text.html)
+        return tf_fail_status(err, TF_USAGE, "--alignment-head needs --alignment or --html");
     if (models->n == 0)
         return tf_fail_status(err, TF_USAGE, "-m FILE is required");
     if (args->n > 1)

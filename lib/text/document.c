@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "stream/header.h"
+#include "text/html.h"
 #include "text/sentences.h"
 #include "text/unicode.h"
 
@@ -11,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A longer block ends after the line that makes it so long. */
-enum { BLOCK_BYTES = 1 << 20 };
+/* A longer block ends after the line that makes it so long. A page of HTML is one. */
+enum { BLOCK_BYTES = 1 << 20, PAGE_BYTES = 1 << 28 };
 
 struct line {
     size_t begin, end, next; /* of the block's text; next: after what ends the line */
@@ -41,6 +42,7 @@ struct tf_document {
     const struct tf_sentence_span *spans;
     size_t n_spans, span, at;    /* at: the end of the last sentence in the text */
     struct tf_sentence_span all; /* the one sentence of a paragraph that is not split */
+    struct tf_html *html;        /* the paragraph, until its last sentence was given */
 
     struct tf_buf before, after; /* of the next sentence, of the last */
     bool given;                  /* it has been: clear it */
@@ -80,6 +82,7 @@ void tf_document_free(struct tf_document *d)
     if (d == NULL)
         return;
     tf_sentences_free(d->sentences);
+    tf_html_free(d->html);
     tf_buf_release(&d->block);
     tf_buf_release(&d->tagged);
     tf_buf_release(&d->text);
@@ -179,7 +182,10 @@ static int read_block(struct tf_document *d, bool wait, struct tf_err *err)
         const struct line *last = &d->lines[d->n_lines - 1];
         const size_t wide = width(d->block.p + last->begin, last->end - last->begin);
         d->widest = wide > d->widest ? wide : d->widest;
-        if (d->o.form != TF_DOCUMENT_WRAPPED || blank(d, last) || d->block.len > BLOCK_BYTES)
+        if (d->o.html && d->block.len > PAGE_BYTES)
+            return tf_fail(err, "%s: HTML of more than %d MB", d->in->name, PAGE_BYTES >> 20);
+        const bool ends = !d->o.html && (blank(d, last) || d->block.len > BLOCK_BYTES);
+        if (d->o.form != TF_DOCUMENT_WRAPPED || ends)
             return 1;
         d->filling = !wait && !tf_in_line_ready(d->in, (size_t)d->o.max_line);
         if (d->filling)
@@ -352,6 +358,22 @@ static int split(struct tf_document *d, struct tf_err *err)
     return 0;
 }
 
+/* The fragment of HTML that the paragraph is. Without sentences it stays as it is. */
+static int read_html(struct tf_document *d, struct tf_err *err)
+{
+    if (tf_html_new(&d->html, d->text.p, d->text.len, d->o.whole ? NULL : d->sentences,
+                    d->o.addresses, err) != 0)
+        return -1;
+    d->n_spans = tf_html_count(d->html);
+    d->at = d->text.len;
+    if (d->n_spans > 0)
+        return 0;
+    tf_html_write(d->html, &d->before);
+    tf_html_free(d->html);
+    d->html = NULL;
+    return 0;
+}
+
 /* Read the next paragraph: 1; 0 at the end; -1 on error; 2: the input pauses. */
 static int next_paragraph(struct tf_document *d, struct tf_err *err)
 {
@@ -371,11 +393,16 @@ static int next_paragraph(struct tf_document *d, struct tf_err *err)
                         d->block.p[l->end - 1] == '\r';
         tf_buf_add(&d->text, d->block.p + l->begin, l->end - cr - l->begin);
     }
-    if (d->o.form == TF_DOCUMENT_WRAPPED)
+    if (d->o.form == TF_DOCUMENT_WRAPPED && d->o.html) {
+        tf_buf_clear(&d->text);
+        tf_buf_add(&d->text, d->block.p, d->lines[d->n_lines - 1].end);
+        l = &d->lines[d->n_lines - 1];
+        d->line = d->n_lines;
+    } else if (d->o.form == TF_DOCUMENT_WRAPPED)
         for (; d->line < d->n_lines && continues(d, l, l + 1); l++)
             join_line(d, l, &d->lines[d->line++]);
     tf_buf_grow(&d->text, 1); /* not NULL */
-    if (split(d, err) != 0)
+    if ((d->o.html ? read_html(d, err) : split(d, err)) != 0)
         return -1;
     if (d->n_spans == 0)
         end_paragraph(d, &d->before);
@@ -397,6 +424,33 @@ static void own_breaks(struct tf_document *d, struct tf_place *place, size_t beg
         place->breaks[place->n_breaks++] = (struct tf_line_break){b->at - begin, b->text};
 }
 
+static void next_of_html(struct tf_document *d, struct tf_place *place, struct tf_text *sentence)
+{
+    place->html = d->html;
+    place->sentence = d->span;
+    place->before = (struct tf_text){d->before.p, d->before.len};
+    *sentence = tf_html_sentence(d->html, d->span);
+}
+
+static void next_of_text(struct tf_document *d, struct tf_place *place, struct tf_text *sentence)
+{
+    const struct tf_sentence_span s = d->spans[d->span];
+    if (d->o.form != TF_DOCUMENT_LINES || d->span > 0)
+        lay_out(d, &d->before, d->at, s.begin);
+    own_breaks(d, place, s.begin, s.end);
+    place->joined = s.joined && d->before.len == 0;
+    place->before = (struct tf_text){d->before.p, d->before.len};
+    *sentence = (struct tf_text){d->text.p + s.begin, s.end - s.begin};
+    if (d->tag > 0 && d->span > 0) {
+        tf_buf_clear(&d->tagged);
+        tf_buf_add(&d->tagged, d->text.p, d->tag);
+        tf_buf_byte(&d->tagged, ' ');
+        tf_buf_add(&d->tagged, sentence->p, sentence->n);
+        *sentence = (struct tf_text){d->tagged.p, d->tagged.len};
+    }
+    d->at = s.end;
+}
+
 int tf_document_next(struct tf_document *d, struct tf_place *place, struct tf_text *sentence,
                      struct tf_err *err)
 {
@@ -416,23 +470,10 @@ int tf_document_next(struct tf_document *d, struct tf_place *place, struct tf_te
         if (d->n_spans == 0 && !tf_document_ready(d))
             return 2;
     }
-    const struct tf_sentence_span s = d->spans[d->span];
-    if (d->o.form != TF_DOCUMENT_LINES || d->span > 0)
-        lay_out(d, &d->before, d->at, s.begin);
-    own_breaks(d, place, s.begin, s.end);
-    place->joined = s.joined && d->before.len == 0;
-    place->before = (struct tf_text){d->before.p, d->before.len};
-    *sentence = (struct tf_text){d->text.p + s.begin, s.end - s.begin};
-    if (d->tag > 0 && d->span > 0) {
-        tf_buf_clear(&d->tagged);
-        tf_buf_add(&d->tagged, d->text.p, d->tag);
-        tf_buf_byte(&d->tagged, ' ');
-        tf_buf_add(&d->tagged, sentence->p, sentence->n);
-        *sentence = (struct tf_text){d->tagged.p, d->tagged.len};
-    }
-    d->at = s.end;
+    (d->html != NULL ? next_of_html : next_of_text)(d, place, sentence);
     d->given = true;
     if (++d->span == d->n_spans) {
+        d->html = NULL;
         tf_buf_clear(&d->after);
         end_paragraph(d, &d->after);
         place->after = (struct tf_text){d->after.p, d->after.len};

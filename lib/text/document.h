@@ -29,6 +29,9 @@ struct tf_document_opts {
     bool raw;             /* TF_DOCUMENT_LINES: any bytes, as they are, are a sentence */
     bool tags;            /* a tag that a line begins with (>>fra<<, <2de>, __fr__, fra_Latn) is
                              repeated before each of its sentences */
+    bool html;            /* each line, or field, is a fragment of HTML (html.h); all of the text
+                             with TF_DOCUMENT_WRAPPED */
+    bool addresses;       /* html: see tf_html_new */
     bool crlf;            /* TF_DOCUMENT_LINES: drop a CR at the end of a line */
     bool replace_invalid; /* invalid UTF-8 becomes U+FFFD instead of a bad line */
     int bad;              /* enum tf_on_bad. A bad line has no sentence, or an empty one */
@@ -46,7 +49,9 @@ int tf_document_new(struct tf_document **d, const struct tf_document_opts *o, st
 void tf_document_free(struct tf_document *d);
 
 /* The next sentence and its place, valid until the next call: 1; 0 at the end, whose place has what
- * comes after the last sentence; -1 on error; 2: the input pauses before it. */
+ * comes after the last sentence; -1 on error; 2: the input pauses before it. The fragment of
+ * sentences of HTML belongs to the caller from its last sentence on; what there is of its text
+ * besides is in the place of that. */
 int tf_document_next(struct tf_document *d, struct tf_place *place, struct tf_text *sentence,
                      struct tf_err *err) TF_MUST_CHECK;
 /* Will tf_document_next return without waiting for input? */

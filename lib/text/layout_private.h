@@ -6,6 +6,8 @@
 #include "base/json.h"
 #include "text/text.h"
 
+struct tf_html;
+
 /* A line break within a sentence: the space that stands for it, and its text. */
 struct tf_line_break {
     size_t at; /* of `bytes` */
@@ -20,6 +22,9 @@ struct tf_place {
     struct tf_line_break *breaks;
     size_t n_breaks;
     bool end; /* no sentence follows */
+    struct tf_html *html; /* of a sentence of HTML: its fragment, and which sentence of it, from 0.
+                           * Not in the file */
+    size_t sentence;
 };
 
 /* Append a line, with LF. */

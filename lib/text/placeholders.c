@@ -71,9 +71,18 @@ static size_t conversion_at(const char *s)
     return is && strspn(p + 1, LETTERS DIGITS) == 0 ? (size_t)(p + 1 - s) : 0;
 }
 
-static size_t placeholder_at(const char *text, size_t at)
+/* The length of a character of plane 15 or 16. */
+static size_t object_at(const char *s)
+{
+    const unsigned char *p = (const unsigned char *)s;
+    return (p[0] == 0xf3 && p[1] >= 0xb0) || p[0] == 0xf4 ? 4 : 0;
+}
+
+static size_t placeholder_at(const char *text, size_t at, bool addresses)
 {
     const char *s = text + at;
+    if (!addresses || object_at(s) > 0)
+        return object_at(s);
     const bool inside = at > 0 && strchr(LETTERS DIGITS "._%+-", s[-1]) != NULL;
     size_t n = inside ? 0 : url_at(s);
     n = n > 0 || inside ? n : mail_at(s);
@@ -102,7 +111,7 @@ static size_t name_at(struct tf_text s, size_t at, unsigned *number)
 /* Which numbers have names in the text: more than its names and those that it gets. */
 static bool *used_names(struct tf_text s)
 {
-    const size_t n = s.n / 2 + TF_PLACEHOLDERS + 2;
+    const size_t n = s.n + 2;
     bool *used = tf_xcalloc(n, sizeof *used);
     for (size_t at = 0; at < s.n; at++) {
         unsigned is;
@@ -112,7 +121,8 @@ static bool *used_names(struct tf_text s)
     return used;
 }
 
-void tf_placeholders_hide(struct tf_placeholders *p, struct tf_text sentence, struct tf_buf *out)
+void tf_placeholders_hide(struct tf_placeholders *p, struct tf_text sentence, bool addresses,
+                          struct tf_buf *out)
 {
     unsigned name = 0;
     size_t from = 0, at = 0;
@@ -121,8 +131,8 @@ void tf_placeholders_hide(struct tf_placeholders *p, struct tf_text sentence, st
     tf_buf_add(&p->text, sentence.p, sentence.n);
     tf_buf_grow(&p->text, 1);
     p->n = 0;
-    while (at < sentence.n && p->n < TF_PLACEHOLDERS) {
-        size_t n = placeholder_at(p->text.p, at), begin = at;
+    while (at < sentence.n) {
+        size_t n = placeholder_at(p->text.p, at, addresses), begin = at;
         if (n == 0) {
             at++;
             continue;
@@ -130,7 +140,7 @@ void tf_placeholders_hide(struct tf_placeholders *p, struct tf_text sentence, st
         /* With the word that it is part of, and those that touch it: a name has to stand alone. */
         while (begin > from && is_word(sentence.p[begin - 1]))
             begin--;
-        for (; n > 0; n = placeholder_at(p->text.p, at)) {
+        for (; n > 0; n = placeholder_at(p->text.p, at, addresses)) {
             at += n;
             while (at < sentence.n && is_word(sentence.p[at]))
                 at++;
@@ -138,7 +148,10 @@ void tf_placeholders_hide(struct tf_placeholders *p, struct tf_text sentence, st
         used = used != NULL ? used : used_names(sentence);
         while (used[++name])
             ;
-        p->v = tf_xarray(p->v, p->n + 1, sizeof *p->v);
+        if (p->n == p->cap) {
+            p->cap = p->cap > 0 ? 2 * p->cap : 4;
+            p->v = tf_xarray(p->v, p->cap, sizeof *p->v);
+        }
         p->v[p->n++] = (struct tf_placeholder){name, begin, at};
         tf_buf_add(out, sentence.p + from, begin - from);
         tf_buf_printf(out, "X%u", name);
@@ -146,6 +159,30 @@ void tf_placeholders_hide(struct tf_placeholders *p, struct tf_text sentence, st
     }
     tf_buf_add(out, sentence.p + from, sentence.n - from);
     free(used);
+}
+
+size_t tf_placeholder_length(unsigned name)
+{
+    size_t n = 2;
+    for (; name >= 10; name /= 10)
+        n++;
+    return n;
+}
+
+size_t tf_placeholder_find(const struct tf_placeholders *p, struct tf_text s, size_t at,
+                           size_t *bytes)
+{
+    unsigned name;
+    size_t lo = 0, hi = p->n;
+    const size_t n = name_at(s, at, &name);
+    *bytes = n > 0 ? n : 1;
+    if (n == 0)
+        return p->n;
+    while (lo < hi) {
+        const size_t mid = (lo + hi) / 2;
+        *(p->v[mid].name < name ? &lo : &hi) = p->v[mid].name < name ? mid + 1 : mid;
+    }
+    return lo < p->n && p->v[lo].name == name ? lo : p->n;
 }
 
 static void add_original(const struct tf_placeholders *p, size_t i, struct tf_buf *out)
@@ -159,12 +196,8 @@ size_t tf_placeholders_show(const struct tf_placeholders *p, struct tf_text tran
     size_t lost = 0, at = 0;
     bool *seen = tf_xcalloc(p->n + 1, sizeof *seen);
     while (at < translation.n) {
-        unsigned name;
-        size_t i = p->n, n = name_at(translation, at, &name);
-        if (n > 0)
-            for (i = 0; i < p->n && p->v[i].name != name; i++)
-                ;
-        n = n > 0 ? n : 1;
+        size_t n;
+        const size_t i = tf_placeholder_find(p, translation, at, &n);
         if (i < p->n) {
             add_original(p, i, out);
             seen[i] = true;

@@ -9,7 +9,8 @@
 #include "base/buf.h"
 #include "text/text.h"
 
-enum { TF_PLACEHOLDERS = 100 }; /* of a sentence; more are not hidden */
+/* Characters from this one on, the private ones of planes 15 and 16, are kept, too. */
+enum { TF_PLACEHOLDER_OBJECT = 0xf0000 };
 
 struct tf_placeholder {
     unsigned name; /* of X1: 1 */
@@ -18,13 +19,21 @@ struct tf_placeholder {
 
 /* Those of a sentence. Zero-initialise. */
 struct tf_placeholders {
-    struct tf_buf text; /* the sentence, which they are bytes of */
-    struct tf_placeholder *v;
-    size_t n;
+    struct tf_buf text;       /* the sentence, which they are bytes of */
+    struct tf_placeholder *v; /* by begin, and by name */
+    size_t n, cap;
 };
 
-/* Append the sentence with names in their places: names that it does not have. */
-void tf_placeholders_hide(struct tf_placeholders *p, struct tf_text sentence, struct tf_buf *out);
+/* Append the sentence with names in their places: names that it does not have. addresses: false:
+ * only private characters are kept. */
+void tf_placeholders_hide(struct tf_placeholders *p, struct tf_text sentence, bool addresses,
+                          struct tf_buf *out);
+/* Bytes of the name of that number. */
+size_t tf_placeholder_length(unsigned name);
+/* What a name at s.p[at] stands for, with the bytes of the name; p->n, and one byte, if there is
+ * none. */
+size_t tf_placeholder_find(const struct tf_placeholders *p, struct tf_text s, size_t at,
+                           size_t *bytes);
 /* Append the translation with what the names stand for. What it has lost comes at its end, after a
  * space. Returns the number of those. */
 size_t tf_placeholders_show(const struct tf_placeholders *p, struct tf_text translation,

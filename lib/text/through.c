@@ -8,6 +8,7 @@
 #include "base/pipeline.h"
 #include "base/sandbox.h"
 #include "base/thread.h"
+#include "text/html.h"
 #include "text/placeholders_private.h"
 #include "text/text_file.h"
 
@@ -34,6 +35,8 @@ struct item {
     size_t n;
     uint64_t lines, bytes; /* of the input, this one included */
     struct tf_placeholders kept;
+    struct tf_html *html; /* see struct tf_place */
+    size_t sentence;
 };
 
 struct through {
@@ -92,6 +95,19 @@ static int catch_signals(struct tf_err *err)
 
 /* ---- the queue ---- */
 
+static bool is_last(const struct item *it)
+{
+    return it->html != NULL && it->sentence + 1 == tf_html_count(it->html);
+}
+
+static void release_item(struct item *it)
+{
+    free(it->place);
+    tf_placeholders_release(&it->kept);
+    if (is_last(it))
+        tf_html_free(it->html);
+}
+
 static void push(struct through *t, const struct tf_place *place,
                  const struct tf_placeholders *kept)
 {
@@ -109,7 +125,7 @@ static void push(struct through *t, const struct tf_place *place,
     }
     t->items[(t->first + t->n++) & (t->cap - 1)] =
         (struct item){line.p, line.len - 1, tf_document_lines(t->document),
-                      t->in.offset + t->in.pos, *kept};
+                      t->in.offset + t->in.pos, *kept, place->html, place->sentence};
     pthread_mutex_unlock(&t->lock);
 }
 
@@ -210,8 +226,8 @@ static int feed_all(struct through *t, struct tf_buf *pending, struct tf_err *er
         if (rc == 2)
             continue;
         struct tf_placeholders kept = {0};
-        if (rc > 0 && t->o->placeholders)
-            tf_placeholders_hide(&kept, sentence, pending);
+        if (rc > 0 && t->o->placeholders && !t->o->text.html)
+            tf_placeholders_hide(&kept, sentence, true, pending);
         else if (rc > 0)
             tf_buf_add(pending, sentence.p, sentence.n);
         push(t, &place, &kept);
@@ -288,11 +304,32 @@ static void adapt(struct through *t)
     pthread_mutex_unlock(&t->lock);
 }
 
+/* Take a translation of HTML, with ||| and links after it. The last one of a fragment becomes that
+ * fragment, the others nothing. */
+static struct tf_text take_html(struct through *t, struct item *it, struct tf_text line)
+{
+    static const char bars[] = " ||| ";
+    const size_t len = sizeof bars - 1;
+    size_t n = line.n;
+    while (n >= len && memcmp(line.p + n - len, bars, len) != 0)
+        n--;
+    n = n >= len ? n - len : line.n;
+    const size_t links = n + len < line.n ? n + len : line.n;
+    tf_html_set(it->html, it->sentence, (struct tf_text){line.p, n},
+                (struct tf_text){line.p + links, line.n - links});
+    if (!is_last(it))
+        return (struct tf_text){"", 0};
+    tf_buf_clear(&t->shown);
+    tf_html_write(it->html, &t->shown);
+    tf_html_free(it->html);
+    it->html = NULL;
+    return (struct tf_text){t->shown.p, t->shown.len};
+}
+
 static int put_item(struct through *t, struct item *it, struct tf_text sentence, bool end,
                     struct tf_err *err)
 {
-    int rc = tf_layout_get(&t->reader, it->place, it->n, "layout", 2, err);
-    free(it->place);
+    const int rc = tf_layout_get(&t->reader, it->place, it->n, "layout", 2, err);
     if (rc == 0 && it->kept.n > 0) {
         tf_buf_clear(&t->shown);
         if (tf_placeholders_show(&it->kept, sentence, &t->shown) > 0)
@@ -300,7 +337,9 @@ static int put_item(struct through *t, struct item *it, struct tf_text sentence,
                     t->in.name, (unsigned long long)it->lines);
         sentence = (struct tf_text){t->shown.p, t->shown.len};
     }
-    tf_placeholders_release(&it->kept);
+    if (rc == 0 && it->html != NULL)
+        sentence = take_html(t, it, sentence);
+    release_item(it);
     if (rc != 0)
         return -1;
     if (t->reader.place.end != end)
@@ -337,8 +376,7 @@ static int put_end(struct through *t, struct tf_err *err)
 {
     struct item it = {0};
     if (!pop(t, &it) || t->n > 0) {
-        free(it.place);
-        tf_placeholders_release(&it.kept);
+        release_item(&it);
         return tf_fail(err, "the tools wrote fewer lines than they had read");
     }
     if (put_item(t, &it, (struct tf_text){"", 0}, true, err) != 0)
@@ -515,8 +553,8 @@ static int interrupted(struct through *t, struct tf_err *err)
 
 static void release(struct through *t)
 {
-    for (struct item it; pop(t, &it); tf_placeholders_release(&it.kept))
-        free(it.place);
+    for (struct item it; pop(t, &it);)
+        release_item(&it);
     free(t->items);
     free(t->old);
     tf_layout_release(&t->reader);

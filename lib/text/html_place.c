@@ -1,0 +1,590 @@
+/* html_place.c - where the tags of a segment go.
+ *
+ * A target word belongs to the element that the source word which it is linked to is in. Where the
+ * tags are within that word, as in (<a>here</a>): parts of the target word at its ends that are
+ * equal to the parts of the source word there, such as brackets and full stops, belong with those;
+ * other signs at its ends are without a link unless the source word has some there; the rest
+ * belongs with the longest of the other parts. (Bergamot's translator does this by pieces.)
+ *
+ * An element is then around one run of words, from inside those that it is in to those in it: the
+ * run with the largest sum of 1 for each word that belongs to it, -1 for each that belongs to the
+ * text around it, and 0 for each without a link; it has none of an element beside it. So elements
+ * may change their order, and never overlap. One that no word belongs to gets the word at its
+ * place in proportion, if no other has that.
+ *
+ * What a name stands for is where the name is, if that is within the element that it was in. Else
+ * it goes where what has no text goes: after the last of the words that the word before it became,
+ * if it touches only that one, or before the first of those that the word after it became. */
+#include "text/html_private.h"
+#include "base/memory.h"
+#include "text/layout_private.h"
+#include "text/unicode.h"
+
+#include <stdlib.h>
+
+enum { MOST_PARTS = 16 }; /* of a word, that are looked at */
+
+/* Source words, and what became of each. */
+struct word {
+    size_t begin, end;
+    size_t first, last; /* units that are linked to it; first > last: none */
+};
+
+/* A target word or a part of one. */
+struct unit {
+    size_t begin, end;
+    uint32_t node;
+    bool linked;
+};
+
+/* Where a node is in the translation. */
+struct place {
+    size_t begin, end;
+    size_t a, b; /* units */
+    long sum;    /* of the best run so far */
+};
+
+struct placing {
+    const struct tf_html *h;
+    const struct tf_html_segment *g;
+    struct tf_buf text; /* the translation */
+    struct word *words;
+    size_t n_words, cap_words;
+    struct unit *units;
+    size_t n_units, cap_units;
+    struct place *places; /* of nodes */
+    uint32_t *owner;      /* of units: the node, among those beside it, that is around it */
+    size_t *names;        /* where the names of g->names are in the source's text */
+    size_t *found;        /* the first in the translation; SIZE_MAX */
+    struct tf_buf *out;
+};
+
+/* ---- words and units ---- */
+
+static size_t skip_spaces(const char *s, size_t p, size_t end)
+{
+    while (p < end && s[p] == ' ')
+        p++;
+    return p;
+}
+
+static size_t word_end(const char *s, size_t p, size_t end)
+{
+    const char *space = memchr(s + p, ' ', end - p);
+    return space != NULL ? (size_t)(space - s) : end;
+}
+
+static void add_word(struct placing *x, size_t begin, size_t end)
+{
+    if (x->n_words == x->cap_words) {
+        x->cap_words = x->cap_words > 0 ? 2 * x->cap_words : 64;
+        x->words = tf_xarray(x->words, x->cap_words, sizeof *x->words);
+    }
+    x->words[x->n_words++] = (struct word){begin, end, SIZE_MAX, 0};
+}
+
+static void add_unit(struct placing *x, size_t begin, size_t end, uint32_t node, struct word *w)
+{
+    if (x->n_units == x->cap_units) {
+        x->cap_units = x->cap_units > 0 ? 2 * x->cap_units : 64;
+        x->units = tf_xarray(x->units, x->cap_units, sizeof *x->units);
+    }
+    if (w != NULL) {
+        w->first = w->first < x->n_units ? w->first : x->n_units;
+        w->last = x->n_units;
+    }
+    x->units[x->n_units++] = (struct unit){begin, end, node, w != NULL};
+}
+
+/* The first cut after an offset of the source's text; n_cuts if there is none. */
+static size_t cut_after(const struct tf_html_segment *g, size_t at)
+{
+    size_t lo = 0, hi = g->n_cuts;
+    while (lo < hi) {
+        const size_t mid = (lo + hi) / 2;
+        *(g->cuts[mid].at <= at ? &lo : &hi) = g->cuts[mid].at <= at ? mid + 1 : mid;
+    }
+    return lo;
+}
+
+static uint32_t node_at(const struct tf_html_segment *g, size_t at)
+{
+    return g->cuts[cut_after(g, at) - 1].node;
+}
+
+static bool is_sign(const char *s)
+{
+    int len;
+    return (tf_uc_letter(tf_utf8_get(s, &len)) & (TF_UC_ALPHABETIC | TF_UC_DECIMAL)) == 0;
+}
+
+static size_t char_before(const char *s, size_t p)
+{
+    do
+        p--;
+    while (((unsigned char)s[p] & 0xc0) == 0x80);
+    return p;
+}
+
+/* The end of the signs that s begins with, and where those begin that it ends with. */
+static size_t skip_signs(const char *s, size_t p, size_t end)
+{
+    int len;
+    while (p < end && is_sign(s + p)) {
+        (void)tf_utf8_get(s + p, &len);
+        p += (size_t)len;
+    }
+    return p;
+}
+
+static size_t trim_signs(const char *s, size_t begin, size_t p)
+{
+    while (p > begin && is_sign(s + char_before(s, p)))
+        p = char_before(s, p);
+    return p;
+}
+
+/* The end of the first part of a source word: at a tag, or after the signs that it begins with. */
+static size_t first_part(const struct placing *x, size_t begin, size_t end)
+{
+    const size_t cut = cut_after(x->g, begin);
+    const size_t most = cut < x->g->n_cuts && x->g->cuts[cut].at < end ? x->g->cuts[cut].at : end;
+    const size_t p = skip_signs(x->h->text.p, begin, most);
+    return p > begin ? p : most;
+}
+
+/* The beginning of the last part, in the same way. */
+static size_t last_part(const struct placing *x, size_t begin, size_t end)
+{
+    const size_t cut = cut_after(x->g, end - 1);
+    const size_t least = x->g->cuts[cut - 1].at > begin ? x->g->cuts[cut - 1].at : begin;
+    const size_t p = trim_signs(x->h->text.p, least, end);
+    return p < end ? p : least;
+}
+
+/* The node that has the most of a source word. */
+static uint32_t longest_part(const struct placing *x, size_t begin, size_t end)
+{
+    const struct tf_html_segment *g = x->g;
+    uint32_t node = node_at(g, begin);
+    size_t most = 0;
+    for (int parts = 0; begin < end && parts < MOST_PARTS; parts++) {
+        const size_t cut = cut_after(g, begin);
+        const size_t to = cut < g->n_cuts && g->cuts[cut].at < end ? g->cuts[cut].at : end;
+        if (to - begin > most) {
+            most = to - begin;
+            node = node_at(g, begin);
+        }
+        begin = to;
+    }
+    return node;
+}
+
+/* Add the units of what is left of a target word: [begin, end), linked to [from, to). */
+static void add_rest(struct placing *x, struct word *w, size_t from, size_t to, size_t begin,
+                     size_t end)
+{
+    const char *s = x->h->text.p, *t = x->text.p;
+    const size_t a = skip_signs(t, begin, end), b = trim_signs(t, a, end);
+    const bool core = a < b;
+    if (core && begin < a)
+        add_unit(x, begin, a, node_at(x->g, from), skip_signs(s, from, to) > from ? w : NULL);
+    add_unit(x, core ? a : begin, core ? b : end, longest_part(x, from, to), w);
+    if (core && b < end)
+        add_unit(x, b, end, node_at(x->g, to - 1), trim_signs(s, from, to) < to ? w : NULL);
+}
+
+/* Add the units of a target word that is linked to a source word. */
+static void add_linked(struct placing *x, struct word *w, size_t begin, size_t end)
+{
+    const char *s = x->h->text.p, *t = x->text.p;
+    size_t from = w->begin, to = w->end, back = end;
+    for (int parts = 0; parts < MOST_PARTS; parts++) {
+        const size_t part = first_part(x, from, to), n = part - from;
+        if (part == to || n >= end - begin || memcmp(s + from, t + begin, n) != 0)
+            break;
+        add_unit(x, begin, begin + n, node_at(x->g, from), w);
+        from = part;
+        begin += n;
+    }
+    size_t tails[MOST_PARTS], n_tails = 0;
+    while (n_tails < MOST_PARTS) {
+        const size_t part = last_part(x, from, to), n = to - part;
+        if (part == from || n >= back - begin || memcmp(s + part, t + back - n, n) != 0)
+            break;
+        to = part;
+        back -= n;
+        tails[n_tails++] = n;
+    }
+    add_rest(x, w, from, to, begin, back);
+    for (; n_tails > 0; n_tails--) {
+        const size_t n = tails[n_tails - 1];
+        add_unit(x, back, back + n, node_at(x->g, to), w);
+        to += n;
+        back += n;
+    }
+}
+
+/* The word that an offset of the source's text is in, or the next: n_words if there is none. */
+static size_t word_at(const struct placing *x, size_t at)
+{
+    size_t lo = 0, hi = x->n_words;
+    while (lo < hi) {
+        const size_t mid = (lo + hi) / 2;
+        *(x->words[mid].end <= at ? &lo : &hi) = x->words[mid].end <= at ? mid + 1 : mid;
+    }
+    return lo;
+}
+
+/* ---- names ---- */
+
+static void find_names(struct placing *x)
+{
+    const struct tf_html_segment *g = x->g;
+    const struct tf_text text = {x->h->text.p + g->begin, g->end - g->begin};
+    for (size_t at = 0, n, i; g->names.n > 0 && at < text.n; at += n) {
+        i = tf_placeholder_find(&g->names, text, at, &n);
+        if (i < g->names.n)
+            x->names[i] = g->begin + at;
+    }
+}
+
+/* Find names in the translation of a sentence, and append those of addresses that it lacks. */
+static void find_translated(struct placing *x, const struct tf_html_sentence *s, size_t from)
+{
+    const struct tf_placeholders *names = &x->g->names;
+    size_t lo = 0, hi = names->n;
+    for (size_t at = from, n; names->n > 0 && at < x->text.len; at += n) {
+        const struct tf_text text = {x->text.p, x->text.len};
+        const size_t i = tf_placeholder_find(names, text, at, &n);
+        if (i < names->n && x->found[i] == SIZE_MAX)
+            x->found[i] = at;
+    }
+    while (lo < hi) {
+        const size_t mid = (lo + hi) / 2;
+        const bool less = x->names[mid] < s->begin;
+        *(less ? &lo : &hi) = less ? mid + 1 : mid;
+    }
+    for (size_t i = lo; i < names->n && x->names[i] < s->end; i++)
+        if (x->found[i] == SIZE_MAX && x->g->named[i] == 0)
+            tf_buf_printf(&x->text, "%sX%u", x->text.len > 0 ? " " : "", names->v[i].name);
+}
+
+/* The source word of the first name in a target word; n_words: none. */
+static size_t named_word(const struct placing *x, size_t begin, size_t end)
+{
+    const struct tf_placeholders *names = &x->g->names;
+    const struct tf_text word = {x->text.p + begin, end - begin};
+    for (size_t at = 0, n; names->n > 0 && at < word.n; at += n) {
+        const size_t i = tf_placeholder_find(names, word, at, &n);
+        if (i < names->n)
+            return word_at(x, x->names[i]);
+    }
+    return x->n_words;
+}
+
+/* ---- sentences ---- */
+
+/* links[t]: the source word of target word t, from 0; SIZE_MAX. */
+static bool read_links(struct tf_text links, size_t *of, size_t n_source, size_t n)
+{
+    const char *p = links.p, *end = p + links.n;
+    bool any = false;
+    for (size_t t = 0; t < n; t++)
+        of[t] = SIZE_MAX;
+    while (p < end) {
+        size_t pair[2] = {0, 0};
+        for (int side = 0; side < 2; side++) {
+            for (; p < end && *p >= '0' && *p <= '9'; p++)
+                pair[side] =
+                    pair[side] < n + n_source ? 10 * pair[side] + (size_t)(*p - '0') : pair[side];
+            p += p < end;
+        }
+        if (pair[0] < n_source && pair[1] < n && of[pair[1]] == SIZE_MAX) {
+            of[pair[1]] = pair[0];
+            any = true;
+        }
+    }
+    return any;
+}
+
+static void add_sentence(struct placing *x, const struct tf_html_sentence *s, uint32_t *last)
+{
+    const char *text = x->h->text.p;
+    const size_t first = x->n_words, before = x->text.len;
+    static const char space[] = " ";
+    const struct tf_place place = {.before = {space, before > 0 && !s->joined && s->out.n > 0},
+                                   .joined = s->joined};
+    for (size_t p = s->begin, end; (p = skip_spaces(text, p, s->end)) < s->end; p = end) {
+        end = word_end(text, p, s->end);
+        add_word(x, p, end);
+    }
+    const size_t from = before + place.before.n, n_source = x->n_words - first;
+    tf_layout_join(&x->text, &place, s->out.n > 0 ? s->out : (struct tf_text){"", 0}, last);
+    find_translated(x, s, from);
+    const char *t = x->text.p;
+    size_t n = 0, k = 0;
+    for (size_t p = before, end = x->text.len; (p = skip_spaces(t, p, end)) < end; n++)
+        p = word_end(t, p, end);
+    size_t *of = tf_xarray(NULL, n + 1, sizeof *of);
+    if (!read_links(s->links, of, n_source, n))
+        for (size_t i = 0; i < n && n_source > 0; i++)
+            of[i] = i * n_source / n;
+    for (size_t p = before, end; (p = skip_spaces(t, p, x->text.len)) < x->text.len; p = end) {
+        end = word_end(t, p, x->text.len);
+        size_t w = named_word(x, p, end);
+        if (w == x->n_words && of[k] != SIZE_MAX)
+            w = first + of[k];
+        if (w < x->n_words)
+            add_linked(x, &x->words[w], p, end);
+        else
+            add_unit(x, p, end, 0, NULL);
+        k++;
+    }
+    free(of);
+}
+
+/* ---- places ---- */
+
+/* The child of v that a node is in; v itself; 0 if it is not in v, unless v is the root. */
+static uint32_t child_of(const struct tf_html_segment *g, uint32_t v, uint32_t node)
+{
+    while (node != v && node != 0 && g->nodes[node].parent != v)
+        node = g->nodes[node].parent;
+    return node;
+}
+
+static void set_place(struct placing *x, uint32_t node, size_t a, size_t b)
+{
+    x->places[node] = (struct place){x->units[a].begin, x->units[b - 1].end, a, b, 0};
+}
+
+/* Runs of words for the children of v, which has the units [a, b). */
+static void place_runs(struct placing *x, uint32_t v, size_t a, size_t b)
+{
+    const struct tf_html_segment *g = x->g;
+    uint32_t now = v;
+    long sum = 0;
+    size_t from = a;
+    for (size_t u = a; u < b; u++) {
+        const struct unit *unit = &x->units[u];
+        const uint32_t c = unit->linked ? child_of(g, v, unit->node) : 0;
+        if (!unit->linked)
+            continue;
+        if (c == v || c == 0) {
+            sum--;
+            continue;
+        }
+        if (c != now || sum <= 0) {
+            now = c;
+            sum = 0;
+            from = u;
+        }
+        sum++;
+        if (sum > x->places[c].sum)
+            x->places[c] = (struct place){.sum = sum, .a = from, .b = u + 1};
+    }
+}
+
+/* The unit of [a, b) that is as far in it as an offset of the source's text is in the node v. */
+static size_t in_proportion(const struct placing *x, uint32_t v, size_t a, size_t b, size_t at)
+{
+    const struct tf_html_node *n = &x->g->nodes[v];
+    const size_t bytes = n->end > n->begin ? n->end - n->begin : 1;
+    const size_t u = a + (size_t)((double)(at - n->begin) / (double)bytes * (double)(b - a));
+    return u < b ? u : b - 1;
+}
+
+/* An offset that is not within a node beside this one. */
+static size_t beside(const struct placing *x, size_t u, bool after)
+{
+    const uint32_t o = x->owner[u];
+    if (after)
+        return o > 0 ? x->places[o].end : x->units[u].end;
+    return o > 0 ? x->places[o].begin : x->units[u].begin;
+}
+
+static bool in_units(const struct word *w, size_t a, size_t b, size_t u)
+{
+    return w->first <= w->last && u >= a && u < b;
+}
+
+/* Where something without words goes that was at this offset of the source's text. */
+static size_t place_empty(const struct placing *x, uint32_t v, size_t at)
+{
+    const struct place *p = &x->places[v];
+    const struct tf_html_node *n = &x->g->nodes[v];
+    if (p->a == p->b || at <= n->begin)
+        return p->begin;
+    if (at >= n->end)
+        return p->end;
+    const size_t next = word_at(x, at), before = word_at(x, at - 1);
+    const bool touches =
+        before < x->n_words && x->words[before].begin < at && x->h->text.p[at] == ' ';
+    const struct word *last = before < x->n_words ? &x->words[before] : NULL,
+                      *first = next < x->n_words ? &x->words[next] : NULL;
+    if (touches && in_units(last, p->a, p->b, last->last))
+        return beside(x, last->last, true);
+    if (first != NULL && in_units(first, p->a, p->b, first->first))
+        return beside(x, first->first, false);
+    if (last != NULL && in_units(last, p->a, p->b, last->last))
+        return beside(x, last->last, true);
+    return beside(x, in_proportion(x, v, p->a, p->b, at), false);
+}
+
+/* Where its name is, unless that is not in v or is in a node beside it. */
+static size_t place_named(const struct placing *x, uint32_t v, uint32_t c)
+{
+    const struct place *p = &x->places[v];
+    const size_t at = x->found[x->g->nodes[c].name - 1];
+    size_t lo = p->a, hi = p->b;
+    while (lo < hi) {
+        const size_t mid = (lo + hi) / 2;
+        *(x->units[mid].end <= at ? &lo : &hi) = x->units[mid].end <= at ? mid + 1 : mid;
+    }
+    const bool is = at >= p->begin && at < p->end && lo < p->b && x->owner[lo] == 0;
+    return is ? at : place_empty(x, v, x->g->nodes[c].begin);
+}
+
+static void place_children(struct placing *x, uint32_t v)
+{
+    const struct tf_html_segment *g = x->g;
+    const struct tf_html_node *nodes = g->nodes;
+    const size_t a = x->places[v].a, b = x->places[v].b;
+    place_runs(x, v, a, b);
+    for (size_t u = a; u < b; u++)
+        x->owner[u] = 0;
+    for (uint32_t c = nodes[v].child; c > 0; c = nodes[c].next) {
+        struct place *p = &x->places[c];
+        if (p->b == 0)
+            continue;
+        set_place(x, c, p->a, p->b);
+        for (size_t u = p->a; u < p->b; u++)
+            x->owner[u] = c;
+    }
+    for (uint32_t c = nodes[v].child; c > 0; c = nodes[c].next) {
+        if (x->places[c].b > 0 || nodes[c].begin == nodes[c].end || a == b)
+            continue;
+        const size_t u =
+            in_proportion(x, v, a, b, nodes[c].begin + (nodes[c].end - nodes[c].begin) / 2);
+        if (x->owner[u] == 0) {
+            set_place(x, c, u, u + 1);
+            x->owner[u] = c;
+        }
+    }
+    for (uint32_t c = nodes[v].child; c > 0; c = nodes[c].next)
+        if (x->places[c].b == 0) {
+            const size_t at =
+                nodes[c].name > 0 ? place_named(x, v, c) : place_empty(x, v, nodes[c].begin);
+            x->places[c] = (struct place){at, at, a, a, 0};
+        }
+}
+
+/* ---- write ---- */
+
+/* Append text with &, < and > as references. */
+static void put_encoded(struct tf_buf *out, const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        switch (s[i]) {
+        case '&':
+            tf_buf_str(out, "&amp;");
+            break;
+        case '<':
+            tf_buf_str(out, "&lt;");
+            break;
+        case '>':
+            tf_buf_str(out, "&gt;");
+            break;
+        default:
+            tf_buf_byte(out, (unsigned char)s[i]);
+        }
+}
+
+/* Append [from, to) of the translation, with the text that names stand for, and without those that
+ * stand for nodes. */
+static void put_text(struct placing *x, size_t from, size_t to)
+{
+    const struct tf_placeholders *names = &x->g->names;
+    const struct tf_text text = {x->text.p, x->text.len};
+    size_t begin = from;
+    for (size_t at = from, n; names->n > 0 && at < to; at += n) {
+        const size_t i = tf_placeholder_find(names, text, at, &n);
+        if (i == names->n || at + n > to)
+            continue;
+        put_encoded(x->out, text.p + begin, at - begin);
+        if (x->g->named[i] == 0)
+            put_encoded(x->out, names->text.p + names->v[i].begin,
+                        names->v[i].end - names->v[i].begin);
+        begin = at + n;
+    }
+    put_encoded(x->out, text.p + begin, to - begin);
+}
+
+struct order {
+    size_t begin, end;
+    uint32_t node;
+};
+
+/* By place; what is empty comes before what begins there; else as in the source. */
+static int compare_order(const void *p, const void *q)
+{
+    const struct order *x = p, *y = q;
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    const bool empty = x->begin == x->end, other = y->begin == y->end;
+    return empty != other ? (empty ? -1 : 1) : (x->node > y->node) - (x->node < y->node);
+}
+
+static void put_node(struct placing *x, uint32_t v)
+{
+    const struct tf_html_node *nodes = x->g->nodes;
+    size_t n = 0, at = x->places[v].begin;
+    tf_buf_add(x->out, nodes[v].open.p, nodes[v].open.n);
+    place_children(x, v);
+    for (uint32_t c = nodes[v].child; c > 0; c = nodes[c].next)
+        n++;
+    struct order *order = tf_xarray(NULL, n + 1, sizeof *order);
+    n = 0;
+    for (uint32_t c = nodes[v].child; c > 0; c = nodes[c].next)
+        order[n++] = (struct order){x->places[c].begin, x->places[c].end, c};
+    qsort(order, n, sizeof *order, compare_order);
+    for (size_t i = 0; i < n; i++) {
+        if (order[i].begin > at)
+            put_text(x, at, order[i].begin);
+        put_node(x, order[i].node);
+        at = order[i].end > at ? order[i].end : at;
+    }
+    free(order);
+    if (x->places[v].end > at)
+        put_text(x, at, x->places[v].end);
+    tf_buf_add(x->out, nodes[v].close.p, nodes[v].close.n);
+}
+
+void tf_html_put_segment(const struct tf_html *h, const struct tf_html_segment *g,
+                         struct tf_buf *out)
+{
+    struct placing x = {.h = h, .g = g, .out = out};
+    uint32_t last = 0;
+    x.places = tf_xcalloc(g->n_nodes, sizeof *x.places);
+    x.names = tf_xcalloc(g->names.n + 1, sizeof *x.names);
+    x.found = tf_xarray(NULL, g->names.n + 1, sizeof *x.found);
+    for (size_t i = 0; i < g->names.n; i++)
+        x.found[i] = SIZE_MAX;
+    find_names(&x);
+    for (size_t i = 0; i < g->n_sentences; i++)
+        add_sentence(&x, &h->sentences[g->sentence + i], &last);
+    tf_buf_grow(&x.text, 1); /* not NULL */
+    x.owner = tf_xcalloc(x.n_units + 1, sizeof *x.owner);
+    x.places[0] = (struct place){0, x.text.len, 0, x.n_units, 0};
+    tf_buf_add(out, g->lead.p, g->lead.n);
+    put_node(&x, 0);
+    tf_buf_add(out, g->trail.p, g->trail.n);
+    tf_buf_release(&x.text);
+    free(x.words);
+    free(x.units);
+    free(x.places);
+    free(x.names);
+    free(x.owner);
+    free(x.found);
+}

@@ -1,0 +1,336 @@
+/* html_scan.c - see html_private.h. Tags as in the HTML standard, section 13.2.5, without its
+ * errors: an attribute's value may be in quotes, which may contain >. */
+#include "text/html_private.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+#include <strings.h>
+
+/* What an element is. Others end a segment. */
+enum what { BLOCK, INLINE, NO_TEXT, NAMED, HIDDEN, RAW, KEPT, KEPT_RAW };
+
+static const struct element {
+    const char *name;
+    enum what what;
+} elements[] = {
+    /* sorted */
+    {"a", INLINE},        {"abbr", INLINE},     {"acronym", INLINE},    {"audio", HIDDEN},
+    {"b", INLINE},        {"bdi", INLINE},      {"bdo", INLINE},        {"big", INLINE},
+    {"br", NO_TEXT},      {"canvas", HIDDEN},   {"cite", INLINE},       {"code", NAMED},
+    {"data", INLINE},     {"del", INLINE},      {"dfn", INLINE},        {"em", INLINE},
+    {"embed", NO_TEXT},   {"font", INLINE},     {"i", INLINE},          {"iframe", RAW},
+    {"img", NO_TEXT},     {"input", NO_TEXT},   {"ins", INLINE},        {"kbd", NAMED},
+    {"label", INLINE},    {"mark", INLINE},     {"math", NAMED},        {"nobr", INLINE},
+    {"noscript", HIDDEN}, {"object", HIDDEN},   {"picture", HIDDEN},    {"pre", KEPT},
+    {"q", INLINE},        {"ruby", INLINE},     {"s", INLINE},          {"samp", NAMED},
+    {"script", RAW},      {"small", INLINE},    {"span", INLINE},       {"strike", INLINE},
+    {"strong", INLINE},   {"style", RAW},       {"sub", INLINE},        {"sup", INLINE},
+    {"svg", HIDDEN},      {"template", HIDDEN}, {"textarea", KEPT_RAW}, {"time", INLINE},
+    {"tt", INLINE},       {"u", INLINE},        {"var", NAMED},         {"video", HIDDEN},
+    {"wbr", NO_TEXT},
+};
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r';
+}
+
+static enum what what_is(const char *name, size_t n)
+{
+    for (size_t lo = 0, hi = sizeof elements / sizeof *elements; lo < hi;) {
+        const size_t mid = (lo + hi) / 2, len = strlen(elements[mid].name);
+        int c = strncasecmp(name, elements[mid].name, n < len ? n : len);
+        c = c != 0 ? c : (n > len) - (n < len);
+        if (c == 0)
+            return elements[mid].what;
+        *(c < 0 ? &hi : &lo) = c < 0 ? mid : mid + 1;
+    }
+    return BLOCK;
+}
+
+/* ---- tags ---- */
+
+static bool same(const char *s, size_t n, const char *word)
+{
+    return n == strlen(word) && strncasecmp(s, word, n) == 0;
+}
+
+/* The value of an attribute at p, after =. Returns its end. */
+static size_t skip_value(const char *s, size_t p, size_t n, struct tf_text *value)
+{
+    if (p < n && (s[p] == '"' || s[p] == '\'')) {
+        const char *end = memchr(s + p + 1, s[p], n - p - 1);
+        *value = (struct tf_text){s + p + 1, end != NULL ? (size_t)(end - s) - p - 1 : 0};
+        return end != NULL ? (size_t)(end - s) + 1 : n;
+    }
+    const size_t from = p;
+    while (p < n && !is_space(s[p]) && s[p] != '>')
+        p++;
+    *value = (struct tf_text){s + from, p - from};
+    return p;
+}
+
+/* What has no end. */
+enum { ENDLESS = 0 };
+
+/* The end of a tag whose name ends at p; ENDLESS. empty: does it end with />? */
+static size_t tag_end(const char *s, size_t p, size_t n, struct tf_html_item *it, bool *empty)
+{
+    *empty = false;
+    while (p < n && s[p] != '>') {
+        *empty = s[p] == '/' && p + 1 < n && s[p + 1] == '>';
+        if (is_space(s[p]) || s[p] == '/') {
+            p++;
+            continue;
+        }
+        const size_t name = p++;
+        while (p < n && !is_space(s[p]) && s[p] != '=' && s[p] != '>' && s[p] != '/')
+            p++;
+        const size_t name_end = p;
+        while (p < n && is_space(s[p]))
+            p++;
+        if (p == n || s[p] != '=')
+            continue;
+        for (p++; p < n && is_space(s[p]);)
+            p++;
+        struct tf_text value;
+        p = skip_value(s, p, n, &value);
+        it->keep = it->keep ||
+                   (same(s + name, name_end - name, "translate") && same(value.p, value.n, "no"));
+    }
+    return p < n ? p + 1 : ENDLESS;
+}
+
+/* The end of </name> from p on; ENDLESS. */
+static size_t raw_end(const char *s, size_t p, size_t n, const char *name, size_t len)
+{
+    for (const char *lt; p < n && (lt = memchr(s + p, '<', n - p)) != NULL;) {
+        p = (size_t)(lt - s) + 1;
+        if (n - p <= len || s[p] != '/' || strncasecmp(s + p + 1, name, len) != 0)
+            continue;
+        const char *end = memchr(s + p, '>', n - p);
+        return end != NULL ? (size_t)(end - s) + 1 : ENDLESS;
+    }
+    return ENDLESS;
+}
+
+/* The end of what begins with <! or <?; ENDLESS. */
+static size_t declaration_end(const char *s, size_t p, size_t n)
+{
+    static const char *const pairs[][2] = {{"<!--", "-->"}, {"<![CDATA[", "]]>"}, {"<", ">"}};
+    for (size_t i = 0; i < 3; i++) {
+        const size_t begin = strlen(pairs[i][0]), len = strlen(pairs[i][1]);
+        if (n - p < begin || memcmp(s + p, pairs[i][0], begin) != 0)
+            continue;
+        const char *at = memmem(s + p + begin, n - p - begin, pairs[i][1], len);
+        return at != NULL ? (size_t)(at - s) + len : ENDLESS;
+    }
+    return ENDLESS;
+}
+
+/* The tag whose < and / the name at `name` follows. Of raw elements the content is part of it. */
+static void read_tag(const char *s, size_t name, size_t n, struct tf_html_item *it)
+{
+    bool empty;
+    it->name_end = name;
+    while (it->name_end < n && !is_space(s[it->name_end]) && s[it->name_end] != '/' &&
+           s[it->name_end] != '>')
+        it->name_end++;
+    it->what = (unsigned char)what_is(s + name, it->name_end - name);
+    it->end = tag_end(s, it->name_end, n, it, &empty);
+    const bool raw = it->what == RAW || it->what == KEPT_RAW;
+    if (raw && !it->closes && !empty && it->end != ENDLESS)
+        it->end = raw_end(s, it->end, n, s + name, it->name_end - name);
+    it->is_tag = !empty && !raw && it->what != NO_TEXT && it->end != ENDLESS;
+    if (it->what == BLOCK || it->what == KEPT_RAW)
+        it->kind = TF_HTML_BLOCK;
+    else if (it->is_tag)
+        it->kind = it->closes ? TF_HTML_CLOSE : TF_HTML_OPEN;
+}
+
+/* The tag, comment or other markup at s[p], which is <; false: it is text. */
+static bool markup_at(const char *s, size_t p, size_t n, struct tf_html_item *it)
+{
+    *it = (struct tf_html_item){.kind = TF_HTML_VOID, .begin = p, .match = SIZE_MAX};
+    it->closes = p + 1 < n && s[p + 1] == '/';
+    const size_t name = p + 1 + it->closes;
+    if (p + 1 < n && (s[p + 1] == '!' || s[p + 1] == '?'))
+        it->end = declaration_end(s, p, n);
+    else if (name < n && is_letter(s[name]))
+        read_tag(s, name, n, it);
+    else
+        return false;
+    if (it->end == ENDLESS) {
+        it->kind = TF_HTML_BLOCK;
+        it->end = n;
+    }
+    return true;
+}
+
+/* ---- elements that stay as they are ---- */
+
+struct tag {
+    struct tf_text name;
+    size_t item;
+};
+
+static int compare_tags(const void *x, const void *y)
+{
+    const struct tag *a = x, *b = y;
+    const size_t n = a->name.n, m = b->name.n;
+    const int c = strncasecmp(a->name.p, b->name.p, n < m ? n : m);
+    return c != 0 ? c : n != m ? (n > m) - (n < m) : (a->item > b->item) - (a->item < b->item);
+}
+
+/* Set match of each tag that begins an element. */
+static void match_tags(const char *s, struct tf_html_item *items, size_t n)
+{
+    struct tag *tags = tf_xarray(NULL, n + 1, sizeof *tags);
+    size_t n_tags = 0, *open = tf_xarray(NULL, n + 1, sizeof *open), n_open = 0;
+    for (size_t i = 0; i < n; i++)
+        if (items[i].is_tag) {
+            const size_t name = items[i].begin + 1 + items[i].closes;
+            tags[n_tags++] = (struct tag){{s + name, items[i].name_end - name}, i};
+        }
+    qsort(tags, n_tags, sizeof *tags, compare_tags);
+    for (size_t i = 0; i < n_tags; i++) {
+        const struct tag *t = &tags[i];
+        if (i > 0 &&
+            (t->name.n != t[-1].name.n || strncasecmp(t->name.p, t[-1].name.p, t->name.n) != 0))
+            n_open = 0;
+        if (!items[t->item].closes)
+            open[n_open++] = t->item;
+        else if (n_open > 0)
+            items[open[--n_open]].match = t->item;
+    }
+    free(tags);
+    free(open);
+}
+
+static bool stays(const struct tf_html_item *it)
+{
+    return it->kind != TF_HTML_TEXT && it->is_tag && !it->closes &&
+           (it->keep || it->what == NAMED || it->what == HIDDEN || it->what == KEPT);
+}
+
+/* Make one item of each such element. */
+static size_t join_kept(struct tf_html_item *items, size_t n)
+{
+    size_t to = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct tf_html_item it = items[i];
+        const enum what what = it.what;
+        if (stays(&it) && it.match != SIZE_MAX) {
+            it.end = items[it.match].end;
+            i = it.match;
+            it.kind = what == NAMED || what == INLINE ? TF_HTML_OBJECT
+                      : what == HIDDEN                ? TF_HTML_VOID
+                                                      : TF_HTML_BLOCK;
+        } else if (it.is_tag && what != INLINE) {
+            it.kind = TF_HTML_BLOCK;
+        }
+        items[to++] = it;
+    }
+    return to;
+}
+
+struct tf_html_item *tf_html_scan(const char *s, size_t n, size_t *count)
+{
+    struct tf_html_item *items = NULL, it;
+    size_t n_items = 0, cap = 0, from = 0, p = 0;
+    bool any = false;
+    while (p < n || from < n) {
+        const char *lt = p < n ? memchr(s + p, '<', n - p) : NULL;
+        p = lt != NULL ? (size_t)(lt - s) : n;
+        const bool is = p < n && markup_at(s, p, n, &it);
+        if (p < n && !is) { /* a < of the text */
+            p++;
+            continue;
+        }
+        if (n_items + 2 > cap) {
+            cap = cap > 0 ? 2 * cap : 16;
+            items = tf_xarray(items, cap, sizeof *items);
+        }
+        if (from < p)
+            items[n_items++] = (struct tf_html_item){.begin = from, .end = p};
+        if (is)
+            items[n_items++] = it;
+        any = any || (is && stays(&it));
+        from = p = is ? it.end : n;
+    }
+    if (any)
+        match_tags(s, items, n_items);
+    *count = join_kept(items, n_items);
+    return items;
+}
+
+/* ---- references ---- */
+
+/* Of U+00A0 to U+00FF in order, and of others that HTML 4 has. */
+static const char *const latin[] = {
+    "nbsp",   "iexcl",  "cent",   "pound",  "curren", "yen",    "brvbar", "sect",   "uml",
+    "copy",   "ordf",   "laquo",  "not",    "shy",    "reg",    "macr",   "deg",    "plusmn",
+    "sup2",   "sup3",   "acute",  "micro",  "para",   "middot", "cedil",  "sup1",   "ordm",
+    "raquo",  "frac14", "frac12", "frac34", "iquest", "Agrave", "Aacute", "Acirc",  "Atilde",
+    "Auml",   "Aring",  "AElig",  "Ccedil", "Egrave", "Eacute", "Ecirc",  "Euml",   "Igrave",
+    "Iacute", "Icirc",  "Iuml",   "ETH",    "Ntilde", "Ograve", "Oacute", "Ocirc",  "Otilde",
+    "Ouml",   "times",  "Oslash", "Ugrave", "Uacute", "Ucirc",  "Uuml",   "Yacute", "THORN",
+    "szlig",  "agrave", "aacute", "acirc",  "atilde", "auml",   "aring",  "aelig",  "ccedil",
+    "egrave", "eacute", "ecirc",  "euml",   "igrave", "iacute", "icirc",  "iuml",   "eth",
+    "ntilde", "ograve", "oacute", "ocirc",  "otilde", "ouml",   "divide", "oslash", "ugrave",
+    "uacute", "ucirc",  "uuml",   "yacute", "thorn",  "yuml"};
+static const struct {
+    const char *name;
+    uint32_t c;
+} others[] = {{"amp", '&'},       {"lt", '<'},        {"gt", '>'},       {"quot", '"'},
+              {"apos", '\''},     {"OElig", 0x152},   {"oelig", 0x153},  {"Scaron", 0x160},
+              {"scaron", 0x161},  {"Yuml", 0x178},    {"fnof", 0x192},   {"circ", 0x2c6},
+              {"tilde", 0x2dc},   {"ensp", 0x2002},   {"emsp", 0x2003},  {"thinsp", 0x2009},
+              {"ndash", 0x2013},  {"mdash", 0x2014},  {"lsquo", 0x2018}, {"rsquo", 0x2019},
+              {"sbquo", 0x201a},  {"ldquo", 0x201c},  {"rdquo", 0x201d}, {"bdquo", 0x201e},
+              {"dagger", 0x2020}, {"Dagger", 0x2021}, {"bull", 0x2022},  {"hellip", 0x2026},
+              {"permil", 0x2030}, {"prime", 0x2032},  {"Prime", 0x2033}, {"lsaquo", 0x2039},
+              {"rsaquo", 0x203a}, {"euro", 0x20ac},   {"trade", 0x2122}, {"larr", 0x2190},
+              {"uarr", 0x2191},   {"rarr", 0x2192},   {"darr", 0x2193},  {"minus", 0x2212},
+              {"le", 0x2264},     {"ge", 0x2265},     {"ne", 0x2260}};
+
+static uint32_t named(const char *name, size_t n)
+{
+    for (size_t i = 0; i < sizeof latin / sizeof *latin; i++)
+        if (strlen(latin[i]) == n && memcmp(latin[i], name, n) == 0)
+            return 0xa0 + (uint32_t)i;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strlen(others[i].name) == n && memcmp(others[i].name, name, n) == 0)
+            return others[i].c;
+    return 0;
+}
+
+uint32_t tf_html_reference(const char *s, size_t max, size_t *n)
+{
+    enum { LONGEST = 34 }; /* of HTML's names, with & and ; */
+    const size_t most = max < LONGEST ? max : LONGEST;
+    const bool number = most > 1 && s[1] == '#', hex = number && most > 2 && (s[2] | 32) == 'x';
+    const size_t from = 1u + number + hex;
+    size_t p = from;
+    uint32_t c = 0;
+    while (p < most && (is_letter(s[p]) || (s[p] >= '0' && s[p] <= '9')))
+        p++;
+    *n = p > from && p < most && s[p] == ';' ? p + 1 : 0;
+    if (*n == 0 || !number)
+        return *n > 0 ? named(s + from, p - from) : 0;
+    for (size_t i = from; i < p; i++) {
+        const char d = s[i];
+        const uint32_t v = d <= '9' ? (uint32_t)(d - '0') : (uint32_t)((d | 32) - 'a') + 10;
+        if (v >= (hex ? 16u : 10u) || c > 0x10ffff)
+            return 0;
+        c = c * (hex ? 16 : 10) + v;
+    }
+    const bool is = (c >= 0x20 || (c >= 9 && c <= 13)) && (c < 0x7f || c > 0x9f) &&
+                    (c < 0xd800 || c > 0xdfff) && c <= 0x10ffff;
+    return is ? c : 0;
+}

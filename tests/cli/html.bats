@@ -1,0 +1,150 @@
+#!/usr/bin/env bats
+# tf-translate --html: the text is translated, the markup stays. tests/unit/text_html.c has random
+# trees; here other tools turn the words of a sentence around, and a model copies lines.
+bats_require_minimum_version 1.5.0
+load helper
+load translate
+
+setup_file() {
+    make_model
+    tf-convert "$MODEL" --to tfm --search alignment-head=1,2 -o aligning.tfm
+    export ALIGNING=$BATS_FILE_TMPDIR/aligning.tfm
+    mkdir -p "$BATS_FILE_TMPDIR/bin"
+    cp "$(command -v tf-translate)" "$BATS_FILE_TMPDIR/bin"
+    cat >"$BATS_FILE_TMPDIR/bin/tf-tokenize" <<'SH'
+#!/bin/sh
+case " $* " in *" -d "*" --alignment hard"*) exec awk '{
+    for (i = NF; i > 0; i--) printf "%s%s", toupper($i), (i > 1 ? " " : " ||| ")
+    for (i = 0; i < NF; i++) printf "%s%d-%d", (i ? " " : ""), i, NF - 1 - i
+    print ""; fflush() }' ;; esac
+exec cat
+SH
+    printf '#!/bin/sh\nexec cat\n' >"$BATS_FILE_TMPDIR/bin/tf-decode"
+    chmod +x "$BATS_FILE_TMPDIR"/bin/tf-{tokenize,decode}
+}
+
+around() { "$BATS_FILE_TMPDIR/bin/tf-translate" -m "$MODEL" --lang en --html "$@"; }
+export -f around
+
+@test "tags follow the words that they were around" {
+    natively
+    cat >in <<'X'
+<p class="a>b">one <b>two</b> three. Four <i>five <u>six</u></i></p>
+
+a (<a href="?x&y">b</a>), <em>c</em>.<sup>[1]</sup> d
+no markup & 1 < 2 &amp; &lt;b&gt; &szlig; &#xDF;x &#8364;
+<b>one. Two</b> three<br>four <img src=x> five
+<ul> <li>one <b>two</li> <li>three</b> four</li></ul>
+X
+    bash -c 'around in' >got
+    diff - got <<'X'
+<p class="a>b">THREE. <b>TWO</b> ONE <i><u>SIX</u> FIVE</i> FOUR</p>
+
+D <em>C</em>.<sup>[1]</sup> (<a href="?x&y">B</a>), A
+€ ßX ß &lt;B&gt; &amp; 2 &lt; 1 &amp; MARKUP NO
+<b>ONE.</b> <img src=x>FIVE FOUR THREE<br> TWO
+<ul> <li>ONE <b>TWO</li> <li>THREE</b> FOUR</li></ul>
+X
+}
+
+@test "code, scripts, comments and translate=no stay as they are" {
+    natively
+    cat >in <<'X'
+call <code>f(<b>x</b>)</code> now <!-- <p>not</p> --> or <span translate="no">Foo bar</span>.
+<script>if (a<b) "one two";</script><style>p { }</style><pre>one  two</pre><p translate=no>one two</p>
+<textarea><b>one</textarea> <svg><text>one</text></svg> &lcub;one&rcub; <CODE>Two</CODE>
+<!doctype html><br/><code>x</code> <!-- unended <b>one
+see {name} at http://example.org/?a=1&amp;b=2, 5 %s
+X
+    bash -c 'around --placeholders in' >got
+    diff - got <<'X'
+<span translate="no">Foo bar</span>. <!-- <p>not</p> -->OR NOW <code>f(<b>x</b>)</code> CALL
+<script>if (a<b) "one two";</script><style>p { }</style><pre>one  two</pre><p translate=no>one two</p>
+<textarea><b>one</textarea> <svg><text>one</text></svg><CODE>Two</CODE> &rcub; ONE &lcub;
+<!doctype html><br/><code>x</code> <!-- unended <b>one
+%s 5 http://example.org/?a=1&amp;b=2, AT {name} SEE
+X
+}
+
+@test "a page is one fragment, a column another" {
+    natively
+    printf '<!DOCTYPE html>\n<html><head><title>One two</title>\n<script>\nx\n\ny\n</script></head>\n<body>\n<p>\n  One <b>two\n\n  three</b>\n</p>\n</body></html>\n' >in
+    printf '<!DOCTYPE html>\n<html><head><title>TWO ONE</title>\n<script>\nx\n\ny\n</script></head>\n<body>\n<p>\n  <b>THREE TWO</b> ONE\n</p>\n</body></html>\n' >want
+    sh_t 0 'around --document in'
+    diff want - <<<"$output"
+    sh_t 0 'around --document -o out - <in'
+    cmp want out
+    printf '1\tone <b>two</b>\tx\n2\t<br>\t\n' >in
+    sh_t 0 'around --field 2 in'
+    printf '1\t<b>TWO</b> ONE\tx\n2\t<br>\t\n' | diff - <(echo "$output")
+    : >in
+    sh_t 0 'around --document in'
+    expect_output ''
+    printf '<p>\377</p>\nok\n' >in
+    t 4 bash -c 'around in'
+    expect_output "$(printf '\nOK')"
+}
+
+@test "an output of HTML that is interrupted continues" {
+    natively
+    "$TF_PYTHON" -c 'print("\n".join(f"<p>line <b>{i} is</b>. It is one.</p>" for i in range(40)))' >in
+    bash -c 'around -o want in'
+    head -c 700 want >out.part
+    bash -c 'around --resume -o out in'
+    cmp want out
+}
+
+@test "a model's translation has every tag once, well-formed, around its own words" {
+    natively
+    "$TF_PYTHON" - >in <<'PY'
+import random
+random.seed(5)
+ids = 0
+def tree(depth):
+    global ids
+    out = ""
+    for _ in range(random.randrange(1, 4)):
+        out += " ".join(random.choice("abc") for _ in range(random.randrange(1, 4))) + " "
+        if depth < 3 and random.random() < 0.5:
+            ids += 1
+            name = random.choice(["b", "i", "span", "code"])
+            out += f'<{name} id="{ids}">{"a b" if name == "code" else tree(depth + 1)}</{name}> '
+    return out
+for _ in range(60):
+    print(f"<div><p>{tree(0)}</p></div>")
+PY
+    tf-translate -q -m "$ALIGNING" --html --beam 1 in >got
+    tf-translate -q -m "$ALIGNING" --html --beam 1 -t 2 -b 3 in | cmp got -
+    "$TF_PYTHON" - in got <<'PY'
+import sys
+from xml.etree import ElementTree
+def parents(e, of="", into=None):
+    into = {} if into is None else into
+    for c in e:
+        assert c.get("id") not in into
+        into[c.get("id")] = of
+        parents(c, c.get("id"), into)
+    return into
+lines = [open(f).read().splitlines() for f in sys.argv[1:]]
+assert len(lines[0]) == len(lines[1])
+for a, b in zip(*lines):
+    x, y = (ElementTree.fromstring(s)[0] for s in (a, b))
+    assert parents(x) == parents(y), (a, b)
+    assert all(c.text == "a b" for c in y.iter("code")), (a, b)
+PY
+    # What the model makes of the text alone.
+    printf '%s\n' '<b>a b</b> c' 'a <i>b c</i>' >in
+    sed 's/<[^>]*>//g' in | tf-translate -q -m "$ALIGNING" >want
+    tf-translate -q -m "$ALIGNING" --html in | sed 's/<[^>]*>//g' | diff want -
+}
+
+@test "options that HTML does not go with" {
+    t 2 tf-translate -m "$ALIGNING" --html --json
+    t 2 tf-translate -m "$ALIGNING" --html --alignment hard
+    t 2 tf-translate -m "$ALIGNING" --alignment-head 1
+    expect_error "--alignment-head needs --alignment or --html"
+    sh_t 2 'tf-translate -q -m "$MODEL" --html <<<a'
+    [[ $stderr == *"states no head for alignments; choose one with --alignment-head LAYER[,HEAD]"* ]]
+    sh_t 0 'tf-translate -q -m "$MODEL" --html --alignment-head 1 <<<"<b>a</b>"'
+    [[ $output == '<b>'*'</b>' ]]
+}
