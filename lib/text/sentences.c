@@ -13,10 +13,21 @@ enum { ABBREVIATION_WORDS = 3 };
 /* Bytes before a mark that closes, in which the one that it closes is sought. */
 enum { LOOK_BACK = 1000 };
 
+/* What is closed, and by what: both of one length. */
+static const char *const marks[][2] = {{"(", ")"}, {"[", "]"}, {"«", "»"}, {"“", "”"}};
+enum { MARKS = sizeof marks / sizeof *marks };
+
+/* How many marks of a kind are open among those of bytes [from, to) of a text. */
+struct window {
+    size_t from, to;
+    long depth;
+};
+
 struct tf_sentences {
     struct tf_icu *icu;
     bool ordinals;
     size_t most;
+    struct window windows[MARKS];
     struct tf_sentence_span *spans;
     size_t n, cap;
 };
@@ -158,19 +169,26 @@ static bool is_ordinal(struct tf_text word)
     return (word.n == 2 || word.n == 3) && strspn(word.p, "0123456789") == word.n - 1;
 }
 
-/* The length of a quotation mark or a bracket at p that closes one that is open, else 0. */
-static size_t closes(const char *text, size_t p, size_t n)
+/* 1 if a mark opens at s, -1 if it closes, else 0. */
+static int mark_at(const char *s, const char *const pair[2], size_t len)
 {
-    static const char *const pairs[][2] = {{"(", ")"}, {"[", "]"}, {"«", "»"}, {"“", "”"}};
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        const size_t len = strlen(pairs[i][1]), open = strlen(pairs[i][0]);
-        if (n - p < len || memcmp(text + p, pairs[i][1], len) != 0)
+    return (memcmp(s, pair[0], len) == 0) - (memcmp(s, pair[1], len) == 0);
+}
+
+/* The length of a quotation mark or a bracket at p that closes one that is open, else 0. For p in
+ * order: the window moves along, so that each byte is looked at twice. */
+static size_t closes(struct tf_sentences *s, const char *text, size_t p, size_t n)
+{
+    for (size_t i = 0; i < MARKS; i++) {
+        const size_t len = strlen(marks[i][0]), least = p > LOOK_BACK ? p - LOOK_BACK : 0;
+        struct window *w = &s->windows[i];
+        if (n - p < len || memcmp(text + p, marks[i][1], len) != 0)
             continue;
-        long depth = 0;
-        for (size_t at = p > LOOK_BACK ? p - LOOK_BACK : 0; at < p; at++)
-            depth += (p - at >= open && memcmp(text + at, pairs[i][0], open) == 0) -
-                     (p - at >= len && memcmp(text + at, pairs[i][1], len) == 0);
-        return depth > 0 ? len : 0;
+        for (; w->to + len <= p; w->to++)
+            w->depth += mark_at(text + w->to, marks[i], len);
+        for (; w->from < least; w->from++)
+            w->depth -= mark_at(text + w->from, marks[i], len);
+        return w->depth > 0 ? len : 0;
     }
     return 0;
 }
@@ -264,13 +282,14 @@ int tf_sentences_split(struct tf_sentences *s, const char *text, size_t n,
 {
     size_t begin = skip_space(text, 0, n), seen = begin;
     s->n = 0;
+    memset(s->windows, 0, sizeof s->windows);
     if (tf_icu_text(s->icu, text, n, err) != 0)
         return -1;
     for (int64_t at; begin < n && (at = tf_icu_next(s->icu)) >= 0;) {
         if ((size_t)at <= seen) /* in white space after a boundary that has been judged */
             continue;
         size_t end = trim(text, begin, (size_t)at), next = skip_space(text, (size_t)at, n), mark;
-        while (next < n && (mark = closes(text, next, n)) > 0) {
+        while (next < n && (mark = closes(s, text, next, n)) > 0) {
             end = next + mark;
             next = skip_space(text, end, n);
         }
