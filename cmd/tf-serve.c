@@ -23,8 +23,13 @@ static struct tf_opt opts[] = {
     OPT_INT(0, "alternatives", &serve.alternatives, .arg = "N", .def = "0", .lo = 0,
             .hi = TF_SEARCH_MAX_BEAM - 1,
             .help = "answer with up to N alternatives on request, N less than --beam"),
+    OPT_FLAG(0, "alignment", &serve.alignment,
+             .help = "align words: requests may have format html, whose markup stays"),
+    COMMON_ALIGNMENT_HEAD(&o.alignment_head, .needs = "alignment"),
     OPT_REAL(0, "timeout", &serve.timeout, .arg = "SECONDS", .def = "30", .lo = 0.1, .hi = 86400,
              .help = "answer a request after so long, if it is not translated, with status 504"),
+    OPT_REAL(0, "start-timeout", &serve.starting, .arg = "SECONDS", .def = "300", .lo = 0.1,
+             .hi = 86400, .help = "end a pipeline that takes longer to read its model"),
     OPT_REAL(0, "patience", &serve.patience, .arg = "SECONDS", .def = "30", .lo = 0.1, .hi = 86400,
              .help = "close a connection that takes longer to send a request, or to take an "
                      "answer"),
@@ -75,9 +80,10 @@ static const struct tf_tool tool = {
     .widen = widen,
 };
 
-static const char *const own[] = {"listen",   "alternatives", "timeout",   "patience", "queue",
-                                  "max-body", "connections",  "pipelines", "threads",  "batch",
-                                  "no-split", "max-chars",    NULL};
+static const char *const own[] = {"listen",        "alternatives", "alignment",   "timeout",
+                                  "start-timeout", "patience",     "queue",       "max-body",
+                                  "connections",   "pipelines",    "threads",     "batch",
+                                  "no-split",      "max-chars",    NULL};
 
 static void add_number(struct tf_strs *to, const char *name, int64_t value)
 {
@@ -104,6 +110,10 @@ static int run(const struct tf_args *args, struct tf_err *err)
     tf_strs_add(&serve.options, "--quiet");
     tf_strs_add(&serve.options, "--bad");
     tf_strs_add(&serve.options, "ok");
+    if (serve.alignment) {
+        tf_strs_add(&serve.options, "--alignment");
+        tf_strs_add(&serve.options, "hard");
+    }
     add_number(&serve.options, "--nbest", 1 + serve.alternatives);
     add_number(&serve.options, "--threads", threads);
     add_number(&serve.options, "--window", serve.batch);

@@ -158,7 +158,7 @@ static int translate(const struct tf_args *args, struct tf_err *err)
     const struct tf_strs *models = &o.run.models;
     struct tf_strs encode = {0}, decode = {0}, detokenize = {0};
     const char *nbest = tf_opt_find(opts, "nbest")->given;
-    const char *bad = tf_on_bad_words[o.run.bad];
+    const char *bad = tf_on_bad_words[o.run.bad], *links = through.text.html ? "hard" : alignment;
     /* The last tool is the one that fails: each after the first to fail would say so, too. */
     const bool fail = o.run.bad == TF_ON_BAD_FAIL;
     tf_strs_add(&encode, "tf-tokenize");
@@ -175,7 +175,7 @@ static int translate(const struct tf_args *args, struct tf_err *err)
     tf_opt_words(&decode, opts, own);
     if (json) /* scores are in n-best streams only */
         add_option(&decode, "--nbest", nbest != NULL ? nbest : "1");
-    if (alignment != NULL || through.text.html)
+    if (links != NULL)
         tf_strs_add(&decode, "--alignment");
     if (terms != NULL && (rc = tf_phrases_add(&decode, terms, models->v[0], err)) != 0)
         return rc;
@@ -187,8 +187,8 @@ static int translate(const struct tf_args *args, struct tf_err *err)
     if (json && o.nbest > 1)
         tf_strs_add(&detokenize, "--nbest");
     add_option(&detokenize, "--bad", fail ? bad : "ok"); /* tf-decode has said what is bad */
-    if (alignment != NULL || through.text.html)
-        add_option(&detokenize, "--alignment", through.text.html ? "hard" : alignment);
+    if (links != NULL)
+        add_option(&detokenize, "--alignment", links);
     if (alignment_output != NULL)
         add_option(&detokenize, "--alignment-output", alignment_output);
     struct tf_strs *const all[] = {&encode, &decode, &detokenize};

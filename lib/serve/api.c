@@ -105,12 +105,21 @@ static int read_field(void *arg, const char *name, const char *value, size_t n, 
     return tf_job_read_field(arg, name, value, n, err);
 }
 
-static int read_job(struct tf_job *job, struct tf_http_request *r, struct tf_err *err)
+static int read_fields(struct tf_job *job, struct tf_http_request *r, struct tf_err *err)
 {
     const bool json = strcmp(r->type, "application/json") == 0;
-    const int rc = json ? tf_job_read_json(job, r->body.len > 0 ? r->body.p : "", r->body.len, err)
-                        : tf_http_form(r, read_field, job, err);
-    return rc == 0 ? tf_job_check(job, err) : -1;
+    return json ? tf_job_read_json(job, r->body.len > 0 ? r->body.p : "", r->body.len, err)
+                : tf_http_form(r, read_field, job, err);
+}
+
+static int read_job(struct tf_job *job, struct tf_http_request *r, struct tf_err *err)
+{
+    if (read_fields(job, r, err) != 0 || tf_job_check(job, err) != 0)
+        return -1;
+    const struct tf_api *api = r->arg;
+    return job->html && !api->engine->o->alignment
+               ? tf_fail(err, "format: html is not supported: tf-serve runs without --alignment")
+               : 0;
 }
 
 /* The only route to a language; NULL: there is none or there are several. */
@@ -199,6 +208,37 @@ static void translate(struct tf_api *api, struct tf_http_request *r)
     tf_job_free(job);
 }
 
+/* ---- /detect ---- */
+
+/* Nothing is detected: the language is known where all models have the same source. */
+static void detect(struct tf_api *api, struct tf_http_request *r)
+{
+    const struct tf_engine *e = api->engine;
+    struct tf_err err = {0};
+    struct tf_buf body = {0};
+    struct tf_json j = {.out = &body};
+    struct tf_job *job = tf_job_new();
+    int rc = read_fields(job, r, &err);
+    if (rc == 0 && job->n_texts == 0)
+        rc = tf_fail(&err, "Invalid request: missing q parameter");
+    tf_job_free(job);
+    for (size_t i = 1; i < e->n && rc == 0; i++)
+        if (strcmp(e->routes[i].pair.source, e->routes[0].pair.source) != 0)
+            rc = tf_fail(&err, "languages are not detected");
+    if (rc != 0) {
+        answer_error(r, 400, err.msg);
+        return;
+    }
+    tf_json_open(&j, '[');
+    tf_json_open(&j, '{');
+    tf_json_put_int(&j, "confidence", 0);
+    tf_json_put_str(&j, "language", e->routes[0].pair.source);
+    tf_json_close(&j, '}');
+    tf_json_close(&j, ']');
+    tf_buf_byte(&body, '\n');
+    answer_json(r, 200, &body);
+}
+
 /* ---- paths ---- */
 
 static const struct {
@@ -206,7 +246,7 @@ static const struct {
     void (*answer)(struct tf_api *api, struct tf_http_request *r);
 } paths[] = {
     {"/", "GET", page},         {"/translate", "POST", translate}, {"/languages", "GET", languages},
-    {"/health", "GET", health}, {"/metrics", "GET", metrics},
+    {"/health", "GET", health}, {"/metrics", "GET", metrics},      {"/detect", "POST", detect},
 };
 
 void tf_api_request(void *arg, struct tf_http_request *r)

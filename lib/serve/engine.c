@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -143,7 +144,7 @@ static void give_back(struct tf_pipe *p)
         struct tf_job_line *l = &job->lines[p->sent[i].line];
         const bool again = l->tries++ == 0;
         if (!again) {
-            l->out = NULL;
+            l->out.text = NULL;
             l->status = "failed";
             l->reason = "the pipeline ended twice";
         }
@@ -383,6 +384,20 @@ void tf_engine_reap(struct tf_engine *e)
     }
 }
 
+/* Seconds that a pipeline may be in its state. */
+static double limit(const struct tf_engine *e, const struct tf_worker *w)
+{
+    switch (w->state) {
+    case TF_WORKER_STARTING:
+        return e->o->starting;
+    case TF_WORKER_BUSY:
+    case TF_WORKER_ENDING:
+        return e->o->timeout;
+    default:
+        return INFINITY;
+    }
+}
+
 int tf_engine_tick(struct tf_engine *e, struct tf_err *err)
 {
     const double now = tf_now();
@@ -393,8 +408,7 @@ int tf_engine_tick(struct tf_engine *e, struct tf_err *err)
         if (!r->served && r->restarts > 0)
             return tf_fail(err, "%s: its pipeline ended before it was ready", r->pair.path);
         for (size_t k = 0; k < slots(e); k++)
-            if (r->pipes[k].worker.state == TF_WORKER_BUSY &&
-                now - r->pipes[k].worker.since > e->o->timeout)
+            if (now - r->pipes[k].worker.since > limit(e, &r->pipes[k].worker))
                 tf_worker_kill(&r->pipes[k].worker);
         manage(r);
         dispatch(r);

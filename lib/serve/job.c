@@ -19,6 +19,8 @@ void tf_job_free(struct tf_job *job)
     if (job == NULL)
         return;
     tf_arena_release(&job->mem);
+    for (size_t i = 0; i < job->n_texts; i++)
+        tf_html_free(job->texts[i].html);
     free(job->texts);
     free(job->lines);
     free(job);
@@ -71,11 +73,29 @@ static int split_line(struct tf_job *job, struct tf_sentences *sentences, const 
     return 0;
 }
 
+static int split_html(struct tf_job *job, struct tf_job_text *t, struct tf_sentences *sentences,
+                      struct tf_err *err)
+{
+    if (tf_html_new(&t->html, t->p, t->n, sentences, false, err) != 0)
+        return -1;
+    for (size_t i = 0; i < tf_html_count(t->html); i++) {
+        const struct tf_text s = tf_html_sentence(t->html, i);
+        add_line(job, s.p, s.p + s.n, false);
+    }
+    t->end = job->n_lines;
+    return 0;
+}
+
 int tf_job_split(struct tf_job *job, struct tf_sentences *sentences, struct tf_err *err)
 {
     for (size_t i = 0; i < job->n_texts; i++) {
         struct tf_job_text *t = &job->texts[i];
         const char *end = t->p + t->n, *feed;
+        if (job->html) {
+            if (split_html(job, t, sentences, err) != 0)
+                return -1;
+            continue;
+        }
         for (const char *p = t->p; p < end; p = feed + 1) {
             feed = memchr(p, '\n', (size_t)(end - p));
             feed = feed != NULL ? feed : end;
@@ -187,9 +207,7 @@ int tf_job_check(const struct tf_job *job, struct tf_err *err)
                           : job->source == NULL           ? "source"
                           : job->target == NULL           ? "target"
                                                           : NULL;
-    if (missing != NULL)
-        return tf_fail(err, "Invalid request: missing %s parameter", missing);
-    return job->html ? tf_fail(err, "format: html is not supported") : 0;
+    return missing != NULL ? tf_fail(err, "Invalid request: missing %s parameter", missing) : 0;
 }
 
 /* ---- what tf-translate prints ---- */
@@ -217,7 +235,9 @@ static int read_object(struct tf_job *job, struct tf_job_line *l, uint64_t *numb
     int rc = 0;
     while (rc == 0 && (rc = tf_json_next(r, &kind, err)) == 0 && kind == TF_JSON_KEY) {
         if (strcmp(r->text.p, "text") == 0)
-            rc = read_text(job, r, &l->out, err);
+            rc = read_text(job, r, &l->out.text, err);
+        else if (strcmp(r->text.p, "alignment") == 0)
+            rc = read_text(job, r, &l->out.links, err);
         else if (strcmp(r->text.p, "status") == 0)
             rc = read_text(job, r, &l->status, err);
         else if (strcmp(r->text.p, "reason") == 0)
@@ -231,7 +251,7 @@ static int read_object(struct tf_job *job, struct tf_job_line *l, uint64_t *numb
     }
     if (rc == 0 && l->status != NULL && strcmp(l->status, "ok") == 0)
         l->status = NULL;
-    if (rc == 0 && (l->status == NULL ? l->out == NULL : l->reason == NULL))
+    if (rc == 0 && (l->status == NULL ? l->out.text == NULL : l->reason == NULL))
         rc = tf_fail(err, "neither a text nor a reason");
     return rc;
 }
@@ -241,7 +261,7 @@ static int read_alternatives(struct tf_job *job, struct tf_job_line *l, struct t
                              struct tf_err *err)
 {
     const size_t most = (size_t)job->alternatives;
-    const char **list = tf_arena_alloc(&job->mem, (most + 1) * sizeof *list);
+    struct tf_job_out *list = tf_arena_alloc(&job->mem, (most + 1) * sizeof *list);
     enum tf_json_kind kind;
     uint64_t number;
     if (tf_json_next(r, &kind, err) != 0)
@@ -257,7 +277,7 @@ static int read_alternatives(struct tf_job *job, struct tf_job_line *l, struct t
             return 0;
         if (read_object(job, &a, &number, r, err) != 0)
             return -1;
-        if (a.out != NULL && l->n_alternatives < most)
+        if (a.out.text != NULL && l->n_alternatives < most)
             list[l->n_alternatives++] = a.out;
     }
 }
@@ -297,11 +317,27 @@ const struct tf_job_line *tf_job_failure(const struct tf_job *job)
 }
 
 /* The translation of line l, or its alternative number k from 1 where it has so many. */
-static const char *choice(const struct tf_job_line *l, size_t k)
+static struct tf_job_out choice(const struct tf_job_line *l, size_t k)
 {
-    return l->status != NULL                 ? ""
+    return l->status != NULL                 ? (struct tf_job_out){"", NULL}
            : k > 0 && k <= l->n_alternatives ? l->alternatives[k - 1]
                                              : l->out;
+}
+
+static struct tf_text view(const char *s)
+{
+    return s != NULL ? (struct tf_text){s, strlen(s)} : (struct tf_text){"", 0};
+}
+
+/* A text of HTML with the sentences from line n on replaced. */
+static void put_html(const struct tf_job *job, const struct tf_job_text *t, size_t n, size_t k,
+                     struct tf_buf *out)
+{
+    for (size_t i = 0; n + i < t->end; i++) {
+        const struct tf_job_out c = choice(&job->lines[n + i], k);
+        tf_html_set(t->html, i, view(c.text), view(c.links));
+    }
+    tf_html_write(t->html, out);
 }
 
 /* Is there to be a space between these, which the source's script has none for? */
@@ -321,13 +357,20 @@ static void write_text(const struct tf_job *job, size_t i, size_t k, struct tf_j
 {
     const struct tf_job_text *t = &job->texts[i];
     const char *p = t->p;
+    size_t n = i > 0 ? t[-1].end : 0;
     tf_buf_clear(scratch);
-    for (size_t n = i > 0 ? t[-1].end : 0; n < t->end; n++) {
+    if (t->html != NULL) {
+        put_html(job, t, n, k, scratch);
+        p = t->p + t->n;
+        n = t->end;
+    }
+    for (; n < t->end; n++) {
         const struct tf_job_line *l = &job->lines[n];
+        const char *out = choice(l, k).text;
         tf_buf_add(scratch, p, (size_t)(l->source - p));
-        if (l->joined && needs_space(scratch, choice(l, k)))
+        if (l->joined && needs_space(scratch, out))
             tf_buf_byte(scratch, ' ');
-        tf_buf_str(scratch, choice(l, k));
+        tf_buf_str(scratch, out);
         p = l->source + l->n;
     }
     tf_buf_add(scratch, p, (size_t)(t->p + t->n - p));
@@ -360,7 +403,7 @@ static void write_errors(const struct tf_job *job, struct tf_json *j)
     tf_json_key(j, "errors");
     tf_json_open(j, '[');
     for (size_t i = 0, n = 0; i < job->n_texts; i++) {
-        const char *from = job->texts[i].p;
+        const char *from = n < job->n_lines && job->html ? job->lines[n].source : job->texts[i].p;
         size_t place = 1;
         for (; n < job->texts[i].end; n++) {
             const struct tf_job_line *l = &job->lines[n];

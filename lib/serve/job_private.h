@@ -5,15 +5,20 @@
 
 #include "base/arena.h"
 #include "base/json.h"
-#include "text/sentences.h"
+#include "text/html.h"
 
 struct tf_route;
+
+/* A translation, and links of its words, or NULL. */
+struct tf_job_out {
+    const char *text, *links;
+};
 
 struct tf_job_line {
     const char *source; /* n bytes, without the white space around them */
     size_t n;
-    const char *out; /* its translation; NULL until there is one */
-    const char *const *alternatives;
+    struct tf_job_out out; /* its translation; NULL until there is one */
+    const struct tf_job_out *alternatives;
     size_t n_alternatives;
     const char *status, *reason; /* of one that failed; else NULL */
     unsigned tries;              /* pipelines that ended while they had it */
@@ -25,6 +30,7 @@ struct tf_job_text {
     const char *p;
     size_t n;
     size_t end; /* its lines are those from the end of the text before it */
+    struct tf_html *html; /* that it is, or NULL */
 };
 
 struct tf_job {
@@ -56,7 +62,7 @@ void tf_job_free(struct tf_job *job);
 void tf_job_add(struct tf_job *job, const char *text, size_t n);
 /* Has it all that it needs, and nothing that cannot be done? */
 int tf_job_check(const struct tf_job *job, struct tf_err *err) TF_MUST_CHECK;
-/* Find the sentences of the texts; NULL: each line is one. */
+/* Find the sentences of the texts; NULL: each line, or segment of HTML, is one. */
 int tf_job_split(struct tf_job *job, struct tf_sentences *sentences,
                  struct tf_err *err) TF_MUST_CHECK;
 /* Take the fields of a request in JSON. */

@@ -15,9 +15,11 @@ struct tf_serve_opts {
     bool whole;             /* do not split lines into sentences */
     int64_t max_chars;      /* of a sentence; 0: no limit */
     int64_t alternatives;   /* most of a request */
+    bool alignment;         /* options has it: format html is answered */
     int64_t max_body;       /* bytes of a request */
     int64_t connections;
     double timeout;  /* seconds for a request to be answered */
+    double starting; /* seconds for a pipeline to get ready */
     double patience; /* seconds for a client to send a request, and to take its answer */
     void (*listening)(const char *url); /* called when requests are accepted */
 };

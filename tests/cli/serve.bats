@@ -55,6 +55,8 @@ with_script() {
 #!/bin/bash
 model=$(cat "${@: -1}")
 [ "$model" != broken ] || { echo 'tf-translate: broken' >&2; exit 1; }
+[ "$model" != hang ] || sleep 600
+[ "$model" != stay ] || trap 'sleep 600' EXIT
 n=0
 while IFS= read -r line; do
     n=$((n + 1))
@@ -98,6 +100,7 @@ SH
         '{translatedText: [$t, ""], alternatives: [[.alternatives[].text], []]}' alone)" ]
     output=$(ask translate -d 'q=a b c&source=auto&target=xx')
     [ "$(jq -c .detectedLanguage <<<"$output")" = '{"confidence":0,"language":"en"}' ]
+    [ "$(ask detect -d q=a -o /dev/null -w '%{http_code}')" = 400 ]
     [ "$(ask languages)" = '[{"code":"en","name":"English","targets":["xx"]},{"code":"xx","name":"xx","targets":["en"]}]' ]
     [ "$(ask health)" = '{"status":"ok"}' ]
     ask metrics >metrics
@@ -134,7 +137,7 @@ SH
     expect 400 'en to de is not supported' translate -d 'q=a&source=en&target=de'
     expect 400 'source: languages are not detected; name the language' \
         translate -d 'q=a&source=auto&target=xx'
-    expect 400 'format: html is not supported' translate -d 'q=a&source=en&target=xx&format=html'
+    expect 400 'format: html is not supported: tf-serve runs without --alignment' translate -d 'q=a&source=en&target=xx&format=html'
     expect 400 'Invalid request: format is not text or html' \
         translate -d 'q=a&source=en&target=xx&format=pdf'
     expect 400 'Invalid request: q is not a text or a list of texts' \
@@ -206,6 +209,40 @@ SH
     with_script -p 2 -b 4
     client ends
     expect_contains "$(<messages)" "model: a pipeline ended; starting another"
+}
+
+@test "a pipeline that never gets ready, or never ends, is ended" {
+    with_script -p 1 --start-timeout 0.3 --timeout 0.3
+    only() { [ "$(pgrep -cP "$server")" -eq 1 ]; }
+    echo stay >new && mv new model
+    client during "$server" 0 '<a>' '<staya>'
+    echo 2 >new && mv new model
+    client during "$server" 0 '<staya>' '<2a>'
+    wait_for only
+    echo hang >new && mv new model
+    client during "$server" 0.5 '<2a>'
+    wait_for grep -q 'model: cannot be used; the model of before stays' messages
+    stop
+    echo hang >model
+    t 1 env TF_SANDBOX=no bin/tf-serve en-xx=model -l 127.0.0.1:0 -p 1 --start-timeout 0.3
+    expect_contains "$stderr" "tf-serve: model: its pipeline ended before it was ready"
+}
+
+@test "the markup of HTML stays" {
+    tf-convert "$MODEL" --to tfm --search alignment-head=1,2 -o aligning.tfm
+    serve tf-serve en-xx=aligning.tfm -l 127.0.0.1:0 -p 1 --alignment --alternatives 1
+    printf '%s\n' '<p>a <b>b c</b></p><p class="x">c</p>' '<i>b</i> <code>b</code> c&amp;' '<br>' >in
+    tf-translate -q --lang en --html -m aligning.tfm in >want
+    jq -nR '{q: [inputs], source: "en", target: "xx", format: "html", alternatives: 1}' in >request
+    ask translate -H 'Content-Type: application/json' -d @request >answer
+    jq -r '.translatedText[]' answer | diff want -
+    # shellcheck disable=SC2016
+    jq -e '[.alternatives[][] | gsub("<[^>]*>"; "") | length] | length == 2' answer
+    output=$(ask translate --data-urlencode 'q@in' -d source=en -d target=xx -d format=html)
+    [ "$(jq -r .translatedText <<<"$output" | tr -dc '<>/')" = "$(tr -dc '<>/' <in)" ]
+    [ "$(ask detect -d q=a)" = '[{"confidence":0,"language":"en"}]' ]
+    [ "$(ask detect -d x=a)" = '{"error":"Invalid request: missing q parameter"}' ]
+    [ ! -s messages ]
 }
 
 @test "SIGHUP: the new model without a lost request; the old one if it is broken" {
