@@ -214,8 +214,6 @@ static int run(const struct tf_args *args, struct tf_err *err)
         return tf_fail_status(err, TF_USAGE,
                               "--to: the model decides on the language; of several, "
                               "the tag that a line begins with or --begin (tf-info lists them)");
-    if (o.alignment_head != NULL && alignment == NULL && !through.text.html)
-        return tf_fail_status(err, TF_USAGE, "--alignment-head needs --alignment or --html");
     if (models->n == 0)
         return tf_fail_status(err, TF_USAGE, "-m FILE is required");
     if (args->n > 1)

@@ -142,7 +142,7 @@ PY
     t 2 tf-translate -m "$ALIGNING" --html --json
     t 2 tf-translate -m "$ALIGNING" --html --alignment hard
     t 2 tf-translate -m "$ALIGNING" --alignment-head 1
-    expect_error "--alignment-head needs --alignment or --html"
+    expect_error "tf-decode: --alignment-head requires --alignment"
     sh_t 2 'tf-translate -q -m "$MODEL" --html <<<a'
     [[ $stderr == *"states no head for alignments; choose one with --alignment-head LAYER[,HEAD]"* ]]
     sh_t 0 'tf-translate -q -m "$MODEL" --html --alignment-head 1 <<<"<b>a</b>"'
