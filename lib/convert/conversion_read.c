@@ -5,8 +5,6 @@
 #include "convert/plain_private.h"
 #include "convert/programs_private.h"
 #include "convert/segmenters_private.h"
-#include "exchange/ct2_bin.h"
-#include "exchange/marian_bin.h"
 #include "exchange/npz.h"
 #include "exchange/safetensors.h"
 #include "model/search_settings.h"
@@ -30,7 +28,8 @@ static bool label_begins(const void *p, size_t n) /* or is a truncated label, ev
     return tf_label_begins(p, n);
 }
 
-/* Formats of files by their first bytes; read: what makes a bundle of one. */
+/* Formats of files that several programs have, by their first bytes; read: what makes a bundle of
+ * one. */
 static const struct file_kind {
     enum tf_format format;
     bool (*begins)(const void *p, size_t n);
@@ -39,8 +38,6 @@ static const struct file_kind {
     {TF_FORMAT_TFM, label_begins, NULL},
     {TF_FORMAT_TORCH, tf_torch_begins, NULL}, /* read_tensors */
     {TF_FORMAT_NPZ, npz_begins, tf_npz_read},
-    {TF_FORMAT_MARIAN_BIN, tf_marian_bin_begins, tf_marian_bin_read},
-    {TF_FORMAT_CT2_BIN, tf_ct2_bin_begins, tf_ct2_bin_read},
     {TF_FORMAT_SAFETENSORS, tf_safetensors_begins, tf_safetensors_read},
     {TF_FORMAT_AUTO, NULL, NULL},
 };
@@ -53,14 +50,23 @@ static const struct file_kind *find_kind(const void *p, size_t n)
     return f;
 }
 
-/* Find the kind, through gzip. */
-static int detect_kind(const struct file_kind **f, struct tf_in *in, bool *cut, struct tf_err *err)
+/* Find the kind, through gzip: by the program whose directory it is, or by the first bytes. */
+static int detect_kind(const struct file_kind **f, struct tf_import *m, struct tf_in *in, bool *cut,
+                       struct tf_err *err)
 {
+    static const struct file_kind other = {TF_FORMAT_OTHER, NULL, NULL};
     ssize_t n;
+    if (m->program != NULL && m->program->read_weights != NULL && m->program->begins == NULL) {
+        *f = &other;
+        return tf_ends_with(in->name, ".gz") ? tf_in_unpack(in, err) : 0; /* it may begin as gzip */
+    }
     if (tf_in_refuse_terminal(in, "a model", err) != 0 || tf_in_unpack(in, err) != 0 ||
         (n = tf_in_fill(in, FIRST_N, err)) < 0)
         return -1;
-    *f = find_kind((const char *)in->buf + in->pos, (size_t)n);
+    const void *first = (const char *)in->buf + in->pos;
+    const struct tf_program *program = tf_program_of_bytes(m, first, (size_t)n);
+    m->program = program != NULL ? program : m->program;
+    *f = program != NULL ? &other : find_kind(first, (size_t)n);
     *cut = n < TF_LABEL_N;
     return (*f)->format != TF_FORMAT_AUTO
                ? 0
@@ -133,7 +139,9 @@ static int read_first(struct tf_conversion *m, struct tf_in *in, const struct fi
         0)
         return -1;
     const int rc = f->read != NULL ? f->read(&im->bundle, part->bytes, part->n, err)
-                                   : tf_torch_read(&im->torch, part->bytes, part->n, err);
+                   : f->format == TF_FORMAT_OTHER
+                       ? im->program->read_weights(im, part->bytes, part->n, err)
+                       : tf_torch_read(&im->torch, part->bytes, part->n, err);
     if (rc < 0 && im->from == TF_FORMAT_NPZ && tf_ends_with(in->name, ".argosmodel"))
         return tf_fail(err, "%s: a package of Argos: unpack it with unzip, and name its directory",
                        in->name);
@@ -284,8 +292,8 @@ static int read_program(struct tf_conversion *m, struct tf_err *err)
 static int read_file(struct tf_conversion *m, struct tf_in *in, struct tf_err *err)
 {
     const struct file_kind *f;
-    bool cut;
-    if (detect_kind(&f, in, &cut, err) != 0)
+    bool cut = false;
+    if (detect_kind(&f, &m->in, in, &cut, err) != 0)
         return -1;
     m->in.from = f->format;
     m->in.name = in->name;
@@ -296,27 +304,37 @@ static int read_file(struct tf_conversion *m, struct tf_in *in, struct tf_err *e
 
 /* ---- a directory ---- */
 
-static int find_files(struct tf_import *m, const struct tf_dir *d, struct tf_err *err)
+static void use_dir(struct tf_import *m, const struct tf_dir *d)
 {
     m->dir = d;
     tf_import_read_config(m, d);
-    m->program = tf_program_of(m);
-    return m->program->find_files(m, err);
 }
 
 /* The directory of a file that is one of several in it, such as a checkpoint of fairseq. */
 static int read_beside(struct tf_import *m, struct tf_dir *d, const char *input, struct tf_err *err)
 {
-    const struct tf_program *p = tf_program_beside(input);
     char *copy = tf_arena_strndup(m->arena, input, strlen(input));
     struct tf_err none = {0};
-    m->dir = d;
-    if (p == NULL || tf_dir_list(d, m->arena, dirname(copy), &none) != 0 || !p->claims_dir(m)) {
+    if (tf_program_beside(NULL, input) == NULL ||
+        tf_dir_list(d, m->arena, dirname(copy), &none) != 0)
+        return 0;
+    use_dir(m, d);
+    m->program = tf_program_beside(m, input);
+    if (m->program == NULL) {
         m->dir = NULL;
+        m->json = tf_value_null();
+        m->json_err = (struct tf_err){0};
         return 0;
     }
     m->files.weights = input;
-    return p->find_files(m, err);
+    return m->program->find_files(m, err);
+}
+
+static int find_files(struct tf_import *m, const struct tf_dir *d, struct tf_err *err)
+{
+    use_dir(m, d);
+    m->program = tf_program_of(m);
+    return m->program->find_files(m, err);
 }
 
 static int read_dir(struct tf_import *m, struct tf_dir *d, const char *input, struct tf_err *err)

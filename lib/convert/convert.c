@@ -305,7 +305,7 @@ bool tf_format_is_dir(int to)
 
 bool tf_convert_reads_beside(const char *input)
 {
-    return tf_is_named(input, ".pt") || tf_is_named(input, ".npz") || tf_is_named(input, ".bin");
+    return tf_program_beside(NULL, input) != NULL;
 }
 
 static int check_output(const struct tf_convert_opts *o, const char *output, enum tf_format to,

@@ -14,9 +14,8 @@ enum tf_format {
     TF_FORMAT_HF,
     TF_FORMAT_CT2,
     /* files, which are only read */
-    TF_FORMAT_MARIAN_BIN,
-    TF_FORMAT_CT2_BIN,
     TF_FORMAT_TORCH,
+    TF_FORMAT_OTHER, /* its program has its own reader */
 };
 
 /* Which table of positions a model has that began as Marian's (positions_private.h). */

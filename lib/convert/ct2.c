@@ -436,9 +436,9 @@ static int find_ct2_files(struct tf_import *m, struct tf_err *err)
     return find_model(m, m->dir, err);
 }
 
-static bool claims_ct2_file(const struct tf_import *m)
+static int read_ct2_weights(struct tf_import *m, const void *p, size_t n, struct tf_err *err)
 {
-    return m->from == TF_FORMAT_CT2_BIN;
+    return tf_ct2_bin_read(&m->bundle, p, n, err);
 }
 
 static int read_ct2(struct tf_import *m, struct tf_err *err)
@@ -457,6 +457,35 @@ static int read_ct2(struct tf_import *m, struct tf_err *err)
                ? 0
                : tf_fail(err, "%s: target_prefix %s of metadata.json: no token of its targets",
                          m->name, m->begin);
+}
+
+/* ---- search: translate_batch, and Argos' own call (argostranslate/translate.py, 1.11) ---- */
+
+static void put_ct2_search(struct tf_import *m, int64_t beam, double penalty)
+{
+    tf_search_put_begin(m, m->begin, "target_prefix");
+    tf_search_put_word(m, "search", "ctranslate2");
+    tf_search_put(m, "beam", tf_value_int(beam));
+    tf_search_put(m, "normalize", tf_value_real(penalty));
+    tf_search_put_limit(m, 0, 256, "max_decoding_length");
+    tf_search_put(m, "min-length", tf_value_int(1));
+    tf_search_put(m, "allow-unk", tf_value_bool(true));
+    tf_search_put(m, "free-prefix", tf_value_bool(true));
+}
+
+static int search_of_ct2(struct tf_import *m, struct tf_err *err)
+{
+    (void)err;
+    put_ct2_search(m, 2, 1);
+    return 0;
+}
+
+static int search_of_argos(struct tf_import *m, struct tf_err *err)
+{
+    (void)err;
+    put_ct2_search(m, 4, 0.2);
+    tf_buf_item(&m->left, "replace_unknowns");
+    return 0;
 }
 
 /* ---- writing ---- */
@@ -616,26 +645,23 @@ const struct tf_program tf_ct2 = {
     .name = "CTranslate2",
     .claims_dir = claims_ct2_dir,
     .find_files = find_ct2_files,
-    .claims_file = claims_ct2_file,
+    .begins = tf_ct2_bin_begins,
+    .read_weights = read_ct2_weights,
     .read = read_ct2,
-    .search = tf_search_of_ct2,
+    .search = search_of_ct2,
     .needs_pieces = true,
     .has_positions = true,
     .writes = &ct2_format,
 };
 
-static bool claims_package_file(const struct tf_import *m)
-{
-    return m->program == &tf_argos && claims_ct2_file(m);
-}
-
 const struct tf_program tf_argos = {
     .name = "CTranslate2",
     .claims_dir = claims_package,
     .find_files = find_package_files,
-    .claims_file = claims_package_file,
+    .begins = tf_ct2_bin_begins,
+    .read_weights = read_ct2_weights,
     .read = read_ct2,
-    .search = tf_search_of_argos,
+    .search = search_of_argos,
     .needs_pieces = true,
     .has_positions = true,
 };

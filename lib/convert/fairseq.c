@@ -7,6 +7,7 @@
 
 #include <fnmatch.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -485,13 +486,40 @@ static int read_fairseq(struct tf_import *m, struct tf_err *err)
     return 0;
 }
 
+/* fairseq-generate, with "generation" of the checkpoint. max_len_a counts the end of the source,
+ * too. */
+static int search_of_fairseq(struct tf_import *m, struct tf_err *err)
+{
+    const struct tf_py *g = tf_torch_dict(tf_torch_dict(m->torch.root, "cfg"), "generation");
+    const double a = tf_torch_real(g, "max_len_a", 0), b = tf_torch_real(g, "max_len_b", 200),
+                 penalty = tf_torch_real(g, "lenpen", 1);
+    (void)err;
+    tf_search_put_word(m, "search", "fairseq");
+    tf_search_put_beam(m, tf_torch_int(g, "beam", 5), "beam");
+    if (tf_torch_int(g, "unnormalized", 0) != 0)
+        tf_search_put(m, "normalize", tf_value_real(0));
+    else if (penalty >= 0 && penalty <= 100)
+        tf_search_put(m, "normalize", tf_value_real(penalty));
+    else
+        tf_buf_item(&m->left, "lenpen");
+    tf_search_put_limit(m, a, floor(a + b), "max_len_a");
+    tf_search_put_length(m, "min-length", tf_torch_int(g, "min_len", 1), "min_len");
+    tf_search_put_length(m, "no-repeat-ngram", tf_torch_int(g, "no_repeat_ngram_size", 0),
+               "no_repeat_ngram_size");
+    tf_search_put(m, "allow-unk", tf_value_bool(true));
+    if (tf_torch_real(g, "unkpen", 0) != 0)
+        tf_buf_item(&m->left, "unkpen");
+    return 0;
+}
+
 const struct tf_program tf_fairseq = {
     .name = "fairseq",
     .claims_dir = claims_fairseq_dir,
     .find_files = find_fairseq_files,
     .claims_file = tf_fairseq_is,
     .read = read_fairseq,
-    .search = tf_search_of_fairseq,
-    .beside = ".pt",
+    .search = search_of_fairseq,
+    .beside = {".pt"},
+    .in_dir = true,
     .reads_torch = true,
 };

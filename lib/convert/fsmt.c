@@ -3,9 +3,9 @@
 #include "cbor/json.h"
 #include "convert/fairseq_private.h"
 #include "convert/hf_dir_private.h"
+#include "convert/hf_search_private.h"
 #include "convert/hf_settings_private.h"
 #include "convert/positions_private.h"
-#include "convert/search_private.h"
 #include "convert/segmenters_private.h"
 #include "text/bpe_file.h"
 

@@ -7,12 +7,16 @@
 #include "convert/names_private.h"
 #include "convert/search_private.h"
 #include "convert/segmenters_private.h"
+#include "exchange/marian_bin.h"
 #include "exchange/npz.h"
 #include "exchange/yaml.h"
 #include "model/search_settings.h"
+#include "ops/search_state.h"
 #include "text/sp_check.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -330,6 +334,14 @@ bool tf_marian_is(const struct tf_import *m)
     return tf_bundle_find(&m->bundle, SETTINGS) != NULL;
 }
 
+/* A .bin. */
+static int read_marian_weights(struct tf_import *m, const void *p, size_t n, struct tf_err *err)
+{
+    if (tf_marian_bin_read(&m->bundle, p, n, err) != 0)
+        return -1;
+    return tf_marian_is(m) ? 0 : tf_fail(err, "a binary model of Marian without " SETTINGS);
+}
+
 /* A model of Marian has no vocabulary in its file. */
 static int read_marian(struct tf_import *m, struct tf_err *err)
 {
@@ -346,6 +358,77 @@ static int read_marian(struct tf_import *m, struct tf_err *err)
     if (tf_import_pieces(m, err) != 0 || tf_import_segmenters(m, err) != 0)
         return -1;
     return tf_marian_import(m, err) != 0 ? tf_context(err, "%s", m->name) : 0;
+}
+
+/* ---- search ---- */
+
+static const char *yaml_scalar(const struct tf_yaml *y, const char *key, const char *missing)
+{
+    const struct tf_yaml_entry *e = tf_yaml_find(y, key);
+    return e != NULL && e->n == 1 ? e->v[0] : missing;
+}
+
+static int yaml_number(const struct tf_yaml *y, const char *key, const char *missing, double lo,
+                         double hi, double *to, struct tf_err *err)
+{
+    const char *text = yaml_scalar(y, key, missing);
+    if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
+        text = strcmp(text, "true") == 0 ? "1" : "0";
+    return tf_parse_real(to, text, lo, hi, err) != 0 ? tf_context(err, "%s", key) : 0;
+}
+
+/* A hypothesis of f (n + 1) words is the last (src/translator/beam_search.cpp): the source's n and
+ * its end count. */
+static void put_factor(struct tf_import *m, double f)
+{
+    tf_search_put_limit(m, f, ceil(f), "max-length-factor");
+}
+
+static int read_decoder(struct tf_import *m, const struct tf_yaml *y, struct tf_err *err)
+{
+    double beam, normalize, word, factor;
+    if (yaml_number(y, "beam-size", "12", 1, TF_SEARCH_MAX_BEAM, &beam, err) != 0 ||
+        yaml_number(y, "normalize", "0", 0, 100, &normalize, err) != 0 ||
+        yaml_number(y, "max-length-factor", "3", 0, 1e9, &factor, err) != 0 ||
+        yaml_number(y, "word-penalty", "0", -1e9, 1e9, &word, err) != 0)
+        return -1;
+    put_factor(m, factor);
+    tf_search_put(m, "beam", tf_value_int((int64_t)beam));
+    tf_search_put(m, "normalize", tf_value_real(normalize));
+    if (word < 0 || word > 0)
+        tf_buf_item(&m->left, "word-penalty");
+    if (strcmp(yaml_scalar(y, "allow-unk", "false"), "true") == 0)
+        tf_search_put(m, "allow-unk", tf_value_bool(true));
+    if (strncmp(yaml_scalar(y, "gemm-precision", ""), "int8", 4) == 0 ||
+        strcmp(yaml_scalar(y, "int8shift", "false"), "true") == 0)
+        tf_search_put_word(m, "precision", "int8");
+    return 0;
+}
+
+/* That of decoder.yml, with Marian's defaults for what it lacks; without it the penalty that its
+ * models are commonly used with. */
+static int search_of_marian(struct tf_import *m, struct tf_err *err)
+{
+    const char *settings = m->files.settings;
+    char *text;
+    size_t n;
+    struct tf_yaml y;
+    char head[32];
+    tf_search_put_word(m, "search", "marian");
+    snprintf(head, sizeof head, "%" PRId64 ",1", m->align_layer);
+    tf_search_put_word(m, TF_ALIGNMENT_HEAD, head);
+    if (settings == NULL) {
+        tf_search_put(m, "normalize", tf_value_real(1));
+        put_factor(m, 3);
+        return 0;
+    }
+    if (tf_read_unpacked(&text, &n, settings, TF_MAX_CONFIG, err) != 0)
+        return -1;
+    int rc = tf_yaml_read(&y, m->arena, text, n, err);
+    free(text);
+    if (rc == 0)
+        rc = read_decoder(m, &y, err);
+    return rc == 0 ? 0 : tf_context(err, "%s", settings);
 }
 
 /* ---- files of a directory ---- */
@@ -578,9 +661,12 @@ const struct tf_program tf_marian = {
     .name = "Marian",
     .claims_dir = claims_rest,
     .find_files = find_marian_files,
+    .begins = tf_marian_bin_begins,
+    .read_weights = read_marian_weights,
     .claims_file = tf_marian_is,
     .read = read_marian,
-    .search = tf_search_of_marian,
+    .search = search_of_marian,
+    .beside = {".npz", ".bin"},
     .takes_config = true,
     .writes = &marian_format,
 };

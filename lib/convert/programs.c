@@ -14,7 +14,7 @@
 
 /* The first that claims a model has it: the last but one every directory, the last every file. */
 static const struct tf_program *const programs[] = {
-    &tf_argos, &tf_ct2,   &tf_fairseq,   &tf_fsmt,   &tf_m2m100,
+    &tf_ct2,   &tf_argos, &tf_fairseq,   &tf_fsmt,   &tf_m2m100,
     &tf_bart,  &tf_mbart, &tf_marian_mt, &tf_marian, &tf_plain,
 };
 enum { PROGRAMS = sizeof programs / sizeof *programs };
@@ -29,15 +29,41 @@ static bool claims(const struct tf_program *p, const struct tf_import *m)
 const struct tf_program *tf_program_of(const struct tf_import *m)
 {
     int i = 0;
+    if (m->from == TF_FORMAT_OTHER)
+        return m->program;
     while (!claims(programs[i], m))
         i++;
     return programs[i];
 }
 
-const struct tf_program *tf_program_beside(const char *path)
+static bool has_bytes(const struct tf_program *program, const void *p, size_t n)
+{
+    return program != NULL && program->begins != NULL && program->begins(p, n);
+}
+
+const struct tf_program *tf_program_of_bytes(const struct tf_import *m, const void *p, size_t n)
+{
+    if (has_bytes(m->program, p, n))
+        return m->program;
+    for (int i = 0; i < PROGRAMS; i++)
+        if (has_bytes(programs[i], p, n))
+            return programs[i];
+    return NULL;
+}
+
+static bool reads_beside(const struct tf_program *p, const char *path)
+{
+    for (int i = 0; i < 2 && p->beside[i] != NULL; i++)
+        if (tf_is_named(path, p->beside[i]))
+            return true;
+    return false;
+}
+
+const struct tf_program *tf_program_beside(const struct tf_import *m, const char *path)
 {
     for (int i = 0; i < PROGRAMS; i++)
-        if (programs[i]->beside != NULL && tf_is_named(path, programs[i]->beside))
+        if (reads_beside(programs[i], path) &&
+            (m == NULL || (programs[i]->in_dir && programs[i]->claims_dir(m))))
             return programs[i];
     return NULL;
 }

@@ -559,6 +559,9 @@ PY
     # An impossible length is refused before anything else is read.
     sh_t 1 "{ printf '\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\x00{'; yes 2>/dev/null; } | tf-convert"
     expect_error "stdin: not a model of tf-tools, safetensors, npz, Marian, CTranslate2 or PyTorch"
+    # 123 items are Marian's, though "{" is where that of safetensors begins.
+    sh_t 1 "printf '\\1\\0\\0\\0\\0\\0\\0\\0{\\0\\0\\0\\0\\0\\0\\0' | tf-convert"
+    expect_error "stdin: the file ends in its table of 123 items"
     t 1 tf-convert "$LINES_TXT"
     expect_error "not a model of tf-tools, safetensors, npz, Marian, CTranslate2 or PyTorch"
     t 1 tf-convert "$LINES_TFS"
