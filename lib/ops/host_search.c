@@ -15,28 +15,40 @@ static void history(uint32_t *ids, const struct tf_search *s, size_t t, size_t r
     }
 }
 
-/* x[ids[j]] times the penalty, once for an id that occurs several times: all are read first. */
-#define DEFINE_RULES(name, real)                                                          \
-    static void name(const struct tf_search_opts *o, real *x, const uint32_t *ids, size_t t, \
-                     double *old)                                                         \
-    {                                                                                     \
-        for (size_t j = 0; j < t; j++)                                                    \
-            old[j] = (double)x[ids[j]];                                                   \
-        for (size_t j = 0; j < t && o->repetition > 0; j++)                               \
-            x[ids[j]] = (real)(o->repetition * old[j]);                                   \
-        for (size_t j = 0; j < t; j++)                                                    \
-            if (tf_search_repeats(ids, t, (size_t)o->ngram, j))                           \
-                x[ids[j]] = -(real)INFINITY;                                              \
-        if ((int64_t)t < o->min_length)                                                   \
-            x[o->eos] = -(real)INFINITY;                                                  \
-    }
-DEFINE_RULES(rules_of_floats, float)
-DEFINE_RULES(rules_of_doubles, double)
+/* Element i of a row in float or, if wide, in double. */
+static double get_element(const void *row, bool wide, size_t i)
+{
+    return wide ? ((const double *)row)[i] : (double)((const float *)row)[i];
+}
+
+static void put_element(void *row, bool wide, size_t i, double x)
+{
+    if (wide)
+        ((double *)row)[i] = x;
+    else
+        ((float *)row)[i] = (float)x;
+}
+
+/* The element of ids[j] times the penalty, once for an id that occurs several times: all are read
+ * first. */
+static void apply_rules(const struct tf_search_opts *o, void *row, bool wide, const uint32_t *ids,
+                        size_t t, double *old)
+{
+    for (size_t j = 0; j < t; j++)
+        old[j] = get_element(row, wide, ids[j]);
+    for (size_t j = 0; j < t && o->repetition > 0; j++)
+        put_element(row, wide, ids[j], o->repetition * old[j]);
+    for (size_t j = 0; j < t; j++)
+        if (tf_search_repeats(ids, t, (size_t)o->ngram, j))
+            put_element(row, wide, ids[j], -INFINITY);
+    if ((int64_t)t < o->min_length)
+        put_element(row, wide, (size_t)o->eos, -INFINITY);
+}
 
 void tf_search_rules(const struct tf_search *s, tf_mem *lp)
 {
     const struct tf_search_pass w = tf_search_begin_pass(s);
-    const size_t V = s->opts.V;
+    const size_t V = s->opts.V, size = s->be->elem_size[TF_ELEM_STAT];
     if (!tf_search_has_rules(&s->opts))
         return;
     uint32_t *ids = tf_xarray(NULL, w.t + 1, sizeof *ids);
@@ -45,10 +57,7 @@ void tf_search_rules(const struct tf_search *s, tf_mem *lp)
         const struct tf_search_view v = tf_search_view_of(s, &w, i);
         for (size_t r = v.row0; r < v.row0 + v.live && !v.forced; r++) {
             history(ids, s, w.t, r);
-            if (s->be->elem_size[TF_ELEM_STAT] == sizeof(float))
-                rules_of_floats(&s->opts, (float *)lp + r * V, ids, w.t, old);
-            else
-                rules_of_doubles(&s->opts, (double *)lp + r * V, ids, w.t, old);
+            apply_rules(&s->opts, (char *)lp + r * V * size, size == sizeof(double), ids, w.t, old);
         }
     }
     free(ids);

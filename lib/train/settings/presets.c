@@ -67,57 +67,50 @@ static const struct change base[] = {
     {"warmup", 16000}, {"lr_scale", 5}
 /* clang-format on */
 
-/* PRESET(name, changes...) */
-#define PRESETS                                                                                   \
-    PRESET("base", END)                                                                           \
-    PRESET("big", {"dropout", 0.3}, WIDE)                                                         \
-    PRESET("big-enfr", WIDE, {"d_ff", 8192}, {"tie", TF_TIE_NONE})                                \
-    PRESET("A-h1", {"heads", 1}, {"d_k", 512}, {"d_v", 512}, {"average", 1})                      \
-    PRESET("A-h4", {"heads", 4}, {"d_k", 128}, {"d_v", 128}, {"average", 1})                      \
-    PRESET("A-h16", {"heads", 16}, {"d_k", 32}, {"d_v", 32}, {"average", 1})                      \
-    PRESET("A-h32", {"heads", 32}, {"d_k", 16}, {"d_v", 16}, {"average", 1})                      \
-    PRESET("B-dk16", {"d_k", 16}, {"average", 1})                                                 \
-    PRESET("B-dk32", {"d_k", 32}, {"average", 1})                                                 \
-    PRESET("C-n2", LAYERS(2), {"average", 1})                                                     \
-    PRESET("C-n4", LAYERS(4), {"average", 1})                                                     \
-    PRESET("C-n8", LAYERS(8), {"average", 1})                                                     \
-    PRESET("C-d256", {"d_model", 256}, {"d_k", 32}, {"d_v", 32}, {"average", 1})                  \
-    PRESET("C-d1024", {"d_model", 1024}, {"d_k", 128}, {"d_v", 128}, {"average", 1})              \
-    PRESET("C-ff1024", {"d_ff", 1024}, {"average", 1})                                            \
-    PRESET("C-ff4096", {"d_ff", 4096}, {"average", 1})                                            \
-    PRESET("D-p0.0", {"dropout", 0.0}, {"average", 1})                                            \
-    PRESET("D-p0.2", {"dropout", 0.2}, {"average", 1})                                            \
-    PRESET("D-ls0.0", {"label_smoothing", 0.0}, {"average", 1})                                   \
-    PRESET("D-ls0.2", {"label_smoothing", 0.2}, {"average", 1})                                   \
-    PRESET("E", {"positions", TF_POS_LEARNED}, {"max_positions", 1024}, {"average", 1})           \
-    PRESET("parse-wsj", PARSING)                                                                  \
-    PRESET("parse-semi", PARSING)                                                                 \
-    /* Not in the paper: for tens of thousands of pairs, in minutes on a CPU. */                  \
-    PRESET("tiny", LAYERS(4), {"d_model", 128}, {"d_ff", 256}, {"heads", 4}, {"d_k", 32},         \
-           {"d_v", 32}, {"dropout", 0.2}, {"fit_tokens", 2000}, {"steps", 2500}, {"warmup", 500}, \
-           {"lr_scale", 1.5}, {"save_every", 100}, {"average", 5})
-
-const char *const tf_presets[] = {
-#define PRESET(name, ...) name,
-    PRESETS
-#undef PRESET
-        NULL,
-};
-
 enum { MOST_CHANGES = 15 };
 
-#define PRESET(name, ...)                                                                  \
-    _Static_assert(sizeof(struct change[]){__VA_ARGS__} <= MOST_CHANGES * sizeof(struct change), \
-                   name ": more changes than a row has room for");
-PRESETS
-#undef PRESET
-
-/* In the order of tf_presets; each row ends with END. */
-static const struct change presets[][MOST_CHANGES + 1] = {
-#define PRESET(name, ...) {__VA_ARGS__},
-    PRESETS
-#undef PRESET
+/* clang-format off */
+static const struct preset {
+    const char *name;
+    struct change changes[MOST_CHANGES + 1];
+} presets[] = {
+    {"base", {END}},
+    {"big", {{"dropout", 0.3}, WIDE}},
+    {"big-enfr", {WIDE, {"d_ff", 8192}, {"tie", TF_TIE_NONE}}},
+    {"A-h1", {{"heads", 1}, {"d_k", 512}, {"d_v", 512}, {"average", 1}}},
+    {"A-h4", {{"heads", 4}, {"d_k", 128}, {"d_v", 128}, {"average", 1}}},
+    {"A-h16", {{"heads", 16}, {"d_k", 32}, {"d_v", 32}, {"average", 1}}},
+    {"A-h32", {{"heads", 32}, {"d_k", 16}, {"d_v", 16}, {"average", 1}}},
+    {"B-dk16", {{"d_k", 16}, {"average", 1}}},
+    {"B-dk32", {{"d_k", 32}, {"average", 1}}},
+    {"C-n2", {LAYERS(2), {"average", 1}}},
+    {"C-n4", {LAYERS(4), {"average", 1}}},
+    {"C-n8", {LAYERS(8), {"average", 1}}},
+    {"C-d256", {{"d_model", 256}, {"d_k", 32}, {"d_v", 32}, {"average", 1}}},
+    {"C-d1024", {{"d_model", 1024}, {"d_k", 128}, {"d_v", 128}, {"average", 1}}},
+    {"C-ff1024", {{"d_ff", 1024}, {"average", 1}}},
+    {"C-ff4096", {{"d_ff", 4096}, {"average", 1}}},
+    {"D-p0.0", {{"dropout", 0.0}, {"average", 1}}},
+    {"D-p0.2", {{"dropout", 0.2}, {"average", 1}}},
+    {"D-ls0.0", {{"label_smoothing", 0.0}, {"average", 1}}},
+    {"D-ls0.2", {{"label_smoothing", 0.2}, {"average", 1}}},
+    {"E", {{"positions", TF_POS_LEARNED}, {"max_positions", 1024}, {"average", 1}}},
+    {"parse-wsj", {PARSING}},
+    {"parse-semi", {PARSING}},
+    /* Not in the paper: for tens of thousands of pairs, in minutes on a CPU. */
+    {"tiny", {LAYERS(4), {"d_model", 128}, {"d_ff", 256}, {"heads", 4}, {"d_k", 32}, {"d_v", 32},
+              {"dropout", 0.2}, {"fit_tokens", 2000}, {"steps", 2500}, {"warmup", 500},
+              {"lr_scale", 1.5}, {"save_every", 100}, {"average", 5}}},
 };
+/* clang-format on */
+
+const char *const tf_presets[] = {
+    "base", "big", "big-enfr", "A-h1", "A-h4", "A-h16", "A-h32", "B-dk16", "B-dk32", "C-n2",
+    "C-n4", "C-n8", "C-d256", "C-d1024", "C-ff1024", "C-ff4096", "D-p0.0", "D-p0.2", "D-ls0.0",
+    "D-ls0.2", "E", "parse-wsj", "parse-semi", "tiny", NULL,
+};
+_Static_assert(sizeof presets / sizeof *presets == sizeof tf_presets / sizeof *tf_presets - 1,
+               "tf_presets names the rows of presets");
 
 static void apply_changes(struct tf_settings *s, const struct change *changes, enum tf_dialect as)
 {
@@ -143,16 +136,16 @@ static int unknown(const char *name, struct tf_err *err)
 
 int tf_preset(struct tf_settings *s, const char *name, enum tf_dialect as, struct tf_err *err)
 {
-    int row = 0;
-    while (tf_presets[row] != NULL && strcmp(tf_presets[row], name) != 0)
+    const struct preset *row = presets, *end = presets + sizeof presets / sizeof *presets;
+    while (row < end && strcmp(row->name, name) != 0)
         row++;
-    if (tf_presets[row] == NULL)
+    if (row == end)
         return unknown(name, err);
     s->preset = name;
     s->config = (struct tf_config){.dialect = as, .source_eos = true, .bos = 2, .eos = 3};
     s->schedule = (struct tf_schedule){0};
     apply_changes(s, base, as);
-    apply_changes(s, presets[row], as);
+    apply_changes(s, row->changes, as);
     s->own_d_k = s->config.d_k * s->config.heads != s->config.d_model;
     s->keep = s->average > 5 ? s->average : 5;
     s->usual = s->schedule;
