@@ -1,6 +1,7 @@
 /* bad.c - counts and messages of --bad. */
 #include "base/bad.h"
 #include "base/log.h"
+#include "base/pipeline.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +11,7 @@ const char *const tf_on_bad_words[] = {"mark", "fail", "ok", NULL};
 int tf_bad_add(struct tf_bad_count *c, const char *input, uint64_t number, const char *reason,
                bool reported, struct tf_err *err)
 {
+    c->found += !reported;
     if (c->on_bad == TF_ON_BAD_MARK && !reported)
         tf_warn("%s: %s %llu: %s", input, c->place, (unsigned long long)number, reason);
     if (c->bad++ == 0) {
@@ -29,6 +31,8 @@ int tf_bad_status(const struct tf_bad_count *c, const char *input, struct tf_err
 {
     if (c->bad == 0 || c->on_bad != TF_ON_BAD_MARK)
         return 0;
+    if (c->found == 0 && tf_in_pipeline())
+        return err->status = TF_PARTIAL;
     tf_fail_status(err, TF_PARTIAL, "%s: %llu of %llu %s bad; the first is %s %llu: %s", input,
                    (unsigned long long)c->bad, (unsigned long long)c->total, c->items, c->place,
                    (unsigned long long)c->first, c->reason);

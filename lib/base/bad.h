@@ -23,6 +23,7 @@ struct tf_bad_count {
     bool text;         /* items are the lines of a text: see TF_BAD_START */
     uint64_t total;    /* items so far; the caller increments it */
     uint64_t bad;      /* bad ones among them */
+    uint64_t found;    /* those of them that were not bad in the input */
     uint64_t first;    /* number of the first bad one */
     char reason[256];  /* why that one is bad */
 };
@@ -32,7 +33,8 @@ struct tf_bad_count {
 int tf_bad_add(struct tf_bad_count *c, const char *input, uint64_t number, const char *reason,
                bool reported, struct tf_err *err) TF_MUST_CHECK;
 /* At the end: if there were bad items and on_bad is TF_ON_BAD_MARK, set err to TF_PARTIAL with a
- * message and return that status; else return 0. */
+ * message and return that status; else return 0. In a pipeline (pipeline.h) the tool that found
+ * them has said so: if there are no others, there is no message. */
 int tf_bad_status(const struct tf_bad_count *c, const char *input, struct tf_err *err);
 /* Append to a message about lines that are not UTF-8 what they mostly are. */
 void tf_bad_hint(const struct tf_bad_count *c, struct tf_err *err);

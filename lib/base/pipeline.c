@@ -98,10 +98,15 @@ static int start_stage(struct stage *s, int *in, struct tf_err *err)
     return tf_fail_errno(err, "%s", s->argv[0]);
 }
 
-void tf_pipeline_await_end(void)
+bool tf_in_pipeline(void)
 {
     const char *parent = getenv(PARENT);
-    if (parent != NULL && strtol(parent, NULL, 10) == (long)getppid())
+    return parent != NULL && strtol(parent, NULL, 10) == (long)getppid();
+}
+
+void tf_pipeline_await_end(void)
+{
+    if (tf_in_pipeline())
         pause();
 }
 

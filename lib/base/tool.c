@@ -89,7 +89,7 @@ int tf_tool_finish(int rc, struct tf_err *err)
     tf_warn_summary();
     if (status == TF_READER_LEFT)
         status = TF_OK;
-    else if (rc < 0 || err->status != 0)
+    else if ((rc < 0 || err->status != 0) && (status != TF_PARTIAL || err->msg[0] != 0))
         tf_note("%s", err->msg[0] != 0 ? err->msg : "failed");
     /* stdio keeps no errno of an earlier failure, but a full disk fails again at the flush. */
     bool earlier = ferror(stdout);

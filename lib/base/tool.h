@@ -16,8 +16,8 @@ int tf_tool_start(const struct tf_tool *tool, int argc, char **argv, struct tf_a
 
 /* End a tool: print the summary of warnings, and "tf-x: MESSAGE" if rc < 0 or *err is set; flush
  * and close stdout ("write error: No space left on device"). Returns the exit status: err->status,
- * or a positive rc such as TF_PARTIAL; TF_FAILED if stdout failed. TF_READER_LEFT is silent, and
- * TF_OK. */
+ * or a positive rc such as TF_PARTIAL; TF_FAILED if stdout failed. TF_PARTIAL without a message is
+ * silent, as is TF_READER_LEFT, and TF_OK. */
 int tf_tool_finish(int rc, struct tf_err *err);
 
 /* Start, enter the sandbox (base/sandbox.h) with the files of the command line and what tool->widen

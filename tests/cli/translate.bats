@@ -36,6 +36,11 @@ setup_file() {
     expect_contains "$stderr" "tf-translate: in: 1 of 5 lines bad; the first is line 3: invalid UTF-8"
     t 0 tf-translate -m "$MODEL" --crlf --max-length 6 --bad ok -o out in
     [ -z "$stderr" ]
+    # What the first tool found is no news of the second.
+    { echo a; head -c 1048600 /dev/zero | tr '\0' a; printf '\nb\n'; } >long
+    t 4 tf-translate -m "$MODEL" -o out long
+    expect_contains "$stderr" "tf-tokenize: stdin: 1 of 3 lines bad; the first is line 2: 10486"
+    [[ $stderr != *tf-decode* ]]
     t 4 tf-translate -m "$MODEL" --crlf --max-length 6 --replace-invalid -o more in
     [ -n "$(sed -n 3p more)" ]
     t 1 tf-translate -m "$MODEL" --bad fail -o none in
