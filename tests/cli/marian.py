@@ -22,6 +22,10 @@ import zipfile
 
 import numpy as np
 
+sys.dont_write_bytecode = True
+from transformer import Transformer, fairseq_name, sinusoids  # noqa: E402
+
+SIDES = "encoder", "decoder"
 DEFAULTS = {"type": "transformer", "dim-emb": "16", "enc-depth": "2", "dec-depth": "2",
             "transformer-heads": "4", "transformer-dim-ffn": "24",
             "transformer-ffn-activation": "swish", "transformer-preprocess": '""',
@@ -72,7 +76,7 @@ def make(path, V, words):
         add("decoder_ff_logit_out_W", D, V)
     if s["output-omit-bias"] == "false":
         add("decoder_ff_logit_out_b", 1, V)
-    for side in "encoder", "decoder":
+    for side in SIDES:
         F = ffn_of(s, side)
         for n in sorted(set(layers_of(s, side))):
             rnn = side == "decoder" and s["transformer-decoder-autoreg"] == "rnn"
@@ -150,6 +154,19 @@ def read_bin(path):
     return out
 
 
+def plain_name(name):
+    """Of a parameter in a layer or above a stack: as Transformer has it."""
+    m = re.fullmatch(r"(enc|dec)oder_(?:l(\d+)_(self|context|ffn|rnn)|top)(?:_(?:Wo|ffn))?_"
+                     r"(?:(W|b)([qkvof12]?)|ln_(scale|bias)(?:_pre)?)", name)
+    if m is None:
+        return name
+    side, n, part, kind, letter, norm = m.groups()
+    parts = {"self": "self", "context": "cross", "ffn": "ff", "rnn": "ssru"}
+    of = [side] + ([str(int(n) - 1), parts[part]] if n else [])
+    return ".".join(of + (["norm", "g" if norm == "scale" else "b"] if norm else
+                          [letter] * (letter != "") + [kind.lower()]))
+
+
 def residual_factor(name, s, scale):
     """Of a tensor where sums from the first layer norm of a stack to its last are times scale."""
     at = re.match(r"model\.(...)oder\.layers\.(\d+)\.(.*)", name)
@@ -167,13 +184,12 @@ def hf(path, to, words):
     keys = {k: json.loads(v) for k, v in (x.split("=", 1) for x in words)}
     text = w.pop("special:model.yml").tobytes().split(b"\0")[0].decode()
     s = dict(line.split(": ", 1) for line in text.split("\n") if ": " in line)
-    out, kinds = {}, {"self": "self_attn", "context": "encoder_attn"}
+    out = {}
 
     def padded(x):  # a row for the padding id
         return np.concatenate([x, np.zeros((1, x.shape[1]), x.dtype)])
 
     for name, x in w.items():
-        parts = name.split("_")
         if name.endswith("Wemb"):
             out[{"Wemb": "model.shared.weight", "encoder_Wemb": "model.encoder.embed_tokens.weight",
                  "decoder_Wemb": "model.decoder.embed_tokens.weight"}[name]] = padded(x)
@@ -182,15 +198,7 @@ def hf(path, to, words):
         elif name == "decoder_ff_logit_out_b":
             out["final_logits_bias"] = np.concatenate([x, np.zeros((1, 1), x.dtype)], 1)
         else:
-            end = ".weight" if parts[-1][0] in "Ws" else ".bias"
-            if parts[2] == "ffn":
-                leaf = "final_layer_norm" if "ln" in parts else "fc" + parts[-1][1]
-            else:
-                leaf = kinds[parts[2]]
-                leaf += "_layer_norm" if "ln" in parts else "." + {"o": "out"}.get(
-                    parts[-1][1], parts[-1][1]) + "_proj"
-            x = x[0] if len(x) == 1 else x.T
-            out[f"model.{parts[0]}.layers.{int(parts[1][1:]) - 1}.{leaf}{end}"] = x
+            out["model." + fairseq_name(plain_name(name))] = x[0] if len(x) == 1 else x.T
     head, data = {"__metadata__": {"format": "pt"}}, b""
     for name, x in sorted(out.items()):
         x = x * np.float32(residual_factor(name, s, keys.get("residual_scale", 1)))
@@ -217,80 +225,26 @@ def hf(path, to, words):
 
 class Model:
     def __init__(self, path, halves=False):
-        self.less, self.eps = (0, 1e-5) if halves else (1, 1e-6)
-        self.w = read_bin(path) if path.endswith(".bin") else dict(np.load(path))
-        text = self.w.pop("special:model.yml").tobytes().split(b"\0")[0].decode()
-        self.s = dict(line.split(": ", 1) for line in text.split("\n") if ": " in line)
-        self.w = {k: v.astype("f8") for k, v in self.w.items()}
-        self.H, self.D = int(self.s["transformer-heads"]), int(self.s["dim-emb"])
-        self.pre = "_pre" if self.s["transformer-preprocess"] == "n" else ""
+        w = read_bin(path) if path.endswith(".bin") else dict(np.load(path))
+        text = w.pop("special:model.yml").tobytes().split(b"\0")[0].decode()
+        s = dict(line.split(": ", 1) for line in text.split("\n") if ": " in line)
+        self.less = 0 if halves else 1
+        self.p = {plain_name(k): v.astype("f8") for k, v in w.items()}
+        self.t = Transformer(np, self.p, int(s["transformer-heads"]),
+                             *([n - 1 for n in layers_of(s, side)] for side in SIDES),
+                             pre=s["transformer-preprocess"] == "n", eps=1e-5 if halves else 1e-6,
+                             swish=s["transformer-ffn-activation"] == "swish")
 
-    def norm(self, x, name, suffix=""):
-        d = x - x.mean(-1, keepdims=True)
-        return (d / np.sqrt((d * d).mean(-1, keepdims=True) + self.eps) *
-                self.w[f"{name}_ln_scale{suffix}"] + self.w[f"{name}_ln_bias{suffix}"])
-
-    def around(self, x, name, f):
-        if self.pre:
-            return x + f(self.norm(x, name, self.pre))
-        return self.norm(x + f(x), name)
-
-    def attention(self, name, q_in, kv_in, causal):
-        def project(x, letter):
-            return x @ self.w[f"{name}_W{letter}"] + self.w[f"{name}_b{letter}"]
-
-        q, k, v, out = project(q_in, "q"), project(kv_in, "k"), project(kv_in, "v"), []
-        width = self.D // self.H
-        for h in range(self.H):
-            at = slice(h * width, (h + 1) * width)
-            z = q[:, at] @ k[:, at].T / math.sqrt(width)
-            if causal:
-                z[np.triu_indices(len(z), 1)] = -np.inf
-            p = np.exp(z - z.max(-1, keepdims=True))
-            out.append(p / p.sum(-1, keepdims=True) @ v[:, at])
-        return project(np.concatenate(out, 1), "o")
-
-    def ssru(self, name, x):
-        f = 1 / (1 + np.exp(-(x @ self.w[name + "_Wf"] + self.w[name + "_bf"])))
-        x, c, out = x @ self.w[name + "_W"], np.zeros(self.D), []
-        for t in range(len(x)):
-            c = f[t] * c + (1 - f[t]) * x[t]
-            out.append(np.maximum(c, 0))
-        return np.array(out)
-
-    def feed_forward(self, name, x):
-        h = x @ self.w[name + "_W1"] + self.w[name + "_b1"]
-        swish = self.s["transformer-ffn-activation"] == "swish"
-        h = h / (1 + np.exp(-h)) if swish else np.maximum(h, 0)
-        return h @ self.w[name + "_W2"] + self.w[name + "_b2"]
-
-    def embed(self, side, rows):
-        e = self.w.get(side + "_Wemb", self.w.get("Wemb"))
-        x = np.array([np.zeros(self.D) if i is None else e[i] for i in rows]) * math.sqrt(self.D)
-        half = self.D // 2
-        a = np.arange(len(rows))[:, None] * 10000.0 ** (-np.arange(half) / (half - self.less))
-        return x + np.concatenate([np.sin(a), np.cos(a)], 1)
-
-    def stack(self, side, x, memory):
-        for n in layers_of(self.s, side):
-            name = f"{side}_l{n}"
-            if memory is not None and self.s["transformer-decoder-autoreg"] == "rnn":
-                x = self.around(x, name + ("_rnn" if self.pre else "_rnn_ffn"), lambda y: self.ssru(name + "_rnn", y))
-            else:
-                x = self.around(x, name + "_self_Wo", lambda y: self.attention(
-                    name + "_self", y, y, memory is not None))
-            if memory is not None:
-                x = self.around(x, name + "_context_Wo", lambda y: self.attention(
-                    name + "_context", y, memory, False))
-            x = self.around(x, name + "_ffn_ffn", lambda y: self.feed_forward(name + "_ffn", y))
-        top = self.s["transformer-postprocess-top"] == "n"
-        return self.norm(x, side + "_top") if top else x
+    def embed(self, side, ids):
+        table = self.p.get(side + "_Wemb", self.p.get("Wemb"))
+        return self.t.embed(table, ids, sinusoids(len(ids), table.shape[1], True, self.less))
 
     def score(self, src, tgt, eos):
-        memory = self.stack("encoder", self.embed("encoder", src + [eos]), None)
-        x = self.stack("decoder", self.embed("decoder", [None] + tgt), memory)
-        e = self.w.get("decoder_ff_logit_out_Wt", self.w.get("decoder_Wemb", self.w.get("Wemb")))
-        z = x @ self.w.get("decoder_ff_logit_out_W", e.T) + self.w.get("decoder_ff_logit_out_b", 0)
+        memory = self.t.stack("enc", self.embed("encoder", src + [eos]))
+        x = self.t.stack("dec", self.embed("decoder", [None] + tgt), memory)
+        p = self.p
+        e = p.get("decoder_ff_logit_out_Wt", p.get("decoder_Wemb", p.get("Wemb")))
+        z = x @ p.get("decoder_ff_logit_out_W", e.T) + p.get("decoder_ff_logit_out_b", 0)
         z = z - z.max(-1, keepdims=True)
         return sum(z[t, i] - math.log(np.exp(z[t]).sum()) for t, i in enumerate(tgt + [eos]))
 

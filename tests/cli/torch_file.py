@@ -31,6 +31,7 @@ import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import ct2  # noqa: E402
+from transformer import columns, fairseq_name  # noqa: E402
 
 MAGIC, PROTOCOL = 0x1950A86A20F9469CFC6C, 1001
 
@@ -114,42 +115,24 @@ def save(obj, path, form):
 
 def fairseq_names(w, fused):
     D, out = ct2.D, OrderedDict()
-    sides, parts = {"enc": "encoder", "dec": "decoder"}, {"self": "self_attn", "cross": "encoder_attn"}
-    ends = {"w": "weight", "b": "bias", "g": "weight"}
-
-    def projections(base, letters, x, end):
-        if fused and letters == "qkv":
-            out[f"{base}.in_proj_{end}"] = x.T
-        else:
-            for i, letter in enumerate(letters):
-                out[f"{base}.{letter}_proj.{end}"] = x[..., i * D:(i + 1) * D].T
-
     for name, x in w.items():
-        p = name.split(".")
-        end = ends[p[-1]] if p[-1] in ends else None
         if name == "embed":
             out["encoder.embed_tokens.weight"] = out["decoder.embed_tokens.weight"] = x
-        elif p[-1] == "embed":
-            out[sides[p[0]] + ".embed_tokens.weight"] = x
+        elif name.endswith("embed"):
+            out[{"enc": "encoder", "dec": "decoder"}[name[:3]] + ".embed_tokens.weight"] = x
         elif name == "dec.project":
             out["decoder.output_projection.weight"] = x
-        elif p[1] == "norm":
-            out[f"{sides[p[0]]}.layer_norm.{end}"] = x
-        elif p[1] == "cross":
+        elif "cross.kv" in name:
             for n in range(ct2.L):
-                projections(f"decoder.layers.{n}.encoder_attn", "kv",
-                            x[..., 2 * D * n:2 * D * (n + 1)], end)
+                for letter, y in zip("kv", columns(x, *[D] * 2 * ct2.L)[2 * n:2 * n + 2]):
+                    out[fairseq_name(f"dec.{n}.cross.{letter}.{name[-1]}")] = y.T
+        elif "qkv" in name and fused:
+            out[fairseq_name(name).replace("qkv_proj.", "in_proj_")] = x.T
+        elif "qkv" in name:
+            for letter, y in zip("qkv", columns(x, D, D, D)):
+                out[fairseq_name(name.replace("qkv", letter))] = y.T
         else:
-            at = f"{sides[p[0]]}.layers.{p[1]}."
-            if p[3] == "norm":
-                out[at + (parts[p[2]] + "_layer_norm." if p[2] != "ff" else "final_layer_norm.") +
-                    end] = x
-            elif p[2] == "ff":
-                out[f"{at}fc{p[3]}.{end}"] = x.T
-            elif p[3] == "o":
-                out[f"{at}{parts[p[2]]}.out_proj.{end}"] = x.T
-            else:
-                projections(at + parts[p[2]], p[3], x, end)
+            out[fairseq_name(name)] = x.T
     return out
 
 

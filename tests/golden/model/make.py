@@ -3,12 +3,19 @@
 
 Needs Debian's python3-torch. Writes paper.txt.gz and t2t.txt.gz beside itself: lines `name count
 values...`: weights (of two decimals, as float32 has them), pairs, logits, sums, gradients of the
-summed smoothed loss, and weights after three Adam updates on the mean. The attention is written
-sentence by sentence and head by head, without any of the library's tricks."""
+summed smoothed loss, and weights after three Adam updates on the mean. The model is that of
+../../cli/transformer.py."""
 import gzip
 import math
 import os
+import sys
+
 import torch
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE + "/../../cli")
+sys.dont_write_bytecode = True
+from transformer import Transformer, columns, sinusoids  # noqa: E402
 
 torch.set_default_dtype(torch.float64)
 
@@ -61,82 +68,34 @@ class Model:
                 norm(side)
         linear("dec.cross.kv", D, self.N * (hk + hv))
 
-    def embed(self, side, ids, rows):
-        e = self.p[f"{side}.embed" if self.t2t else "embed"]
-        x = torch.stack([torch.zeros(self.D) if i is None else e[i]
-                         for i in ids]) * math.sqrt(self.D)
-        if self.learned:
-            return x + self.p[side + ".pos"][:rows]
-        pe = torch.zeros(rows, self.D)
-        for t in range(rows):
-            for i in range(self.D // 2):
-                a = t / 10000 ** (2 * i / self.D)
-                pe[t, 2 * i], pe[t, 2 * i + 1] = math.sin(a), math.cos(a)
-        return x + pe
+    def transformer(self):
+        """With the matrices that ours have side by side cut apart."""
+        p, hk, hv = dict(self.p), self.H * self.dk, self.H * self.dv
+        for x in "wb" if self.bias else "w":
+            cross = columns(p["dec.cross.kv." + x], *[hk, hv] * self.N)
+            for n in range(self.N):
+                for name in f"enc.{n}.self.", f"dec.{n}.self.":
+                    p[name + "q." + x], p[name + "k." + x], p[name + "v." + x] = columns(
+                        p[f"{name}qkv.{x}"], hk, hk, hv)
+                p[f"dec.{n}.cross.k.{x}"], p[f"dec.{n}.cross.v.{x}"] = cross[2 * n:2 * n + 2]
+        return Transformer(torch, p, self.H, range(self.N), range(self.N), pre=self.pre)
 
-    def linear(self, x, name):
-        y = x @ self.p[name + ".w"]
-        return y + self.p[name + ".b"] if name + ".b" in self.p else y
+    def logits(self, t, src, tgt):
+        def embed(side, ids):
+            positions = t.p[side + ".pos"] if self.learned else torch.asarray(
+                sinusoids(len(ids), self.D))
+            return t.embed(t.p[side + ".embed" if self.t2t else "embed"], ids, positions)
 
-    def norm(self, x, name):
-        g, b = self.p[name + ".norm.g"], self.p[name + ".norm.b"]
-        m = x.mean(-1, keepdim=True)
-        v = ((x - m) ** 2).mean(-1, keepdim=True)
-        return (x - m) / torch.sqrt(v + 1e-6) * g + b
-
-    def attend(self, q, k, v, causal):
-        out = []
-        for h in range(self.H):
-            a = q[:, h * self.dk:(h + 1) * self.dk] @ k[:, h * self.dk:(h + 1) *
-                                                        self.dk].T / math.sqrt(self.dk)
-            if causal:
-                a = a.masked_fill(torch.ones_like(a).triu(1).bool(), -math.inf)
-            out.append(torch.softmax(a, -1) @ v[:, h * self.dv:(h + 1) * self.dv])
-        return torch.cat(out, -1)
-
-    def around(self, x, name, f):
-        return x + f(self.norm(x, name)) if self.pre else self.norm(x + f(x), name)
-
-    def self_attention(self, x, name, causal):
-        hk = self.H * self.dk
-        qkv = self.linear(x, name + ".qkv")
-        return self.linear(self.attend(qkv[:, :hk], qkv[:, hk:2 * hk], qkv[:, 2 * hk:], causal),
-                           name + ".o")
-
-    def feed_forward(self, x, name):
-        return self.linear(torch.relu(self.linear(x, name + ".1")), name + ".2")
-
-    def logits(self, src, tgt):
-        x = self.embed("enc", src + [3], len(src) + 1)
-        for n in range(self.N):
-            x = self.around(x, f"enc.{n}.self",
-                            lambda y: self.self_attention(y, f"enc.{n}.self", False))
-            x = self.around(x, f"enc.{n}.ff", lambda y: self.feed_forward(y, f"enc.{n}.ff"))
-        if self.pre:
-            x = self.norm(x, "enc")
-        kv, hk, w = self.linear(x, "dec.cross.kv"), self.H * self.dk, self.H * (self.dk + self.dv)
-        y = self.embed("dec", [None if self.t2t else 2] + tgt, len(tgt) + 1)
-        for n in range(self.N):
-            name = f"dec.{n}.cross"
-
-            def cross(z):
-                q, own = self.linear(z, name + ".q"), kv[:, n * w:(n + 1) * w]
-                return self.linear(self.attend(q, own[:, :hk], own[:, hk:], False), name + ".o")
-
-            y = self.around(y, f"dec.{n}.self",
-                            lambda z: self.self_attention(z, f"dec.{n}.self", True))
-            y = self.around(y, name, cross)
-            y = self.around(y, f"dec.{n}.ff", lambda z: self.feed_forward(z, f"dec.{n}.ff"))
-        if self.pre:
-            y = self.norm(y, "dec")
-        return y @ self.p["dec.project" if self.t2t else "embed"].T
+        memory = t.stack("enc", embed("enc", src + [3]))
+        y = t.stack("dec", embed("dec", [None if self.t2t else 2] + tgt), memory)
+        return y @ t.p["dec.project" if self.t2t else "embed"].T
 
     def pass_over(self, pairs):
         eps, V = 0.1, self.V
         loss = nll = 0
-        all_logits = []
+        t, all_logits = self.transformer(), []
         for src, tgt in pairs:
-            z = self.logits(src, tgt)
+            z = self.logits(t, src, tgt)
             lp = torch.log_softmax(z, -1)
             out = torch.tensor(tgt + [3])
             q = torch.full_like(lp, eps / (V - 1) if self.t2t else eps / V)
@@ -185,8 +144,7 @@ def main():
                         p -= lr * (a / (1 - b1 ** step)) / ((v / (1 - b2 ** step)).sqrt() + eps)
         for name, p in m.p.items():
             put("u/" + name, p, "%.6g")
-        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), dialect + ".txt.gz"),
-                  "wb") as f:
+        with open(os.path.join(HERE, dialect + ".txt.gz"), "wb") as f:
             f.write(gzip.compress(("\n".join(lines) + "\n").encode(), mtime=0))
 
 
