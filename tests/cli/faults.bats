@@ -253,7 +253,7 @@ short() {
     rm bin/tf-evalb
     printf '#!/bin/sh\ncase $1 in -*) ;; *) exit 3 ;; esac\n' >bin/tf-evalb
     chmod +x bin/tf-evalb
-    rows TF_BIN="$T/bin" I2
+    rows TF_BIN="$T/bin" B3
     expect_contains "$stderr" "the undisturbed run failed: tf-evalb $T/faults/material/trees"
     cc -shared -fPIC -o shim.so -x c - <<'C'
 #include <stdio.h>
