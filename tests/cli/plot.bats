@@ -713,7 +713,7 @@ PY
 @test "usage" {
     t 2 tf-plot
     t 2 tf-plot pie
-    expect_error "one of curve, heat, attention, positions"
+    expect_error "one of curve, run, heat, attention, positions"
     t 2 tf-plot curve
     expect_error "no log given"
     t 2 tf-plot curve - -
@@ -783,7 +783,7 @@ TXT
     tf-plot base/log.jsonl big/log.jsonl >got
     cmp want got
     t 2 tf-plot m.csv
-    expect_error "'m.csv': one of curve, heat, attention, positions"
+    expect_error "'m.csv': one of curve, run, heat, attention, positions"
     t 1 tf-plot curve base
     expect_error "base: is a directory; the log in it is base/log.jsonl"
     mkdir other
