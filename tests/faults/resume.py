@@ -192,6 +192,8 @@ CHANGES = [
     ("clip", ["--clip", "2"], None),
     ("guided", ["--guided-alignment", "0.1"], None),
     ("ema", ["--ema", "0.5"], None),
+    ("freeze", ["--freeze", "enc.*"], None),
+    ("lr_scale", ["--schedule", "cosine", "--lr", "0.001", "--decay-steps", "100"], None),
     ("lr_scale", ["--schedule", "constant", "--lr", "0.001"], None),
     ("d_ff", ["--d-ff", "64"], None),
     ("d_k", ["--heads", "4"], None),
