@@ -84,15 +84,18 @@ static void grams_release(struct tf_chrf_grams *g)
     *g = (struct tf_chrf_grams){0};
 }
 
+void tf_chrf_side_release(struct tf_chrf_side *s)
+{
+    tf_buf_release(&s->lower);
+    free(s->chars);
+    free(s->words);
+    free(s->text);
+}
+
 void tf_chrf_release(struct tf_chrf *c)
 {
-    for (int i = 0; i < 2; i++) {
-        struct tf_chrf_side *s = i ? &c->ref : &c->hyp;
-        tf_buf_release(&s->lower);
-        free(s->chars);
-        free(s->words);
-        free(s->text);
-    }
+    tf_chrf_side_release(&c->hyp);
+    tf_chrf_side_release(&c->ref);
     tf_intern_release(&c->intern);
     grams_release(&c->grams);
     free(c->stats);
@@ -130,7 +133,7 @@ static void cut_word(struct tf_chrf_side *s, const char *p, size_t n)
     }
 }
 
-static void cut_line(struct tf_chrf_side *s, struct tf_text line, const struct tf_chrf_opts *o)
+void tf_chrf_cut(struct tf_chrf_side *s, struct tf_text line, const struct tf_chrf_opts *o)
 {
     if (o->lowercase) {
         tf_buf_clear(&s->lower);
@@ -162,8 +165,7 @@ static void cut_line(struct tf_chrf_side *s, struct tf_text line, const struct t
         cut_word(s, word, (size_t)(end - word));
 }
 
-static void set_counts(uint32_t *counts, const uint32_t *matches, size_t nh, size_t nr,
-                       size_t orders)
+void tf_chrf_counts(uint32_t *counts, const uint32_t *matches, size_t nh, size_t nr, size_t orders)
 {
     for (size_t k = 1; k <= orders; k++, counts += TF_CHRF_COUNTS) {
         counts[0] = nr >= k && nh >= k ? (uint32_t)(nh - k + 1) : 0;
@@ -183,9 +185,9 @@ void tf_chrf_segment(struct tf_chrf *c, uint32_t *counts, struct tf_text hyp,
         c->stats = tf_xcalloc(width + 1, sizeof *c->stats);
         c->matches = tf_xcalloc(chars + words + 1, sizeof *c->matches);
     }
-    cut_line(&c->hyp, hyp, o);
+    tf_chrf_cut(&c->hyp, hyp, o);
     for (size_t r = 0; r < nrefs; r++) {
-        cut_line(&c->ref, refs[r], o);
+        tf_chrf_cut(&c->ref, refs[r], o);
         memset(c->matches, 0, (chars + words) * sizeof *c->matches);
         grams_match(&c->grams, c->hyp.chars, c->hyp.nchars, c->ref.chars, c->ref.nchars, chars,
                     c->matches);
@@ -198,9 +200,9 @@ void tf_chrf_segment(struct tf_chrf *c, uint32_t *counts, struct tf_text hyp,
             grams_match(&c->grams, c->hyp.words, c->hyp.nwords, c->ref.words, c->ref.nwords, words,
                         c->matches + chars);
         }
-        set_counts(c->stats, c->matches, c->hyp.nchars, c->ref.nchars, chars);
-        set_counts(c->stats + TF_CHRF_COUNTS * chars, c->matches + chars, c->hyp.nwords,
-                   c->ref.nwords, words);
+        tf_chrf_counts(c->stats, c->matches, c->hyp.nchars, c->ref.nchars, chars);
+        tf_chrf_counts(c->stats + TF_CHRF_COUNTS * chars, c->matches + chars, c->hyp.nwords,
+                       c->ref.nwords, words);
         for (size_t i = 0; i < width; i++)
             sums[i] = c->stats[i];
         f = nrefs > 1 ? tf_chrf_score(sums, o) : 0;

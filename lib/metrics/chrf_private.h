@@ -43,17 +43,26 @@ struct tf_chrf_grams {
     struct tf_table_key key;
 };
 
+/* The symbols of a line. Zero-initialise; reuse from line to line. */
+struct tf_chrf_side {
+    struct tf_buf lower;
+    uint32_t *chars, *words; /* words: the caller numbers the texts */
+    struct tf_text *text;    /* of the words */
+    size_t nchars, nwords, char_cap, word_cap;
+};
+void tf_chrf_side_release(struct tf_chrf_side *s);
+/* Cut a line into characters and the texts of words, which point into it or into s->lower. */
+void tf_chrf_cut(struct tf_chrf_side *s, struct tf_text line, const struct tf_chrf_opts *o);
+/* The counts of one kind of symbols, of which the hypothesis has nh and the reference nr. */
+void tf_chrf_counts(uint32_t *counts, const uint32_t *matches, size_t nh, size_t nr,
+                    size_t orders);
+
 /* Counts segments one after the other. Zero-initialise and set opts. A segment has TF_CHRF_COUNTS
  * counts for each order, characters first. Where the reference has no n-gram of an order, the
  * hypothesis counts 0, too. */
 struct tf_chrf {
     struct tf_chrf_opts opts;
-    struct tf_chrf_side {
-        struct tf_buf lower;
-        uint32_t *chars, *words;
-        struct tf_text *text;
-        size_t nchars, nwords, char_cap, word_cap;
-    } hyp, ref;
+    struct tf_chrf_side hyp, ref;
     struct tf_intern intern;
     struct tf_chrf_grams grams;
     uint32_t *stats, *matches; /* for one reference */

@@ -81,6 +81,7 @@ X
     tf-avgckpt -n 2 run | tf-convert --to tfm --search alignment-head=1,1 -o model.tfm
     cp model.tfm other.tfm
     cp model.tfm reverse.tfm
+    cp model.tfm backwards.tfm
     cp model.tfm enpt.tfm
     cp model.tfm pten.tfm
 
@@ -155,6 +156,7 @@ man_blocks() {
 @test "tf-evalb(1)" { man_blocks tf-evalb.1 trees; }
 @test "tf-info(1)" { man_blocks tf-info.1; }
 @test "tf-plot(1)" { man_blocks tf-plot.1; }
+@test "tf-rerank(1)" { man_blocks tf-rerank.1; }
 @test "tf-score(1)" { man_blocks tf-score.1; }
 
 # The service takes a free port, where curl finds it, and ends with the example.

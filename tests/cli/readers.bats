@@ -8,6 +8,7 @@ load translate
 setup_file() {
     make_model
     echo '(S (NP (NN dog)) (VP (VB barks)))' >trees
+    printf '0\t1\t-1\ta\n' >lists
     tf-batch -q --epochs 9 --tokens 400 lines.tfs lines.tfs >batches.tfs
     tf-attn -m "$MODEL" lines.tfs >attention.tfs
     tf-cbor json lines.tfs >lines.jsonl
@@ -50,6 +51,7 @@ PY
     expect_left tf-score -q -m "$MODEL" lines.tfs lines.tfs
     expect_left tf-attn -m "$MODEL" lines.tfs
     expect_left tf-bleu lines.txt -i lines.txt
+    expect_left tf-rerank lists
     expect_left tf-tree trees
     expect_left tf-tree -l trees
     expect_left tf-evalb trees trees

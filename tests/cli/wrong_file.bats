@@ -19,6 +19,7 @@ tf-tokenize --train --vocab-size 30 -o trained FILE
 tf-bleu text -i FILE
 tf-bleu FILE -i text
 tf-bleu --print-tokens -i FILE
+tf-rerank FILE
 tf-tree FILE
 tf-tree -l FILE
 tf-tree -r -w text FILE

@@ -351,9 +351,9 @@ built_version() {
         tf-serve | tf-split | tf-translate) ;;
         *) [[ $libs != *icu* ]] ;;
         esac
-        case ${p##*/} in
+        case ${p##*/} in # they read text or a vocabulary
         tf-batch | tf-bleu | tf-cbor | tf-convert | tf-decode | tf-evalb | tf-info | tf-plot | \
-            tf-split | tf-tokenize | tf-train | tf-translate | tf-tree) ;; # text or a vocabulary
+            tf-rerank | tf-split | tf-tokenize | tf-train | tf-translate | tf-tree) ;;
         *) [[ $libs != *libz.* ]] ;;
         esac
     done
