@@ -26,6 +26,14 @@ enum { SEARCH = 1, SAMPLE = 2 };
     OPT_FLAG(0, "early-stopping", &(o).early_stopping, .flags = TF_OPT_SEMANTIC, \
              .modes = SEARCH, .excludes = "search", \
              .help = "--search ctranslate2: end after K finished outputs, as fairseq does, too"), \
+    OPT_INT(0, "diverse", &(o).diverse, .arg = "G", .lo = 2, .hi = TF_SEARCH_MAX_BEAM, \
+            .flags = TF_OPT_SEMANTIC, .modes = SEARCH, \
+            .help = "G groups of the beam that avoid each other's tokens, for lists that differ " \
+                    "(CPU only)"), \
+    OPT_REAL(0, "diversity", &(o).diversity, .arg = "X", .def = "0.5", .lo = 0, .hi = 1e3, \
+             .flags = TF_OPT_SEMANTIC, .needs = "diverse", \
+             .help = "--diverse: log P that a token costs for each earlier group's hypothesis " \
+                     "that has it there"), \
     OPT_STR(0, "begin", &(o).begin, .arg = "PIECE", .flags = TF_OPT_SEMANTIC, \
             .help = "begin every output with this piece, such as the tag of a language"), \
     OPT_FLAG(0, "free-prefix", &(o).search.free_prefix, .flags = TF_OPT_SEMANTIC, \

@@ -20,17 +20,17 @@ static struct tf_opt opts[] = {
     OPT_STR(0, "prefix", &o.prefix, .arg = "FILE", .flags = TF_OPT_FILE, .excludes = "begin",
             .help = "token stream with one prefix per input; each output starts with its prefix"),
     OPT_STR(0, "insert", &o.insert, .arg = "FILE", .flags = TF_OPT_FILE,
-            .excludes = "prefix begin min-length no-repeat-ngram repetition-penalty forbid",
+            .excludes = "prefix begin min-length no-repeat-ngram repetition-penalty forbid diverse",
             .help = "each output is its input with tokens of this stream between (CPU only)"),
     OPT_INT(0, "max-insert", &o.max_insert, .arg = "N", .def = "0", .lo = 0, .hi = 1 << 20,
             .flags = TF_OPT_SEMANTIC, .needs = "insert",
             .help = "--insert: at most N of these tokens in a row; 0: any number"),
     OPT_STR(0, "constraints", &o.constraints, .arg = "FILE", .flags = TF_OPT_FILE,
-            .excludes = "sample insert search early-stopping no-repeat-ngram",
+            .excludes = "sample insert diverse search early-stopping no-repeat-ngram",
             .help = "each output contains the phrases of its line here: pieces, between tabs (CPU "
                     "only)"),
     OPT_STR(0, "terms", &o.terms, .arg = "FILE", .flags = TF_OPT_FILE,
-            .excludes = "sample insert search early-stopping no-repeat-ngram",
+            .excludes = "sample insert diverse search early-stopping no-repeat-ngram",
             .help = "glossary, a line each of a source term and its targets in pieces, between "
                     "tabs: outputs contain a target of each term of their source (CPU only)"),
     OPT_STR(0, "terms-name", &o.terms_name, .flags = TF_OPT_HIDDEN, .needs = "terms"),
@@ -98,6 +98,9 @@ static int adopt(const struct tf_value *search, const char *name, struct tf_err 
     if (!o.search.sample && o.nbest > o.beam)
         return tf_fail_status(err, TF_USAGE, "--nbest %lld: larger than --beam %lld (use -k %lld)",
                               (long long)o.nbest, (long long)o.beam, (long long)o.nbest);
+    if (o.diverse > 0 && o.beam % o.diverse != 0)
+        return tf_fail_status(err, TF_USAGE, "--diverse %lld: does not divide --beam %lld",
+                              (long long)o.diverse, (long long)o.beam);
     if (tf_opt_given(opts, "normalize"))
         o.search.alpha = 0;
     o.nbest = o.nbest > 0 ? o.nbest : 1;

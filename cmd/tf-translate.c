@@ -58,7 +58,7 @@ static struct tf_opt opts[] = {
             .help = "write alignments to FILE, a line for each translation"),
     COMMON_ALIGNMENT_HEAD(&o.alignment_head, .needs = NULL),
     OPT_STR(0, "terms", &terms, .arg = "FILE", .flags = TF_OPT_FILE,
-            .excludes = "sample search early-stopping no-repeat-ngram",
+            .excludes = "sample diverse search early-stopping no-repeat-ngram",
             .help = "glossary, a line each of a source term and its targets between tabs: "
                     "translations contain a target of each term of their line (CPU only)"),
     DECODE_SEARCH(o),

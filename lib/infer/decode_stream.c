@@ -20,6 +20,7 @@ struct decode {
     struct tf_insertions insertions;
     struct tf_forbidden forbidden;
     struct tf_terms terms;
+    struct tf_diverse diverse;
     struct tf_arena wanted; /* of the window */
     uint64_t number;        /* of its first record */
     struct tf_lane_search **search; /* one per lane */
@@ -42,6 +43,8 @@ static struct tf_search_opts search_opts(const struct tf_decode_opts *o,
     r.V = (size_t)c->vocab_size;
     r.K = (size_t)(r.sample ? o->nbest : o->beam);
     r.N = (size_t)o->nbest;
+    if (o->diverse > 0)
+        r.N = r.K = (size_t)(o->beam / o->diverse);
     r.start = tf_start_id(c);
     r.eos = (uint32_t)c->eos;
     r.ids = (size_t)m->ids;
@@ -115,6 +118,7 @@ static int refuse_gpu(const struct decode *d, struct tf_err *err)
                          : o->forbid != NULL      ? "forbid"
                          : o->constraints != NULL ? "constraints"
                          : o->terms != NULL       ? "terms"
+                         : o->diverse > 0         ? "diverse"
                                                   : NULL;
     if (option == NULL || d->s.models.be->host)
         return 0;
@@ -134,6 +138,9 @@ static int start_decode(struct decode *d, struct tf_err *err)
     d->s.in.truncate = d->o->truncate;
     d->search_opts = search_opts(d->o, &d->s.models);
     d->memory = tf_search_memory(&d->s.models, &d->search_opts);
+    d->diverse = (struct tf_diverse){(size_t)d->o->diverse, d->o->diversity};
+    if (d->o->diverse > 0)
+        d->memory.copies = d->diverse.groups;
     if (refuse_gpu(d, err) != 0 ||
         (d->o->forbid != NULL &&
          tf_forbidden_read(&d->forbidden, d->o->forbid, &d->s.models, err) != 0) ||
@@ -154,7 +161,8 @@ static int start_decode(struct decode *d, struct tf_err *err)
     const struct tf_search_limits limits = {
         .insertions = d->o->insert != NULL ? &d->insertions : NULL,
         .forbidden = d->o->forbid != NULL ? &d->forbidden : NULL,
-        .continues = has_terms(d) ? &d->terms.continues : NULL};
+        .continues = has_terms(d) ? &d->terms.continues : NULL,
+        .diverse = d->o->diverse > 0 ? &d->diverse : NULL};
     d->search = tf_lane_search_new(d->s.lanes, &d->search_opts, limits);
     return 0;
 }

@@ -20,6 +20,9 @@ struct tf_decode_opts {
     /* Of these the user's alpha to free_prefix count; decoding fills in the rest. */
     struct tf_search_opts search;
     int64_t beam, nbest; /* 1 .. TF_SEARCH_MAX_BEAM */
+    /* Groups of a diverse beam (diverse_private.h), which divide it, or 0; CPU only. */
+    int64_t diverse;
+    double diversity; /* its strength */
     int64_t max_extra, max_insert, seed;
     double max_factor; /* of the input's tokens, before max_extra is added */
     bool nbest_out; /* n-best records instead of token records */

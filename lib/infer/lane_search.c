@@ -40,7 +40,8 @@ struct tf_lane_search {
 struct tf_search_memory tf_search_memory(const struct tf_ensemble *m,
                                          const struct tf_search_opts *opts)
 {
-    struct tf_search_memory memory = {.source_end = m->model[0].config.source_eos};
+    struct tf_search_memory memory = {.source_end = m->model[0].config.source_eos,
+                                      .copies = 1};
     for (size_t i = 0; i < m->n; i++) {
         memory.slot += m->model[i].params.dec.most.cache * m->be->elem_size[TF_ELEM_ACT];
         memory.token += m->be->host ? 0 : tf_encoder_token_bytes(&m->model[i]);
@@ -54,14 +55,15 @@ struct tf_lane_item tf_search_item(struct tf_sentence *s, const struct tf_search
                                    const struct tf_search_memory *memory)
 {
     size_t src = s->n_src + (size_t)1, tgt = s->limit + (size_t)1,
-           positions = s->n_src + memory->source_end, slots = tf_search_slots(opts, s->limit);
+           positions = s->n_src + memory->source_end,
+           slots = memory->copies * tf_search_slots(opts, s->limit);
     if (slots < src * SLOTS_PER_TOKEN)
         slots = src * SLOTS_PER_TOKEN;
     return (struct tf_lane_item){.item = s,
                                  .length = src,
                                  .positions = positions > tgt ? positions : tgt,
                                  .cost = slots * memory->slot + src * memory->token +
-                                         opts->K * memory->hypothesis};
+                                         memory->copies * opts->K * memory->hypothesis};
 }
 
 struct tf_lane_search **tf_lane_search_new(const struct tf_lanes *l,
@@ -114,16 +116,24 @@ void tf_lane_search_free(struct tf_lane_search **s, const struct tf_lanes *l)
     free(s);
 }
 
+/* Searches of a sentence. */
+static size_t copies_of(const struct tf_lane_search *s)
+{
+    return s->limits.diverse != NULL ? s->limits.diverse->groups : 1;
+}
+
 static void pack_group(struct tf_lane_search *s, const struct tf_lane_item *group, size_t n)
 {
     tf_packed_ids_clear(&s->src);
     tf_packed_ids_clear(&s->prefix);
-    s->limit = tf_xarray(s->limit, n, sizeof *s->limit);
-    s->key = tf_xarray(s->key, n, sizeof *s->key);
-    s->wanted = tf_xarray(s->wanted, n, sizeof *s->wanted);
-    for (size_t i = 0; i < n; i++) {
-        const struct tf_sentence *v = group[i].item;
-        tf_packed_ids_add(&s->src, v->src, v->n_src);
+    const size_t copies = copies_of(s), all = n * copies;
+    s->limit = tf_xarray(s->limit, all, sizeof *s->limit);
+    s->key = tf_xarray(s->key, all, sizeof *s->key);
+    s->wanted = tf_xarray(s->wanted, all, sizeof *s->wanted);
+    for (size_t i = 0; i < all; i++) {
+        const struct tf_sentence *v = group[i / copies].item;
+        if (i % copies == 0)
+            tf_packed_ids_add(&s->src, v->src, v->n_src);
         tf_packed_ids_add(&s->prefix, v->prefix, v->n_prefix);
         s->limit[i] = v->limit;
         s->key[i] = v->key;
@@ -218,6 +228,8 @@ static int step_models(struct tf_lane_search *s, struct tf_err *err)
         tf_forbidden_mask(s->limits.forbidden, q, lp);
     if (s->limits.continues != NULL)
         tf_wanted_step(s->wanted, *s->limits.continues, q, lp);
+    else if (s->limits.diverse != NULL)
+        tf_diverse_step(s->limits.diverse, q, lp);
     else
         s->be->search_step(s->ctx, q, lp);
     s->first_step = false;
@@ -260,25 +272,30 @@ static int search(struct tf_lane_search *s, struct tf_err *err)
 /* The hypotheses of sentence i, their ids and log-probabilities in one block. */
 static void copy_hypotheses(struct tf_lane_search *s, struct tf_sentence *v, size_t i)
 {
-    size_t n = tf_search_count(&s->search, i), tokens = 0;
-    for (size_t k = 0; k < n; k++)
-        tokens += tf_search_result(&s->search, i, k).n;
-    v->n_hyps = n;
+    const size_t copies = copies_of(s);
+    size_t n = 0, tokens = 0;
+    for (size_t c = i * copies; c < (i + 1) * copies; c++)
+        for (size_t k = 0; k < tf_search_count(&s->search, c); k++, n++)
+            tokens += tf_search_result(&s->search, c, k).n;
     v->hyps = tf_xmalloc(n * sizeof *v->hyps + tokens * sizeof(uint32_t) +
                          (tokens + n) * sizeof(float) + 1);
     float *token_logp = (float *)(void *)(v->hyps + n);
     uint32_t *ids = (uint32_t *)(void *)(token_logp + tokens + n);
-    for (size_t k = 0; k < n; k++) {
-        struct tf_search_hyp h = tf_search_result(&s->search, i, k);
-        tf_search_trace(&s->search, i, k, ids, token_logp);
-        v->hyps[k] = (struct tf_hyp){.ids = ids,
-                                     .n = h.n,
-                                     .score = (float)h.score,
-                                     .logp = (float)h.logp,
-                                     .token_logp = token_logp};
-        ids += h.n;
-        token_logp += h.n + 1;
-    }
+    v->n_hyps = 0;
+    for (size_t c = i * copies; c < (i + 1) * copies; c++)
+        for (size_t k = 0; k < tf_search_count(&s->search, c); k++) {
+            struct tf_search_hyp h = tf_search_result(&s->search, c, k);
+            tf_search_trace(&s->search, c, k, ids, token_logp);
+            v->hyps[v->n_hyps++] = (struct tf_hyp){.ids = ids,
+                                                   .n = h.n,
+                                                   .score = (float)h.score,
+                                                   .logp = (float)h.logp,
+                                                   .token_logp = token_logp};
+            ids += h.n;
+            token_logp += h.n + 1;
+        }
+    if (s->limits.diverse != NULL)
+        v->n_hyps = tf_diverse_rank(v->hyps, v->n_hyps, &s->search.opts, v->n_prefix);
 }
 
 int tf_lane_search_run(struct tf_lane_search *s, const struct tf_lane_item *group, size_t n,
@@ -289,14 +306,16 @@ int tf_lane_search_run(struct tf_lane_search *s, const struct tf_lane_item *grou
         if (tf_encode(s->lane->work[i], &s->member[i].memory, n, s->src.ids.v, s->src.offsets.v,
                       err) < 0)
             return -1;
-    struct tf_search_group g = {.n = n,
+    const size_t copies = copies_of(s);
+    struct tf_search_group g = {.n = n * copies,
+                                .copies = copies,
                                 .src_off = s->member[0].memory.off,
                                 .limit = s->limit,
                                 .prefix = s->prefix.ids.v,
                                 .prefix_off = s->prefix.offsets.v,
                                 .key = s->key};
     if (tf_search_start(&s->search, &g, err) < 0 || reserve_memory(s, err) != 0 ||
-        upload_start_ids(s, n, err) < 0)
+        upload_start_ids(s, n * copies, err) < 0)
         return -1;
     if (search(s, err) != 0 || tf_search_fetch(&s->search, err) != 0)
         return -1;

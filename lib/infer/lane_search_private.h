@@ -5,6 +5,7 @@
 #ifndef TF_INFER_LANE_SEARCH_PRIVATE_H
 #define TF_INFER_LANE_SEARCH_PRIVATE_H
 
+#include "infer/diverse_private.h"
 #include "infer/forbidden_private.h"
 #include "infer/insertions_private.h"
 #include "infer/lanes_private.h"
@@ -29,6 +30,7 @@ struct tf_search_memory {
     size_t token;            /* of a source token in the encoders of all models; CPU: 0 */
     size_t source_end;       /* 1 if sources end with eos */
     size_t budget;           /* of a group; of a GPU half of the memory that is free now */
+    size_t copies;           /* searches of a sentence: groups of a diverse beam, or 1 */
 };
 struct tf_search_memory tf_search_memory(const struct tf_ensemble *m,
                                          const struct tf_search_opts *opts);
@@ -40,6 +42,7 @@ struct tf_search_limits {
     const struct tf_insertions *insertions;
     const struct tf_forbidden *forbidden;
     const struct tf_continues *continues; /* of words: outputs have all terms of their sentence */
+    const struct tf_diverse *diverse; /* groups of the beam; opts.K and N are of a group */
 };
 
 struct tf_lane_search;

@@ -241,18 +241,6 @@ static bool valid(const struct step *s, size_t row, uint32_t id)
 
 /* ---- candidates ---- */
 
-static int compare(const void *x, const void *y)
-{
-    const struct tf_candidate *a = x, *b = y;
-    if (a->logp != b->logp)
-        return a->logp > b->logp ? -1 : 1;
-    if (a->row != b->row)
-        return a->row < b->row ? -1 : 1;
-    if (a->x != b->x)
-        return a->x > b->x ? -1 : 1;
-    return (a->id > b->id) - (a->id < b->id);
-}
-
 static bool candidate(const struct step *s, size_t row, uint32_t id, struct tf_candidate *g)
 {
     const double x = log_p(s, row, id);
@@ -281,8 +269,9 @@ static void find_best(struct step *s, size_t most, struct tf_candidate *best)
             struct tf_candidate g;
             if (log_p(s, row, id) < low || !candidate(s, row, (uint32_t)id, &g))
                 continue;
-            const bool first = best[row].id == (uint32_t)NONE || compare(&g, &best[row]) < 0;
-            const bool good = s->n < most || compare(&g, &s->v[most - 1]) < 0;
+            const bool first = best[row].id == (uint32_t)NONE ||
+                               tf_candidate_compare(&g, &best[row]) < 0;
+            const bool good = s->n < most || tf_candidate_compare(&g, &s->v[most - 1]) < 0;
             if (!(first || good) || !valid(s, row, (uint32_t)id))
                 continue;
             if (first)
@@ -290,7 +279,7 @@ static void find_best(struct step *s, size_t most, struct tf_candidate *best)
             if (!good)
                 continue;
             size_t at = s->n < most ? s->n++ : most - 1;
-            for (; at > 0 && compare(&g, &s->v[at - 1]) < 0; at--)
+            for (; at > 0 && tf_candidate_compare(&g, &s->v[at - 1]) < 0; at--)
                 s->v[at] = s->v[at - 1];
             s->v[at] = g;
             low = least(s, row, most, &best[row]);
@@ -341,7 +330,7 @@ static void allot(size_t *room, const size_t *count, size_t banks, size_t K)
 static void fill_banks(struct step *s, size_t C)
 {
     size_t *count = tf_xcalloc(2 * (C + 1), sizeof *count), *room = count + C + 1, n = 0;
-    qsort(s->v, s->n, sizeof *s->v, compare);
+    qsort(s->v, s->n, sizeof *s->v, tf_candidate_compare);
     for (size_t i = 0; i < s->n; i++)
         if (s->v[i].id != s->q->opts.eos)
             count[C - need_with(s, s->v[i].row, s->v[i].id)]++;
@@ -369,7 +358,7 @@ static void forced(struct step *s)
             (!s->view.may_end || tf_wanted_need(s->wanted, s->continues, s->y, s->view.t) == 0))
             s->v[s->n++] = g;
     }
-    qsort(s->v, s->n, sizeof *s->v, compare);
+    qsort(s->v, s->n, sizeof *s->v, tf_candidate_compare);
     const size_t most = s->q->opts.K == 1 ? 1 : 2 * s->q->opts.K;
     s->n = s->n < most ? s->n : most;
 }

@@ -15,6 +15,20 @@ struct tf_candidate {
     uint32_t row, id;
 };
 
+/* For qsort: the order of point 3. */
+static inline int tf_candidate_compare(const void *x, const void *y)
+{
+    const struct tf_candidate *a = (const struct tf_candidate *)x,
+                              *b = (const struct tf_candidate *)y;
+    if (a->logp != b->logp)
+        return a->logp > b->logp ? -1 : 1;
+    if (a->row != b->row)
+        return a->row < b->row ? -1 : 1;
+    if (a->x != b->x)
+        return a->x > b->x ? -1 : 1;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
 /* A sentence before the step, as selection needs it. */
 struct tf_search_view {
     size_t t, row0, live; /* its rows in lp */

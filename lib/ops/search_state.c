@@ -113,16 +113,18 @@ static void send_u32(struct tf_search *s, tf_mem *dst, const uint32_t *src, size
 
 static void send_rows(struct tf_search *s, const struct tf_search_group *g)
 {
-    size_t n = g->n;
+    const size_t n = g->n, copies = g->copies > 0 ? g->copies : 1;
     uint32_t *ids = stage(s, n), *zero = stage(s, n), *one = stage(s, n), *count = stage(s, n),
-             *len = stage(s, n), *key = stage(s, 2 * n), *table = stage(s, n * s->ld);
+             *src = stage(s, n), *len = stage(s, n), *key = stage(s, 2 * n),
+             *table = stage(s, n * s->ld);
     memset(table, 0, n * s->ld * sizeof *table);
     for (size_t i = 0; i < n; i++) {
         ids[i] = s->opts.start;
         zero[i] = 0;
         one[i] = 1;
         count[i] = (uint32_t)i;
-        len[i] = g->src_off[i + 1] - g->src_off[i];
+        src[i] = g->src_off[i / copies];
+        len[i] = g->src_off[i / copies + 1] - src[i];
         key[2 * i] = g->key != NULL ? (uint32_t)g->key[i] : 0;
         key[2 * i + 1] = g->key != NULL ? (uint32_t)(g->key[i] >> 32) : 0;
         table[i * s->ld] = (uint32_t)i;
@@ -132,13 +134,13 @@ static void send_rows(struct tf_search *s, const struct tf_search_group *g)
     send_u32(s, s->at, zero, n);
     send_u32(s, s->slot, count, n);
     send_u32(s, s->n_past, one, n);
-    send_u32(s, s->first, g->src_off, n);
+    send_u32(s, s->first, src, n);
     send_u32(s, s->n_src, len, n);
     send_u32(s, s->row0, count, n);
     send_u32(s, s->live, one, n);
     send_u32(s, s->ended, zero, n);
     send_u32(s, s->limit, g->limit, n);
-    send_u32(s, s->src_first, g->src_off, n);
+    send_u32(s, s->src_first, src, n);
     send_u32(s, s->src_rows, len, n);
     send_u32(s, s->n_fin, zero, n);
     send_u32(s, s->key, key, 2 * n);
@@ -184,7 +186,7 @@ int tf_search_start(struct tf_search *s, const struct tf_search_group *g, struct
     s->rows = n;
     if (reserve_arrays(s, err) != 0)
         return -1;
-    h->stage = tf_xarray(h->stage, (8 + s->ld) * n + 1 + TF_SEARCH_COUNTS, sizeof *h->stage);
+    h->stage = tf_xarray(h->stage, (9 + s->ld) * n + 1 + TF_SEARCH_COUNTS, sizeof *h->stage);
     h->stage_n = 0;
     send_rows(s, g);
     h->prefix_len = tf_xarray(h->prefix_len, n, sizeof *h->prefix_len);

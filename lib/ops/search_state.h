@@ -211,12 +211,13 @@ struct tf_search {
 /* One group. Everything is borrowed for the call. */
 struct tf_search_group {
     size_t n;
-    /* n + 1: rows of the encoder's output, EOS included (tf_memory.off) */
+    /* n / copies + 1: rows of the encoder's output, EOS included (tf_memory.off) */
     const uint32_t *src_off;
     const uint32_t *limit; /* n */
     /* packed, n + 1 offsets; NULL: none. A prefix is no longer than its limit and holds no EOS */
     const uint32_t *prefix, *prefix_off;
     const uint64_t *key; /* n, for sampling; else NULL */
+    size_t copies; /* sentences one after the other that share a source, of n / copies; 0: 1 */
 };
 
 /* lp(len). */

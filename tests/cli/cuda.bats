@@ -554,6 +554,8 @@ plain_only() {
     expect_error "--terms: runs on the CPU only"
     t 2 tf-decode --device cuda -m "$MODEL" --constraints words few.tfs
     expect_error "--constraints: runs on the CPU only"
+    t 2 tf-decode --device cuda -m "$MODEL" --diverse 2 few.tfs
+    expect_error "--diverse: runs on the CPU only"
 }
 
 @test "steps that come again are replayed, with the same result" {
