@@ -46,8 +46,9 @@ static struct tf_opt opts[] = {
     TEXT_INVALID(through.text, ),
     OPT_FLAG(0, "json", &json, .excludes = "document field",
              .help = "print a JSON object for each line: line, status, score, text or reason"),
-    OPT_INT('n', "nbest", &o.nbest, .arg = "N", .lo = 1, .hi = TF_SEARCH_MAX_BEAM, .needs = "json",
-            .help = "--json: the N best translations, N at most --beam; with --sample N draws"),
+    OPT_INT('n', "nbest", &o.nbest, .arg = "N", .lo = 1, .hi = TF_SEARCH_MAX_BEAM,
+            .excludes = "document field resume placeholders alignment-output",
+            .help = "--json with the N best translations, N at most --beam; --sample: N draws"),
     COMMON_BAD(&o.run.bad, "lines that cannot be translated"),
     OPT_STR(0, "alignment", &alignment, .arg = "WORD", .excludes = "document field",
             .choices = (const char *const[]){"hard", "soft", NULL},
@@ -218,6 +219,7 @@ static int run(const struct tf_args *args, struct tf_err *err)
         return tf_fail_status(err, TF_USAGE, "-m FILE is required");
     if (args->n > 1)
         return tf_fail_status(err, TF_USAGE, "unexpected operand '%s' (try --help)", args->v[1]);
+    json = json || o.nbest > 0;
     source = tf_shared(TF_LANG_MAX + 1, err);
     if (source == NULL)
         return -1;

@@ -64,8 +64,8 @@ setup_file() {
     expect_error "tf-translate: -m FILE is required"
     t 2 tf-translate -m "$MODEL" "$LINES_TXT" more
     expect_error "tf-translate: unexpected operand 'more'"
-    t 2 tf-translate -m "$MODEL" --nbest 3 "$LINES_TXT"
-    expect_error "tf-translate: --nbest requires --json"
+    t 2 tf-translate -m "$MODEL" --nbest 3 --document "$LINES_TXT"
+    expect_error "tf-translate: --nbest and --document cannot be used together"
     mkdir run
     t 1 tf-translate -m run "$LINES_TXT"
     expect_error "run: is a directory (use a .tfm file in it, or tf-avgckpt run)"
@@ -143,7 +143,6 @@ start_open() {
 [3,"invalid UTF-8",true,"invalid UTF-8 at byte 3"]
 [4,"too many tokens",true,"too many tokens: source of 9 tokens, --max-length allows 6"]' ]
     t 4 tf-translate --json -m "$MODEL" --max-length 6 in
-    t 2 tf-translate -m "$MODEL" -n 2 in
 }
 
 @test "--json -n: the texts and scores of the n-best list" {
@@ -153,6 +152,8 @@ start_open() {
     tf-tokenize -m "$MODEL" "$LINES_TXT" | tf-decode -q -n 3 -k 4 -m "$MODEL" |
         tf-tokenize -d --nbest -m "$MODEL" | awk -F '\t' -v OFS='\t' -v OFMT=%.9g '{ print $1, $3 + 0, $4 }' |
         diff got -
+    # A list is an object without being asked for one.
+    tf-translate -n 3 -m "$MODEL" -k 4 "$LINES_TXT" | diff - <(printf '%s\n' "$output")
 }
 
 @test "characters that the vocabulary lacks are listed once" {
