@@ -267,7 +267,7 @@ static int take_object(struct rerank *r, struct object *o, bool first, struct tf
     if (!o->has_score && !first)
         return wrong(r, err, "no score");
     for (size_t i = 0; i < o->text.len; i++)
-        if (o->text.p[i] == '\n')
+        if (o->text.p[i] == '\n' || (o->text.p[i] == '\t' && r->o->all))
             o->text.p[i] = ' ';
     return add_hyp(r, o->text.p != NULL ? o->text.p : "", o->text.len,
                    r->o->weight[0] * o->score, err);
@@ -337,12 +337,13 @@ static void weigh(const struct rerank *r)
     for (size_t i = 0; i < l->n; i++)
         most = l->v[i].total > most ? l->v[i].total : most;
     for (size_t i = 0; i < l->n; i++)
-        sum += r->weights[i] = exp(r->o->scale * (l->v[i].total - most));
+        sum += r->weights[i] = /* a difference may be infinite */
+            r->o->scale > 0 ? exp(r->o->scale * (l->v[i].total - most)) : 1;
     for (size_t i = 0; i < l->n; i++)
         r->weights[i] /= sum;
 }
 
-static int expect(struct rerank *r, struct tf_err *err)
+static int weigh_utility(struct rerank *r, struct tf_err *err)
 {
     struct list *l = &r->list;
     if (l->n > r->cap) {
@@ -393,7 +394,7 @@ static int put_list(struct rerank *r, struct tf_err *err)
     r->count.total++;
     if (l->bad || l->n == 0)
         return put_bad(r, err);
-    if (r->o->mbr && expect(r, err) != 0)
+    if (r->o->mbr && weigh_utility(r, err) != 0)
         return -1;
     qsort(l->v, l->n, sizeof *l->v, by_value);
     for (size_t i = 0; rc == 0 && i < (r->o->all ? l->n : 1); i++)

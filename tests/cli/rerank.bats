@@ -108,6 +108,9 @@ X
     expect_output a
     t 1 tf-rerank --weights 1,1,1 in
     expect_error "in: line 3: --weights has more weights than there are scores"
+    printf '0\t1\t1e308\ta\n0\t2\t-1e308\tb\n' >far
+    t 0 tf-rerank --mbr chrf --nbest far
+    expect_output $'0\t1\t50.000000\ta\n0\t2\t50.000000\tb'
     # Its own output is a list.
     tf-rerank --weights 0.5,0.5 --nbest in | tf-rerank --nbest >out
     tf-rerank --weights 0.5,0.5 --nbest in | cmp - out

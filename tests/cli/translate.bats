@@ -152,7 +152,7 @@ start_open() {
     tf-tokenize -m "$MODEL" "$LINES_TXT" | tf-decode -q -n 3 -k 4 -m "$MODEL" |
         tf-tokenize -d --nbest -m "$MODEL" | awk -F '\t' -v OFS='\t' -v OFMT=%.9g '{ print $1, $3 + 0, $4 }' |
         diff got -
-    # A list is an object without being asked for one.
+    # Also without --json.
     tf-translate -n 3 -m "$MODEL" -k 4 "$LINES_TXT" | diff - <(printf '%s\n' "$output")
 }
 
