@@ -68,6 +68,10 @@ X
         tf-tokenize -m ende.model <$f.de >$f.de.tfs
     done
     cp ende.model vocab.spm
+    cp "$TOP/examples/files/texts" bin
+    printf 'msgid "one"\nmsgstr ""\n' >app.po
+    printf '1\n00:00:01,000 --> 00:00:02,000\none\ntwo\n' >film.srt
+    echo '<p>one <b>two</b></p>' >page.html
     "$TF_PYTHON" "$TOP/tests/cli/marian.py" make marian.npz 100
     cp test.en.tfs mono.tfs
     cp test.de.tfs test.out.tfs

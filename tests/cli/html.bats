@@ -138,6 +138,88 @@ PY
     tf-translate -q -m "$ALIGNING" --html in | sed 's/<[^>]*>//g' | diff want -
 }
 
+@test "examples/files: the texts of PO files and subtitles" {
+    natively
+    cat >a.po <<'X'
+msgid ""
+msgstr ""
+"Content-Type: text/plain; charset=UTF-8\n"
+
+#: a.c:1
+msgid "open \"file\" %s"
+msgstr ""
+
+#, c-format
+msgid "%d file\n"
+msgid_plural "%d files\n"
+msgstr[0] ""
+msgstr[1] ""
+
+msgid "done"
+msgstr "fertig"
+
+msgid ""
+"one line\n"
+"two\\"
+msgstr ""
+
+#~ msgid "old"
+#~ msgstr ""
+X
+    "$TOP/examples/files/texts" a.po tr e E >got
+    diff - got <<'X'
+msgid ""
+msgstr ""
+"Content-Type: text/plain; charset=UTF-8\n"
+
+#: a.c:1
+#, fuzzy
+msgid "open \"file\" %s"
+msgstr "opEn \"filE\" %s"
+
+#, fuzzy, c-format
+msgid "%d file\n"
+msgid_plural "%d files\n"
+msgstr[0] "%d filE\n"
+msgstr[1] "%d filEs\n"
+
+msgid "done"
+msgstr "fertig"
+
+#, fuzzy
+msgid ""
+"one line\n"
+"two\\"
+msgstr ""
+"onE linE\n"
+"two\\"
+
+#~ msgid "old"
+#~ msgstr ""
+X
+    printf '%s\r\n' 1 '00:00:01,000 --> 00:00:02,000' 'one two' 'three four.' '' 2 '00:00:03,000 --> 00:00:04,000' \
+        '- Yes. 3' '' >a.srt
+    "$TOP/examples/files/texts" a.srt sed 's/^/x /' >got
+    printf '%s\r\n' 1 '00:00:01,000 --> 00:00:02,000' 'x one two' 'three four.' '' 2 '00:00:03,000 --> 00:00:04,000' \
+        'x - Yes. 3' '' | cmp - got
+    t 1 "$TOP/examples/files/texts" a.srt head -n 1
+    expect_error "texts: head wrote 1 lines for 2"
+}
+
+@test "Markdown and DOCX by way of pandoc" {
+    natively
+    need pandoc
+    printf '# One *two*\n\nThree **four** `five()`.\n\n-   [a b](c.html)\n' >a.md
+    pandoc -t html a.md | bash -c 'around --document' |
+        pandoc -f html -t markdown-header_attributes-auto_identifiers >got
+    # shellcheck disable=SC2016
+    printf '# *TWO* ONE {#one-two}\n\n`five()`. **FOUR** THREE\n\n-   [B A](c.html)\n' | sed 's/ {.*//' >want
+    diff want <(sed 's/ {.*//' got)
+    pandoc a.md -o a.docx
+    pandoc -t html a.docx | bash -c 'around --document' | pandoc -f html -o b.docx
+    pandoc -t plain b.docx | grep -q 'TWO ONE'
+}
+
 @test "options that HTML does not go with" {
     t 2 tf-translate -m "$ALIGNING" --html --json
     t 2 tf-translate -m "$ALIGNING" --html --alignment hard
