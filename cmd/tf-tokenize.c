@@ -90,6 +90,10 @@ static struct tf_opt opts[] = {
                     "more than a number up to 1"),
     OPT_FLAG(0, "alignment-pieces", &links.pieces, .needs = "alignment",
              .help = "of pieces and the end in place of words, as Marian does"),
+    OPT_FLAG(0, "alignment-unknown", &links.unknown, .needs = "alignment",
+             .excludes = "alignment-pieces",
+             .help = "after the links, source words with unknown pieces: ?WORD:BEFORE:AFTER, bytes "
+                     "of known ones around those"),
     OPT_STR(0, "alignment-output", &alignment_output, .arg = "FILE",
             .flags = TF_OPT_FILE | TF_OPT_OUT, .needs = "alignment", .excludes = "json",
             .help = "write alignments to FILE, a line for each line of text"),
@@ -164,6 +168,8 @@ static int open_links(struct tf_out *out, struct tf_err *err)
     if (tf_links_parse(&links, alignment, err) != 0 ||
         (alignment_output != NULL && tf_out_open(out, alignment_output, 0, err) != 0))
         return -1;
+    if (links.unknown && links.soft)
+        return tf_fail_status(err, TF_USAGE, "--alignment-unknown needs --alignment hard");
     job.links = &links;
     job.links_out = alignment_output != NULL ? out : NULL;
     return 0;

@@ -37,6 +37,9 @@ static struct tf_opt opts[] = {
     TEXT_SENTENCES(through.text, ),
     OPT_FLAG(0, "no-split", &through.text.whole, .flags = TF_OPT_SEMANTIC, .excludes = "max-chars",
              .help = "translate a line as one sentence, although it has several"),
+    OPT_FLAG(0, "copy-unk", &through.copy_unknown, .flags = TF_OPT_SEMANTIC,
+             .excludes = "json alignment html",
+             .help = "copy characters that the vocabulary lacks to where their words went"),
     OPT_FLAG(0, "html", &through.text.html, .flags = TF_OPT_SEMANTIC, .excludes = "json alignment",
              .help = "lines are HTML, or with --document a page: keep the markup"),
     OPT_FLAG(0, "placeholders", &through.placeholders, .flags = TF_OPT_SEMANTIC,
@@ -89,13 +92,16 @@ static const struct tf_tool tool = {
 /* Options that are not tf-decode's, or that it gets another way. */
 static const char *const own[] = {
     "model", "output", "resume", "document", "field", "lang", "max-chars", "no-split",
-    "placeholders", "html", "crlf", "replace-invalid", "bad", "json", "nbest", "alignment",
-    "alignment-output", "quiet", "progress", "terms", NULL};
+    "placeholders", "copy-unk", "html", "crlf", "replace-invalid", "bad", "json", "nbest",
+    "alignment", "alignment-output", "quiet", "progress", "terms", NULL};
 
-static void add_option(struct tf_strs *to, const char *name, const char *value)
+/* Add an option, with its value unless that is NULL. */
+static void add(struct tf_strs *to, bool is, const char *name, const char *value)
 {
-    tf_strs_add(to, name);
-    tf_strs_add(to, value);
+    if (is)
+        tf_strs_add(to, name);
+    if (is && value != NULL)
+        tf_strs_add(to, value);
 }
 
 /* The label of the source language in the first model, in memory that processes share. */
@@ -159,39 +165,35 @@ static int translate(const struct tf_args *args, struct tf_err *err)
     const struct tf_strs *models = &o.run.models;
     struct tf_strs encode = {0}, decode = {0}, detokenize = {0};
     const char *nbest = tf_opt_find(opts, "nbest")->given;
-    const char *bad = tf_on_bad_words[o.run.bad], *links = through.text.html ? "hard" : alignment;
+    const char *bad = tf_on_bad_words[o.run.bad], *links = alignment;
+    if (through.text.html || through.copy_unknown)
+        links = "hard";
     /* The last tool is the one that fails: each after the first to fail would say so, too. */
     const bool fail = o.run.bad == TF_ON_BAD_FAIL;
     tf_strs_add(&encode, "tf-tokenize");
-    add_option(&encode, "-m", models->v[0]);
-    add_option(&encode, "--bad", fail ? "ok" : bad);
-    if (json && through.text.replace_invalid)
-        tf_strs_add(&encode, "--replace-invalid");
-    if (!o.run.quiet)
-        tf_strs_add(&encode, "--list-unknown");
+    add(&encode, true, "-m", models->v[0]);
+    add(&encode, true, "--bad", fail ? "ok" : bad);
+    add(&encode, json && through.text.replace_invalid, "--replace-invalid", NULL);
+    add(&encode, !o.run.quiet, "--list-unknown", NULL);
     tf_strs_add(&decode, "tf-decode");
     tf_strs_add(&decode, "--quiet");
-    tf_opt_weighted_words(&decode, "-m", models);
-    add_option(&decode, "--bad", fail ? "ok" : bad);
+    for (size_t i = 0; i < models->n; i++)
+        add(&decode, true, "-m", models->v[i]);
+    add(&decode, true, "--bad", fail ? "ok" : bad);
     tf_opt_words(&decode, opts, own);
-    if (json) /* scores are in n-best streams only */
-        add_option(&decode, "--nbest", nbest != NULL ? nbest : "1");
-    if (links != NULL)
-        tf_strs_add(&decode, "--alignment");
+    add(&decode, json, "--nbest", nbest != NULL ? nbest : "1"); /* only these have scores */
+    add(&decode, links != NULL, "--alignment", NULL);
     if (terms != NULL && (rc = tf_phrases_add(&decode, terms, models->v[0], err)) != 0)
         return rc;
     tf_strs_add(&detokenize, "tf-tokenize");
     tf_strs_add(&detokenize, "-d");
-    add_option(&detokenize, "-m", models->v[0]);
-    if (json)
-        tf_strs_add(&detokenize, "--json");
-    if (json && o.nbest > 1)
-        tf_strs_add(&detokenize, "--nbest");
-    add_option(&detokenize, "--bad", fail ? bad : "ok"); /* tf-decode has said what is bad */
-    if (links != NULL)
-        add_option(&detokenize, "--alignment", links);
-    if (alignment_output != NULL)
-        add_option(&detokenize, "--alignment-output", alignment_output);
+    add(&detokenize, true, "-m", models->v[0]);
+    add(&detokenize, json, "--json", NULL);
+    add(&detokenize, json && o.nbest > 1, "--nbest", NULL);
+    add(&detokenize, true, "--bad", fail ? bad : "ok"); /* tf-decode has said what is bad */
+    add(&detokenize, links != NULL, "--alignment", links);
+    add(&detokenize, through.copy_unknown, "--alignment-unknown", NULL);
+    add(&detokenize, alignment_output != NULL, "--alignment-output", alignment_output);
     struct tf_strs *const all[] = {&encode, &decode, &detokenize};
     for (size_t i = 0; i < 3; i++)
         tf_strs_add(all[i], NULL);

@@ -186,6 +186,40 @@ static void put_hard(struct tf_buf *out, const struct matrix *m, double above)
     free(most);
 }
 
+/* Bytes of a source piece's text without its spaces. */
+static size_t text_bytes(const struct tf_sp *sp, uint32_t id)
+{
+    const size_t space = sizeof TF_SPACE - 1;
+    size_t n, bytes = 0;
+    const char *p = tf_sp_piece(sp, id, &n), *end = p + n;
+    while (p < end) {
+        const bool is_space = (size_t)(end - p) >= space && memcmp(p, TF_SPACE, space) == 0;
+        bytes += !is_space;
+        p += is_space ? space : 1;
+    }
+    return bytes;
+}
+
+/* The source words with unknown pieces. With codes of subword-nmt such a piece is a whole word. */
+static void put_unknown(struct tf_buf *out, const struct tf_vocab *v, const uint32_t *ids, size_t n)
+{
+    struct words w = words_of(v, ids, n, false);
+    for (size_t i = 0, end; i < n; i = end) {
+        size_t before = 0, after = 0;
+        bool any = false;
+        for (end = i; end < n && w.of[end] == w.of[i]; end++)
+            if (w.of[i] != NO_WORD && tf_sp_kind(v->sp, ids[end]) == TF_SP_UNKNOWN) {
+                any = true;
+                after = 0;
+            } else if (v->bpe == NULL) {
+                *(any ? &after : &before) += text_bytes(v->sp, ids[end]);
+            }
+        if (any)
+            tf_buf_printf(out, " ?%lu:%zu:%zu", (unsigned long)w.of[i], before, after);
+    }
+    free(w.of);
+}
+
 static int check(const struct tf_vocab *v, const struct tf_aligned *a, struct tf_err *err)
 {
     const struct tf_sp *sp = v->source != NULL ? v->source->sp : v->sp;
@@ -219,5 +253,7 @@ int tf_links_put(struct tf_buf *out, const struct tf_links *l, const struct tf_v
         put_hard(out, &m, l->above);
     if (!l->pieces)
         free(m.w);
+    if (l->unknown)
+        put_unknown(out, v->source != NULL ? v->source : v, a->source, a->n_source);
     return 0;
 }

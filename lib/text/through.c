@@ -8,6 +8,7 @@
 #include "base/pipeline.h"
 #include "base/sandbox.h"
 #include "base/thread.h"
+#include "text/copy_unknown_private.h"
 #include "text/html.h"
 #include "text/placeholders_private.h"
 #include "text/text_file.h"
@@ -35,8 +36,9 @@ struct item {
     size_t n;
     uint64_t lines, bytes; /* of the input, this one included */
     struct tf_placeholders kept;
+    struct tf_buf sentence; /* as it was sent, for copy_unknown */
     struct tf_html *html; /* see struct tf_place */
-    size_t sentence;
+    size_t of_html;
 };
 
 struct through {
@@ -58,7 +60,7 @@ struct through {
     struct tf_err tools_err;
 
     struct tf_layout_reader reader;
-    struct tf_buf text, shown;
+    struct tf_buf text, shown, copied;
     uint32_t last;
     char *old; /* what the output has from the first line on that is made again */
     size_t old_n, old_at;
@@ -97,19 +99,20 @@ static int catch_signals(struct tf_err *err)
 
 static bool is_last(const struct item *it)
 {
-    return it->html != NULL && it->sentence + 1 == tf_html_count(it->html);
+    return it->html != NULL && it->of_html + 1 == tf_html_count(it->html);
 }
 
 static void release_item(struct item *it)
 {
     free(it->place);
     tf_placeholders_release(&it->kept);
+    tf_buf_release(&it->sentence);
     if (is_last(it))
         tf_html_free(it->html);
 }
 
 static void push(struct through *t, const struct tf_place *place,
-                 const struct tf_placeholders *kept)
+                 const struct tf_placeholders *kept, struct tf_buf sentence)
 {
     struct tf_buf line = {0};
     tf_layout_put(&line, place);
@@ -125,7 +128,8 @@ static void push(struct through *t, const struct tf_place *place,
     }
     t->items[(t->first + t->n++) & (t->cap - 1)] =
         (struct item){line.p, line.len - 1, tf_document_lines(t->document),
-                      t->in.offset + t->in.pos, *kept, place->html, place->sentence};
+                      t->in.offset + t->in.pos, *kept, sentence, place->html,
+                      place->sentence};
     pthread_mutex_unlock(&t->lock);
 }
 
@@ -226,11 +230,15 @@ static int feed_all(struct through *t, struct tf_buf *pending, struct tf_err *er
         if (rc == 2)
             continue;
         struct tf_placeholders kept = {0};
+        struct tf_buf sent = {0};
+        const size_t from = pending->len;
         if (rc > 0 && t->o->placeholders && !t->o->text.html)
             tf_placeholders_hide(&kept, sentence, true, pending);
         else if (rc > 0)
             tf_buf_add(pending, sentence.p, sentence.n);
-        push(t, &place, &kept);
+        if (rc > 0 && t->o->copy_unknown)
+            tf_buf_add(&sent, pending->p + from, pending->len - from);
+        push(t, &place, &kept, sent);
         if (rc == 0)
             return 0;
         tf_buf_byte(pending, '\n');
@@ -304,19 +312,27 @@ static void adapt(struct through *t)
     pthread_mutex_unlock(&t->lock);
 }
 
-/* Take a translation of HTML, with ||| and links after it. The last one of a fragment becomes that
- * fragment, the others nothing. */
-static struct tf_text take_html(struct through *t, struct item *it, struct tf_text line)
+/* Cut a line at the ||| before its links. */
+static struct tf_text cut_links(struct tf_text *line)
 {
     static const char bars[] = " ||| ";
     const size_t len = sizeof bars - 1;
-    size_t n = line.n;
-    while (n >= len && memcmp(line.p + n - len, bars, len) != 0)
+    size_t n = line->n;
+    while (n >= len && memcmp(line->p + n - len, bars, len) != 0)
         n--;
-    n = n >= len ? n - len : line.n;
-    const size_t links = n + len < line.n ? n + len : line.n;
-    tf_html_set(it->html, it->sentence, (struct tf_text){line.p, n},
-                (struct tf_text){line.p + links, line.n - links});
+    if (n < len)
+        return (struct tf_text){"", 0};
+    const struct tf_text links = {line->p + n, line->n - n};
+    line->n = n - len;
+    return links;
+}
+
+/* Take a translation of HTML. The last one of a fragment becomes that fragment, the others
+ * nothing. */
+static struct tf_text take_html(struct through *t, struct item *it, struct tf_text line)
+{
+    const struct tf_text links = cut_links(&line);
+    tf_html_set(it->html, it->of_html, line, links);
     if (!is_last(it))
         return (struct tf_text){"", 0};
     tf_buf_clear(&t->shown);
@@ -326,10 +342,22 @@ static struct tf_text take_html(struct through *t, struct item *it, struct tf_te
     return (struct tf_text){t->shown.p, t->shown.len};
 }
 
+static struct tf_text copy_unknown(struct through *t, const struct item *it, struct tf_text line)
+{
+    const struct tf_text links = cut_links(&line);
+    tf_buf_clear(&t->copied);
+    tf_buf_grow(&t->copied, 1);
+    const struct tf_text source = {it->sentence.p, it->sentence.len};
+    tf_copy_unknown(&t->copied, source, line, links);
+    return (struct tf_text){t->copied.p, t->copied.len};
+}
+
 static int put_item(struct through *t, struct item *it, struct tf_text sentence, bool end,
                     struct tf_err *err)
 {
     const int rc = tf_layout_get(&t->reader, it->place, it->n, "layout", 2, err);
+    if (rc == 0 && t->o->copy_unknown && !end)
+        sentence = copy_unknown(t, it, sentence);
     if (rc == 0 && it->kept.n > 0) {
         tf_buf_clear(&t->shown);
         if (tf_placeholders_show(&it->kept, sentence, &t->shown) > 0)
@@ -560,6 +588,7 @@ static void release(struct through *t)
     tf_layout_release(&t->reader);
     tf_buf_release(&t->text);
     tf_buf_release(&t->shown);
+    tf_buf_release(&t->copied);
     tf_document_free(t->document);
     tf_in_close(&t->in);
     pthread_mutex_destroy(&t->lock);

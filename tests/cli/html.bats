@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# tf-translate --html: the text is translated, the markup stays. tests/unit/text_html.c has random
+# tf-translate --html and --copy-unk: the text is translated, the markup stays; what the vocabulary
+# lacks is copied. tests/unit/text_html.c has random
 # trees; here other tools turn the words of a sentence around, and a model copies lines.
 bats_require_minimum_version 1.5.0
 load helper
@@ -218,6 +219,37 @@ X
     pandoc a.md -o a.docx
     pandoc -t html a.docx | bash -c 'around --document' | pandoc -f html -o b.docx
     pandoc -t plain b.docx | grep -q 'TWO ONE'
+}
+
+@test "characters without a piece are copied by --copy-unk" {
+    natively
+    "$TF_PYTHON" - >in <<'PY'
+import random
+random.seed(9)
+for _ in range(40):
+    words = [random.choice("abc") for _ in range(random.randrange(1, 8))]
+    for c in random.sample("€😀#", 2):
+        at = random.choice([i for i, w in enumerate(words) if w in "abc"] or [len(words)])
+        words = words + ["a"] if at == len(words) else words
+        words[at:at + 1] = random.choice([[words[at] + c], [c + words[at]], [words[at], c]])
+    print(" ".join(words))
+PY
+    tf-translate -q -m "$ALIGNING" in >plain
+    tf-translate -q -m "$ALIGNING" --copy-unk in >got
+    tf-translate -q -m "$ALIGNING" --copy-unk -b 3 -t 2 in | cmp got -
+    "$TF_PYTHON" - in plain got <<'PY'
+import sys
+a, plain, got = (open(f, encoding="utf-8").read().splitlines() for f in sys.argv[1:])
+unknown = set("€😀#")
+for x, y, z in zip(a, plain, got):
+    assert unknown & set(x) == unknown & set(z), (x, y, z)
+    bare = lambda s: "".join(c for c in s if c not in unknown and c != " ")
+    assert bare(y) == bare(z) and not unknown & set(y), (x, y, z)
+PY
+    echo 'a € b {x}' >in
+    tf-translate -q -m "$ALIGNING" --copy-unk --placeholders in | grep -F '{x}' | grep -F '€'
+    t 2 tf-translate -m "$ALIGNING" --copy-unk --html
+    t 2 tf-tokenize -d -m "$MODEL" --alignment soft --alignment-unknown "$LINES_TFS"
 }
 
 @test "options that HTML does not go with" {

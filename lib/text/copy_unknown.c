@@ -1,0 +1,199 @@
+/* copy_unknown.c - see copy_unknown_private.h. */
+#include "text/copy_unknown_private.h"
+#include "base/memory.h"
+
+#include <stdlib.h>
+
+#define MARK "\xE2\x81\x87"
+
+/* The first and the last target word that a source word is linked to; first > last: none. */
+struct linked {
+    size_t first, last;
+};
+
+struct edit {
+    size_t from, to; /* of the translation */
+    struct tf_text text;
+    bool space_before, space_after;
+    size_t order;
+};
+
+struct copying {
+    struct tf_text translation, *source, *target; /* words */
+    size_t n_source, n_target, n_edits;
+    struct linked *linked; /* of source words */
+    size_t *of;            /* the source word of each target word; SIZE_MAX */
+    struct tf_text *parts; /* unknown ones of source words; none: n is 0 */
+    struct edit *edits;
+};
+
+/* Returns an array to free. */
+static struct tf_text *split_words(struct tf_text s, size_t *n)
+{
+    struct tf_text *words = tf_xarray(NULL, s.n / 2 + 1, sizeof *words);
+    *n = 0;
+    for (size_t p = 0, end; p < s.n; p = end) {
+        for (end = p; end < s.n && s.p[end] != ' ';)
+            end++;
+        if (end > p)
+            words[(*n)++] = (struct tf_text){s.p + p, end - p};
+        end += end == p;
+    }
+    return words;
+}
+
+static size_t read_number(const char **p, const char *end, size_t most)
+{
+    size_t x = 0;
+    for (; *p < end && **p >= '0' && **p <= '9'; ++*p)
+        x = x < most ? 10 * x + (size_t)(**p - '0') : x;
+    *p += *p < end && **p != ' ';
+    return x;
+}
+
+/* The part of a source word without so many bytes at its ends. */
+static void take_part(struct copying *c, size_t word, size_t before, size_t after)
+{
+    if (word >= c->n_source || before + after >= c->source[word].n)
+        return;
+    const struct tf_text w = c->source[word];
+    const bool whole = ((unsigned char)w.p[before] & 0xc0) != 0x80 &&
+                       (after == 0 || ((unsigned char)w.p[w.n - after] & 0xc0) != 0x80);
+    c->parts[word] = whole ? (struct tf_text){w.p + before, w.n - before - after} : w;
+}
+
+static void read_links(struct copying *c, struct tf_text links)
+{
+    const char *p = links.p, *end = p + links.n;
+    const size_t most = 1 << 28;
+    while (p < end) {
+        const bool part = *p == '?';
+        p += part;
+        const char *const from = p;
+        const size_t s = read_number(&p, end, most), t = read_number(&p, end, most);
+        if (part) {
+            take_part(c, s, t, read_number(&p, end, most));
+        } else if (s < c->n_source && t < c->n_target) {
+            struct linked *l = &c->linked[s];
+            l->first = t < l->first ? t : l->first;
+            l->last = t > l->last ? t : l->last;
+            c->of[t] = s;
+        }
+        while (p < end && *p == ' ')
+            p++;
+        p += p == from; /* not a number */
+    }
+}
+
+static bool has_start(struct tf_text s, struct tf_text with)
+{
+    return s.n >= with.n && memcmp(s.p, with.p, with.n) == 0;
+}
+
+static bool has_end(struct tf_text s, struct tf_text with)
+{
+    return s.n >= with.n && memcmp(s.p + s.n - with.n, with.p, with.n) == 0;
+}
+
+static void add_edit(struct copying *c, const char *from, size_t n, struct tf_text text,
+                     bool before, bool after)
+{
+    const size_t at = (size_t)(from - c->translation.p);
+    c->edits[c->n_edits] = (struct edit){at, at + n, text, before, after, c->n_edits};
+    c->n_edits++;
+}
+
+/* Replace marks; a part that one has become is done. */
+static void replace_marks(struct copying *c, bool *done)
+{
+    for (size_t t = 0; t < c->n_target; t++) {
+        const size_t s = c->of[t];
+        if (s == SIZE_MAX || !tf_text_is(c->target[t], MARK))
+            continue;
+        add_edit(c, c->target[t].p, c->target[t].n, c->parts[s].n > 0 ? c->parts[s] : c->source[s],
+                 false, false);
+        done[s] = true;
+    }
+}
+
+static void insert_part(struct copying *c, size_t s)
+{
+    const struct tf_text word = c->source[s], part = c->parts[s];
+    const size_t n_before = (size_t)(part.p - word.p);
+    const struct tf_text before = {word.p, n_before},
+                         after = {part.p + part.n, word.n - n_before - part.n};
+    const struct linked *l = &c->linked[s];
+    if (l->first <= l->last && part.n < word.n) {
+        const struct tf_text t = c->target[l->first];
+        const size_t at = before.n > 0 && has_start(t, before) ? before.n
+                          : after.n > 0 && has_end(t, after)   ? t.n - after.n
+                          : before.n > 0                       ? t.n
+                                                               : 0;
+        add_edit(c, t.p + at, 0, part, false, false);
+        return;
+    }
+    size_t k = s;
+    while (k > 0 && c->linked[k - 1].first > c->linked[k - 1].last)
+        k--;
+    if (c->n_target == 0)
+        add_edit(c, c->translation.p, 0, part, c->n_edits > 0, false);
+    else if (k == 0)
+        add_edit(c, c->target[0].p, 0, part, false, true);
+    else
+        add_edit(c, c->target[c->linked[k - 1].last].p + c->target[c->linked[k - 1].last].n, 0,
+                 part, true, false);
+}
+
+static int compare_edits(const void *x, const void *y)
+{
+    const struct edit *a = x, *b = y;
+    return a->from != b->from ? (a->from > b->from) - (a->from < b->from)
+                              : (a->order > b->order) - (a->order < b->order);
+}
+
+static void apply(struct copying *c, struct tf_buf *out)
+{
+    size_t at = 0;
+    qsort(c->edits, c->n_edits, sizeof *c->edits, compare_edits);
+    for (size_t i = 0; i < c->n_edits; i++) {
+        const struct edit *e = &c->edits[i];
+        tf_buf_add(out, c->translation.p + at, e->from - at);
+        tf_buf_str(out, e->space_before ? " " : "");
+        tf_buf_add(out, e->text.p, e->text.n);
+        tf_buf_str(out, e->space_after ? " " : "");
+        at = e->to;
+    }
+    tf_buf_add(out, c->translation.p + at, c->translation.n - at);
+}
+
+void tf_copy_unknown(struct tf_buf *out, struct tf_text source, struct tf_text translation,
+                     struct tf_text links)
+{
+    struct copying c = {.translation = translation};
+    c.source = split_words(source, &c.n_source);
+    c.target = split_words(translation, &c.n_target);
+    c.linked = tf_xcalloc(c.n_source + 1, sizeof *c.linked);
+    c.parts = tf_xcalloc(c.n_source + 1, sizeof *c.parts);
+    c.of = tf_xarray(NULL, c.n_target + 1, sizeof *c.of);
+    c.edits = tf_xarray(NULL, c.n_source + c.n_target + 1, sizeof *c.edits);
+    bool *done = tf_xcalloc(c.n_source + 1, sizeof *done);
+    for (size_t i = 0; i < c.n_source; i++)
+        c.linked[i].first = SIZE_MAX;
+    for (size_t i = 0; i < c.n_target; i++)
+        c.of[i] = SIZE_MAX;
+    read_links(&c, links);
+    replace_marks(&c, done);
+    for (size_t s = 0; s < c.n_source; s++)
+        if (c.parts[s].n > 0 && !done[s] &&
+            (translation.n == 0 ||
+             memmem(translation.p, translation.n, c.parts[s].p, c.parts[s].n) == NULL))
+            insert_part(&c, s);
+    apply(&c, out);
+    free(c.source);
+    free(c.target);
+    free(c.linked);
+    free(c.parts);
+    free(c.of);
+    free(c.edits);
+    free(done);
+}

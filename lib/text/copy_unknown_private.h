@@ -1,0 +1,24 @@
+/* copy_unknown_private.h - put into a translation what the vocabulary did not have of its source.
+ *
+ * A word of the translation that is the mark of an unknown piece (U+2047) becomes the unknown part
+ * of the source word that it is linked to (from the first unknown character to the last), or that
+ * word if all of it is known (Luong et al., Addressing the Rare Word Problem in Neural Machine
+ * Translation, 2015, section 3: the copy by alignment).
+ *
+ * An unknown part of a source word that the translation then has nowhere comes into the first word
+ * that is linked to that: after the text that precedes the part, or before what follows it, where
+ * the word has that, else at the end on which it was. Without such a word, or if the source word
+ * has nothing else, it is a word of its own, after the last word that is linked to the source word
+ * before it, or to those before that. */
+#ifndef TF_TEXT_COPY_UNKNOWN_PRIVATE_H
+#define TF_TEXT_COPY_UNKNOWN_PRIVATE_H
+
+#include "base/buf.h"
+#include "text/text.h"
+
+/* Append the translation with what is copied. links: hard links with unknown parts (links.h). Words
+ * are what spaces separate. */
+void tf_copy_unknown(struct tf_buf *out, struct tf_text source, struct tf_text translation,
+                     struct tf_text links);
+
+#endif

@@ -1,0 +1,39 @@
+/* What the vocabulary does not have, copied by alignment: cases by hand. */
+#include "../harness/tap.h"
+#include "text/copy_unknown_private.h"
+
+static void copies(const char *source, const char *translation, const char *links, const char *want)
+{
+    struct tf_buf out = {0};
+    const struct tf_text s = {source, strlen(source)}, t = {translation, strlen(translation)},
+                         l = {links, strlen(links)};
+    tf_copy_unknown(&out, s, t, l);
+    is_str(out.len > 0 ? out.p : "", want, "%s: %s", source, links);
+    tf_buf_release(&out);
+}
+
+int main(void)
+{
+    /* Marks of unknown pieces. */
+    copies("a \xE2\x82\xAC b", "A  \xE2\x81\x87  B", "0-0 1-1 2-2 ?1:0:0", "A  \xE2\x82\xAC  B");
+    copies("5\xE2\x82\xAC b", "B 5 \xE2\x81\x87 ", "0-1 0-2 1-0 ?0:1:0", "B 5 \xE2\x82\xAC ");
+    copies("Joe b", "B \xE2\x81\x87", "0-1 1-0", "B Joe");
+    copies("Joe b", "B \xE2\x81\x87", "1-0", "B \xE2\x81\x87");
+    /* Parts that are lost. */
+    copies("costs 5\xE2\x82\xAC.", "Kostet 5.", "0-0 1-1 ?1:1:1", "Kostet 5\xE2\x82\xAC.");
+    copies("a #tag", "Marke A", "0-1 1-0 ?1:0:3", "#Marke A");
+    copies("x@y z", "Z Q", "0-1 1-0 ?0:1:1", "Z Q@");
+    copies("(~) b", "(B)", "1-0 ?0:1:1", "~ (B)");
+    copies("hi \xF0\x9F\x98\x80 you", "DU DA", "0-1 2-0 ?1:0:0", "DU DA \xF0\x9F\x98\x80");
+    copies("\xF0\x9F\x98\x80 you", "DU", "1-0 ?0:0:0", "\xF0\x9F\x98\x80 DU");
+    copies("~ ^", "", "?0:0:0 ?1:0:0", "~ ^");
+    copies("a ~ ^ b", "A B", "0-0 3-1 ?1:0:0 ?2:0:0", "A ~ ^ B");
+    /* What is there is not copied. */
+    copies("a ~ b", "A~ B", "0-0 2-1 ?1:0:0", "A~ B");
+    copies("a b", "A B", "0-0 1-1", "A B");
+    /* Links and parts that do not fit. */
+    copies("a ~b", "A", "0-0 9-9 1-7 ?1:0:9 ?5:0:0 - x", "A");
+    copies("a \xC3\xA9~", "A B", "0-0 1-1 ?1:1:0", "A \xC3\xA9~ B");
+    copies("", "", "", "");
+    return done();
+}
