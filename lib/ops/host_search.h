@@ -101,7 +101,10 @@ static inline void tf_search_add_finished(struct tf_search *s, size_t i, size_t 
              *len = s->fin_len + i * s->opts.N;
     double *logp = s->fin_logp + i * s->opts.N, *score = s->fin_score + i * s->opts.N,
            *eos = s->fin_eos + i * s->opts.N;
-    double mine = g->logp / s->penalty[t + 1];
+    const uint32_t *limit = s->limit;
+    const bool cut = t > 0 && t >= limit[i] && tf_search_cuts_off(&s->opts);
+    const double *so_far = s->logp;
+    double mine = cut ? so_far[g->row] / s->penalty[t] : g->logp / s->penalty[t + 1];
     size_t at = n_fin[i];
     while (at > 0 && score[at - 1] < mine)
         at--;

@@ -41,7 +41,9 @@
  *    that would stay live.
  * 5. With alpha and normalize 0 the count does not matter: there CTranslate2 stops when a step's
  *    best candidate ends and N are finished, whose first is that of this rule.
- * At the limit CTranslate2 cuts hypotheses off without EOS.
+ * 6. A hypothesis that ends at t = L > 0 has len = L, and EOS's term is not in the logp of its
+ *    score: CTranslate2 takes hypotheses at the limit as they are, without EOS. The output is the
+ *    same; the logp that is reported has the term all the same.
  *
  * With TF_SEARCH_TRANSFORMERS, 4 is that of TF_SEARCH_FAIRSEQ, N is K, and 5 is that of
  * transformers with early_stopping=False:
@@ -53,7 +55,7 @@
  * 4. Of the first K - E selected candidates, E ends so far, those that end join the finished set,
  *    and are counted; the others stay live, in order.
  * 5. The sentence is done when no hypothesis is live. All are dropped as with TF_SEARCH_FAIRSEQ.
- * At the limit, three times the source, Marian takes hypotheses as they are, without EOS.
+ * 6. As with TF_SEARCH_CTRANSLATE2; Marian's limit is three times the source.
  *
  * TF_SEARCH_PAPER is the search of Tensor2Tensor, with separate alive and finished hypotheses and
  * its early stop, except for three things: the stop compares with the N-th finished hypothesis, not
@@ -130,6 +132,12 @@ static inline bool tf_search_counts_ends(const struct tf_search_opts *r)
 {
     return r->rule == TF_SEARCH_FAIRSEQ ||
            (r->rule == TF_SEARCH_CTRANSLATE2 && (r->alpha > 0 || r->normalize > 0));
+}
+
+/* Point 6: does the end cost nothing at the limit? */
+static inline bool tf_search_cuts_off(const struct tf_search_opts *r)
+{
+    return r->rule == TF_SEARCH_MARIAN || r->rule == TF_SEARCH_CTRANSLATE2;
 }
 
 /* counts: live rows, t of the next search_step, next free slot, K for each sentence that is not

@@ -97,6 +97,13 @@ trained() {
     expect_error "hf has no pre_norm"
 }
 
+@test "outputs at the limit are cut off as Marian does" {
+    local golden=$TOP/tests/golden/marian
+    tf-convert "$golden/tied-src.npz.gz" --vocab "$golden/vocab.spm" --vocab-target "$golden/vocab.spm" -o m.tfm
+    head -40 "$golden/en" | tf-translate -q -m m.tfm --beam 12 --max-factor 1 --max-extra 1 >got
+    diff got "$golden/tied-src.cut"
+}
+
 @test "each variant that Marian trains has its scores, also when it returns to Marian" {
     need_peer pymarian
     local make=$TOP/tests/golden/marian/make.py
@@ -162,7 +169,8 @@ PY
     make m.npz
     t 0 tf-convert m.npz --vocab "$VOCAB" -o m.tfm
     expect_contains "$stderr" "m.npz: Marian, 2 + 2 layers of width 16, swish; decoded with --search marian --normalize 1"
-    head -3 "$TEXT" | tf-tokenize -m m.tfm | tf-decode -m m.tfm --normalize 1 --nbest 2 -k 3 >n.tfs
+    head -3 "$TEXT" | tf-tokenize -m m.tfm |
+        tf-decode -m m.tfm --normalize 1 --search fairseq --nbest 2 -k 3 >n.tfs
     tf-cbor json n.tfs | "$TF_PYTHON" -c '
 import json, sys
 hyps = [h for line in sys.stdin for h in json.loads(line).get("hyps", [])]

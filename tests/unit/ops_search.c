@@ -274,8 +274,7 @@ static void finish(struct hyp *fin, size_t *n, size_t most, struct hyp h)
         at--;
     if (at == most)
         return;
-    if (*n < most)
-        ++*n;
+    *n += *n < most;
     for (size_t j = *n - 1; j > at; j--)
         fin[j] = fin[j - 1];
     fin[at] = h;
@@ -303,7 +302,8 @@ static void by_hand(struct results *out, const struct tf_search_opts *rule, cons
                     c[j].id == rule->eos) {
                     lost += j < rule->K;
                 } else if (t >= P && c[j].id == rule->eos) {
-                    h.score = h.logp / penalty(rule, h.n);
+                    const bool cut = t > 0 && t == g->limit[i] && tf_search_cuts_off(rule);
+                    h.score = (cut ? live[c[j].row].logp : h.logp) / penalty(rule, h.n - cut);
                     if (rule->rule == TF_SEARCH_PAPER || j < rule->K) {
                         finish(out->v[i], &out->n[i], rule->N, h);
                         ended++;

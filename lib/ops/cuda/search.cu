@@ -440,7 +440,10 @@ __device__ static void finish(const struct tf_search &s, uint32_t i, const struc
     uint32_t *row = s.fin_row + base, *len = s.fin_len + base;
     double *logp = s.fin_logp + base, *score = s.fin_score + base,
            *eos = s.fin_eos + base;
-    double mine = g.logp / s.penalty[v.t + 1];
+    const enum tf_search_rule rule = s.opts.rule;
+    const bool cut = v.t > 0 && v.t >= s.limit[i] &&
+                     (rule == TF_SEARCH_MARIAN || rule == TF_SEARCH_CTRANSLATE2);
+    double mine = cut ? s.logp[g.row] / s.penalty[v.t] : g.logp / s.penalty[v.t + 1];
     while (at > 0 && score[at - 1] < mine)
         at--;
     if (at == N)

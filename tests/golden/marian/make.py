@@ -6,6 +6,8 @@
     make.py score FILE VOCAB TARGET_VOCAB     print Marian's scores of this directory's pairs
     make.py golden             this directory's own files
     make.py alignments         of them, the alignments of pairs
+    make.py cut                of tied-src, whose outputs do not end, what a beam of 12 finds within
+                               the lengths of the first 40 lines: tied-src.cut
 
 Text and vocabularies are in this directory: `vocab.spm` of both languages, `en.spm` and `de.spm` of
 one each, all of 32 pieces; variants whose names begin with "two" have the latter. NAME.scores has
@@ -58,14 +60,14 @@ VARIANTS = {
     "two-intgemm8": "en.spm de.spm " + INTGEMM,
     "intgemm8-src": "--tied-embeddings-src " + INTGEMM,
 }
-GOLDEN = ["relu", "before", "before-no-top", "ssru", "ssru-before", "tied-layers", "ff", "two",
-          "two-intgemm8"]
+GOLDEN = ["relu", "before", "before-no-top", "ssru", "ssru-before", "tied-layers", "tied-src", "ff",
+          "two", "two-intgemm8"]
 ALIGNED = ["before", "ssru", "two"]
 
 
-def marian(command, *args):
+def marian(command, *args, text=None):
     code = "import sys, _pymarian; sys.exit(_pymarian.main(sys.argv[1:]))"
-    done = subprocess.run([sys.executable, "-c", code, command, *args],
+    done = subprocess.run([sys.executable, "-c", code, command, *args], input=text,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace")
     if done.returncode != 0:
         errors = [line for line in done.stderr.splitlines() if "Error" in line] or [done.stderr]
@@ -120,6 +122,18 @@ def alignments():
                 lines = score(path, vocabs, "--alignment", kind).splitlines(True)[:n]
                 with open(at(name + end), "w", encoding="ascii") as out:
                     out.writelines(line.split(" ||| ", 1)[1] for line in lines)
+
+
+def cut():
+    with open(at("en"), encoding="utf-8") as f:
+        lines = "".join(f.readlines()[:40])
+    with tempfile.TemporaryDirectory() as tmp:
+        path = os.path.join(tmp, "m.npz")
+        with gzip.open(at("tied-src.npz.gz")) as f, open(path, "wb") as out:
+            out.write(f.read())
+        with open(at("tied-src.cut"), "w", encoding="utf-8") as out:
+            out.write(marian("decode", "-m", path, "-v", at("vocab.spm"), at("vocab.spm"), "-b", "12",
+                             "-n", "1", "--max-length-factor", "1", "--cpu-threads", "1", text=lines))
 
 
 def make(directory, name):
@@ -208,12 +222,15 @@ def golden():
             out.write(f.read())
         os.remove(path)
     alignments()
+    cut()
 
 
 if sys.argv[1] == "golden":
     golden()
 elif sys.argv[1] == "alignments":
     alignments()
+elif sys.argv[1] == "cut":
+    cut()
 elif sys.argv[1] == "score":
     print(score(sys.argv[2], sys.argv[3:5]), end="")
 else:
