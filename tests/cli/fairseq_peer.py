@@ -43,7 +43,8 @@ def make(path):
     torch.save(checkpoint, path)
 
 
-def search(directory, beam, limit, first=None):
+def search(directory, beam, limit, lines, first=None):
+    """The best output of each line of ids."""
     plain = dataclasses.dataclass
 
     def dataclass(cls=None, **options):  # fields without a hash, which Python 3.11 refuses
@@ -61,15 +62,17 @@ def search(directory, beam, limit, first=None):
     generator = SequenceGenerator(models, task.target_dictionary, beam_size=int(beam), max_len_a=0,
                                   max_len_b=int(limit))
     prefix = None if first is None else torch.tensor([[int(first)]])
-    for line in sys.stdin:
-        x = torch.tensor([json.loads(line) + [EOS]])
+    for ids in lines:
+        x = torch.tensor([ids + [EOS]])
         net = {"src_tokens": x, "src_lengths": torch.tensor([x.shape[1]]),
                "prev_output_tokens": torch.tensor([[EOS]])}
         best = generator.generate(models, {"net_input": net}, prefix_tokens=prefix)[0][0]
-        print(json.dumps(best["tokens"].tolist()[:-1], separators=(",", ":")))
+        yield best["tokens"].tolist()[:-1]
 
 
-if sys.argv[1] == "make":
-    make(sys.argv[2] + "/model.pt")
-else:
-    search(*sys.argv[1:])
+if __name__ == "__main__":
+    if sys.argv[1] == "make":
+        make(sys.argv[2] + "/model.pt")
+    else:
+        for best in search(*sys.argv[1:4], map(json.loads, sys.stdin), *sys.argv[4:]):
+            print(json.dumps(best, separators=(",", ":")))

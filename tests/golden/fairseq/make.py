@@ -49,6 +49,10 @@ VARIANTS = {
                                 "--decoder-layers", "2"]),
     "big": (JOINED, ["--arch", "transformer_vaswani_wmt_en_de_big"] + SHARED),
 }
+SIZES = {"--arch": "transformer", "--encoder-layers": "1", "--decoder-layers": "1",
+         "--encoder-embed-dim": "4", "--decoder-embed-dim": "4", "--encoder-ffn-embed-dim": "6",
+         "--decoder-ffn-embed-dim": "6", "--encoder-attention-heads": "2",
+         "--decoder-attention-heads": "2", "--max-update": "8", "--lr": "0.05"}
 GOLDEN = ["default", "before", "no-top", "two"]
 
 
@@ -104,21 +108,17 @@ def make(fairseq, directory, name):
         options = options[:-1]
     else:
         options = options + ["--no-save-optimizer-state"]
-    sizes = {"--arch": "transformer", "--encoder-layers": "1", "--decoder-layers": "1",
-             "--encoder-embed-dim": "4", "--decoder-embed-dim": "4", "--encoder-ffn-embed-dim": "6",
-             "--decoder-ffn-embed-dim": "6", "--encoder-attention-heads": "2",
-             "--decoder-attention-heads": "2"}
-    for key, value in sizes.items():
+    for key, value in SIZES.items():
         options = options + ([] if key in options else [key, value])
     with tempfile.TemporaryDirectory() as tmp:
         data = tmp + ("/data" if name in UNDIRECTED else "/data.en-de")
         for part in "train", "valid":
             for side in "en", "de":
                 shutil.copy(os.path.join(TEXT, side), f"{tmp}/{part}.{side}")
-        call(preprocess, "--source-lang", "en", "--target-lang", "de", "--trainpref", tmp + "/train",
-             "--validpref", tmp + "/valid", "--destdir", data, "--dataset-impl", "raw", *prepare)
-        call(train, data, "--dataset-impl", "raw", "--optimizer", "adam", "--lr", "0.05",
-             "--max-tokens", "200", "--max-update", "8", "--cpu", "--save-dir", tmp + "/m",
+        call(preprocess, "--source-lang", "en", "--target-lang", "de",
+             "--trainpref", tmp + "/train", "--validpref", tmp + "/valid", "--destdir", data, "--dataset-impl", "raw", *prepare)
+        call(train, data, "--dataset-impl", "raw", "--optimizer", "adam",
+             "--max-tokens", "200", "--cpu", "--save-dir", tmp + "/m",
              "--seed", "1", "--no-epoch-checkpoints", "--num-workers", "0",
              "--distributed-world-size", "1", "--dropout", "0.1", *options)
         for side in "en", "de":
@@ -128,15 +128,20 @@ def make(fairseq, directory, name):
             f.writelines(f"{x:.6f}\n" for x in scores(load, to + "/model.pt", data))
 
 
-fairseq = import_fairseq()
-if sys.argv[1] == "golden":
-    for name in GOLDEN:
-        make(fairseq, HERE, name)
-        path = os.path.join(HERE, name, "model.pt")
-        with open(path, "rb") as f, gzip.GzipFile(path + ".gz", "wb", mtime=0) as out:
-            out.write(f.read())
-        os.remove(path)
-else:
-    directory, names = sys.argv[1], sys.argv[2:] or VARIANTS
-    for name in names:
-        make(fairseq, directory, name)
+def main():
+    fairseq = import_fairseq()
+    if sys.argv[1] == "golden":
+        for name in GOLDEN:
+            make(fairseq, HERE, name)
+            path = os.path.join(HERE, name, "model.pt")
+            with open(path, "rb") as f, gzip.GzipFile(path + ".gz", "wb", mtime=0) as out:
+                out.write(f.read())
+            os.remove(path)
+    else:
+        directory, names = sys.argv[1], sys.argv[2:] or VARIANTS
+        for name in names:
+            make(fairseq, directory, name)
+
+
+if __name__ == "__main__":
+    main()

@@ -60,6 +60,8 @@ VARIANTS = {
     "two-intgemm8": "en.spm de.spm " + INTGEMM,
     "intgemm8-src": "--tied-embeddings-src " + INTGEMM,
 }
+SIZES = {"--dim-emb": "4", "--enc-depth": "2", "--dec-depth": "2", "--transformer-heads": "2",
+         "--transformer-dim-ffn": "6", "--after-batches": "8", "--learn-rate": "0.05"}
 GOLDEN = ["relu", "before", "before-no-top", "ssru", "ssru-before", "tied-layers", "tied-src", "ff",
           "two", "two-intgemm8"]
 ALIGNED = ["before", "ssru", "two"]
@@ -95,13 +97,11 @@ def at(name):
 
 
 def train(path, options, vocabs):
-    sizes = {"--dim-emb": "4", "--enc-depth": "2", "--dec-depth": "2", "--transformer-heads": "2",
-             "--transformer-dim-ffn": "6"}
-    for key, value in sizes.items():
+    for key, value in SIZES.items():
         options = options + ([] if key in options else [key, value])
     marian("train", "--type", "transformer", "--model", path, "--train-sets", at("en"), at("de"),
-           "--vocabs", *vocabs, "--dim-vocabs", "32", "32", "--seed", "7", "--after-batches", "8",
-           "--mini-batch", "8", "--learn-rate", "0.05", "--cpu-threads", "1", "--workspace", "128",
+           "--vocabs", *vocabs, "--dim-vocabs", "32", "32", "--seed", "7",
+           "--mini-batch", "8", "--cpu-threads", "1", "--workspace", "128",
            "--overwrite", "--sentencepiece-options", "--normalization_rule_name=identity", *options)
 
 
@@ -132,8 +132,9 @@ def cut():
         with gzip.open(at("tied-src.npz.gz")) as f, open(path, "wb") as out:
             out.write(f.read())
         with open(at("tied-src.cut"), "w", encoding="utf-8") as out:
-            out.write(marian("decode", "-m", path, "-v", at("vocab.spm"), at("vocab.spm"), "-b", "12",
-                             "-n", "1", "--max-length-factor", "1", "--cpu-threads", "1", text=lines))
+            out.write(marian("decode", "-m", path, "-v", at("vocab.spm"), at("vocab.spm"),
+                             "-b", "12", "-n", "1", "--max-length-factor", "1",
+                             "--cpu-threads", "1", text=lines))
 
 
 def make(directory, name):
@@ -225,14 +226,19 @@ def golden():
     cut()
 
 
-if sys.argv[1] == "golden":
-    golden()
-elif sys.argv[1] == "alignments":
-    alignments()
-elif sys.argv[1] == "cut":
-    cut()
-elif sys.argv[1] == "score":
-    print(score(sys.argv[2], sys.argv[3:5]), end="")
-else:
-    for name in sys.argv[2:] or VARIANTS:
-        make(sys.argv[1], name)
+def main():
+    if sys.argv[1] == "golden":
+        golden()
+    elif sys.argv[1] == "alignments":
+        alignments()
+    elif sys.argv[1] == "cut":
+        cut()
+    elif sys.argv[1] == "score":
+        print(score(sys.argv[2], sys.argv[3:5]), end="")
+    else:
+        for name in sys.argv[2:] or VARIANTS:
+            make(sys.argv[1], name)
+
+
+if __name__ == "__main__":
+    main()
