@@ -92,32 +92,34 @@ tunes_text() {
     tf-convert "$G/m" -o m.tfm 2>/dev/null
     jq -r .text "$G/expected" | tee x >y
     tunes_text
-    words s 40 >x
-    words w 40 >y
-    for variant in '' 'source=40 tie=none' 'source=40 tie=decoder pre_norm=true'; do
+    # Those that the programs themselves made.
+    local golden=$TOP/tests/golden v
+    for side in x:en y:de; do head -24 "$golden/marian/${side#*:}" >"${side%:*}"; done
+    for name in default before two; do
         rm -rf d
-        # shellcheck disable=SC2086
-        "$TF_PYTHON" "$TOP/tests/cli/torch_file.py" fairseq d m.npz $variant
+        cp -r "$golden/fairseq/$name" d
         tf-convert d -o m.tfm 2>/dev/null
-        [[ $variant ]] || cp y x
         tunes_text
-        words s 40 >x
     done
-    cp y x
+    for name in relu before ssru two; do
+        v=("$golden"/marian/vocab.spm{,})
+        [ $name != two ] || v=("$golden"/marian/{en,de}.spm)
+        tf-convert "$golden/marian/$name.npz.gz" --vocab "${v[0]}" --vocab-target "${v[1]}" -o m.tfm 2>/dev/null
+        tunes_text
+    done
+    cut -f 1 "$GOLDEN/text" >x
+    cut -f 2 "$GOLDEN/text" >y
+    tf-convert "$golden/hf/ct2" -o m.tfm 2>/dev/null
+    tunes_text
+    # CTranslate2's that start and end sentences otherwise.
+    words w 40 | tee x >y
     printf '%s\n' '<pad>' '<unk>' '<s>' '</s>' w{0..39} >pieces
-    for variant in '' source_eos=false start=zero 'source=30 source_eos=false tie=none'; do
+    for variant in source_eos=false start=zero 'source=30 source_eos=false tie=none'; do
         rm -rf d
         mkdir d
         # shellcheck disable=SC2086
         "$TF_PYTHON" "$TOP/tests/cli/ct2.py" make d m.npz pieces $variant
         tf-convert d -o m.tfm 2>/dev/null
-        tunes_text
-    done
-    tf-tokenize --train --vocab-size 20 --character-coverage 1 -o vocab y 2>/dev/null
-    for variant in '' 'transformer-decoder-autoreg=rnn dec-cell=ssru'; do
-        # shellcheck disable=SC2086
-        "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz 20 $variant
-        tf-convert m.npz --vocab vocab -o m.tfm 2>/dev/null
         tunes_text
     done
 }
