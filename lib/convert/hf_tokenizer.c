@@ -363,11 +363,11 @@ static int read_added(struct tokenizer *t, const struct tf_value *list, struct t
             tf_value_bool_of(v, "single_word", &alone, err) < 0)
             return err->status != 0 ? tf_context(err, "added_tokens")
                                     : tf_fail(err, "added_tokens: one without content or id");
-        const bool control = tf_is_tag(text) || (special && is_own(text));
+        const bool control = special && (tf_is_tag(text) || is_own(text));
         if (add_token(t, text, (uint64_t)id, 0, control ? TF_PIECE_CONTROL : TF_PIECE_USER_DEFINED,
                 err) != 0)
             return -1;
-        t->v[id].takes_space = strips && !control;
+        t->v[id].takes_space = !control && (strips || tf_is_tag(text));
         if (alone && !control && n++ == 0)
             first = text;
     }

@@ -11,11 +11,11 @@
  * *list to its pieces and added tokens by id; ids that are left out are <unused-N>. Of kind Unigram
  * the pieces keep their scores. Of kind BPE they are priced by the order of their merges: the file
  * has to have all of a piece, one after the other, as one that a SentencePiece model became has.
- * <s>, </s>, <pad>, <mask> and tags of languages are control pieces; other added tokens are pieces
- * that text may contain anywhere, the space before one and the word after it as pieces of text; at
- * the beginning of a text tokenizers add no space before one, and within a word one after it. Those
- * with lstrip, (*takes_space)[id], have the space before them. One with single_word is found within
- * words, too, which is a warning.
+ * <s>, </s>, <pad>, <mask> and tags of languages are control pieces, if they are special; other
+ * added tokens are pieces that text may contain anywhere, the space before one and the word after
+ * it as pieces of text; at the beginning of a text tokenizers add no space before one, and within a
+ * word one after it. Those with lstrip or the form of a tag, (*takes_space)[id], have the space
+ * before them. One with * single_word is found within words, too, which is a warning.
  * Blanks at the ends of a text are those of SentencePiece: dropped where several become one;
  * otherwise one at the beginning is a piece of its own, and tokenizers make it one with the space
  * that they add.

@@ -16,6 +16,7 @@ struct pieces {
     const char **v;
     size_t n, size;
     const char *tags; /* the key that has them, or NULL */
+    bool apart;       /* if there is no such key: added_tokens_decoder has them, with their ids */
 };
 
 static int add_piece(struct pieces *p, const char *text, struct tf_err *err)
@@ -71,6 +72,9 @@ static int add_tags(struct pieces *p, struct tf_arena *a, const struct tf_value 
     const struct tf_value *tags = find_tags(map, &p->tags);
     if (tf_value_text_of(map, "language_codes", &codes, err) < 0)
         return -1;
+    p->apart = p->apart && tags == NULL && strcmp(codes, "m2m100") != 0;
+    if (p->apart)
+        return 0;
     if (tags == NULL && strcmp(codes, "m2m100") == 0)
         return add_m2m_tags(p, a, err);
     if (tags == NULL)
@@ -109,12 +113,31 @@ static int add_nllb(struct pieces *p, struct tf_arena *a, const void *spm, size_
     return add_pieces(p, own + SPECIAL_PIECES, n_own - SPECIAL_PIECES, err);
 }
 
+/* Has added_tokens_decoder (added_tokens.c) all tokens that are no pieces, as <mask> is none? */
+static bool lists_added(const struct tf_import *m)
+{
+    const char *path = tf_dir_has(m->dir, "tokenizer_config.json");
+    struct tf_err none = {0};
+    struct tf_value config;
+    if (path == NULL || tf_value_from_json_file(&config, m->arena, path, TF_MAX_CONFIG, &none) != 0)
+        return false;
+    const struct tf_value *map = tf_value_get(&config, "added_tokens_decoder");
+    for (size_t i = 0; map != NULL && map->kind == TF_MAP && i < map->n; i++) {
+        const struct tf_value *token = &map->items[i],
+                              *text = token->kind == TF_MAP ? tf_value_get(token, "content") : NULL;
+        if (text != NULL && text->kind == TF_TEXT && strcmp(text->text, "<mask>") == 0)
+            return true;
+    }
+    return false;
+}
+
 int tf_hf_m2m_pieces(struct tf_import *m, const void *spm, size_t n, const char *tags,
                      struct tf_err *err)
 {
     const size_t size = (size_t)m->config.vocab_size;
     struct pieces p = {.v = tf_arena_zalloc(m->arena, size * sizeof *p.v), .size = size};
     const char *list = m->files.pieces[0];
+    p.apart = lists_added(m);
     if (tf_import_pieces(m, err) != 0)
         return -1;
     if ((list == NULL ? add_nllb(&p, m->arena, spm, n, err)
@@ -129,7 +152,7 @@ int tf_hf_m2m_pieces(struct tf_import *m, const void *spm, size_t n, const char 
     if (list == NULL && p.tags != NULL && strcmp(p.tags, EXTRA) == 0)
         return tf_fail(err, "no tokenizer.json, which has the ids of " EXTRA ": copy it from the "
                             "model that this one comes from");
-    if (list == NULL && add_piece(&p, "<mask>", err) != 0)
+    if (list == NULL && !p.apart && add_piece(&p, "<mask>", err) != 0)
         return -1;
     m->pieces[0] = (struct tf_piece_list){p.v, p.n};
     return tf_import_pad_pieces(m, err);

@@ -147,7 +147,8 @@ static int use_tokenizer(struct tf_import *m, const struct tf_buf *spm, const bo
     bool *added = tf_arena_zalloc(m->arena, m->pieces[0].n + 1);
     memcpy(added, takes_space, n);
     for (int i = 0; i < 2; i++) {
-        const struct tf_sp_side is = side_of(m, i);
+        struct tf_sp_side is = side_of(m, i);
+        is.own_tags = true;
         if (tf_sp_renumber(&m->segmenter[i], spm->p, spm->len, &m->pieces[0], added, &is, err) != 0)
             return -1;
     }

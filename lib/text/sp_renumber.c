@@ -246,7 +246,7 @@ int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n,
     list_pieces(&l, model);
     l.bytes = has_bytes(&l, list->v, list->n);
     for (size_t i = 0; i < list->n; i++)
-        if (added != NULL && added[i] && !tf_is_tag(list->v[i]))
+        if (added != NULL && added[i] && (side->own_tags || !tf_is_tag(list->v[i])))
             put_added(out, &work, &l, list->v[i], i);
         else
             put_known(out, &work, &l, list->v[i], side);

@@ -14,6 +14,7 @@
 struct tf_sp_side {
     bool target;
     const char *begin;
+    bool own_tags; /* tags are control pieces of the model: an added token of such a form is none */
 };
 
 /* Append to *out the model of bytes [n] with the pieces of a list in place of its own, by id.

@@ -184,6 +184,22 @@ same_ids() {
         tf-convert d -o m.tfm
         tf-tokenize -m m.tfm text | tf-cbor json | jq -c 'select(.ids).ids' | cmp - want
     done
+    # One that is not special is text in targets, too, though it has the form of a tag.
+    tf-tokenize --target -m m.tfm text | tf-cbor json | jq -c 'select(.ids).ids' | cmp - want
+    tf-tokenize --target -m m.tfm text | tf-tokenize -d -m m.tfm | grep new_Latn
+}
+
+@test "tags and <mask> have the ids of added_tokens_decoder where no list has them" {
+    cp -r "$G/nllb" d
+    cp "$G/ct2/sentencepiece.bpe.model" d/
+    tf-convert d -o m.tfm
+    rm d/tokenizer.json
+    jq '{added_tokens_decoder: [.added_tokens[] | {key: "\(.id)", value: {content, special}}] | from_entries}' \
+        "$G/nllb/tokenizer.json" >d/tokenizer_config.json
+    echo '{"eos_token": "</s>"}' >d/special_tokens_map.json
+    tf-convert d -o m.tfm
+    same_ids nllb
+    tf-info m.tfm | grep -q 'eng_Latn'
 }
 
 @test "M2M100 of transformers 5 lists no tags: those that its tokenizer adds" {
