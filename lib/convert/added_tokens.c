@@ -23,8 +23,7 @@ struct tokens {
     size_t n;
 };
 
-/* A special token, which the list has already, or transformers alone. */
-static bool is_own(const char *text)
+bool tf_added_is_own(const char *text)
 {
     static const char *const own[] = {"</s>", "<unk>", "<s>", "<pad>"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
@@ -49,7 +48,7 @@ static int put_token(struct tokens *t, const char *text, int64_t id, struct tf_e
 {
     if (*text == 0)
         return tf_fail(err, "id %lld: a token without text", (long long)id);
-    if (is_own(text))
+    if (tf_added_is_own(text))
         return 0;
     if (id >= t->size) {
         tf_warn("%s: added token '%s' has the id %lld, and the model %lld embeddings: left out",
@@ -98,7 +97,7 @@ static int read_config(struct tokens *t, const struct tf_value *config, struct t
         if (put_token(t, text->text, id, err) != 0 ||
             tf_value_bool_of(token, "single_word", &alone, err) < 0)
             return -1;
-        if (alone && !is_own(text->text) && n++ == 0)
+        if (alone && !tf_added_is_own(text->text) && n++ == 0)
             first = text->text;
     }
     tf_added_note_alone(t->path, first, n);

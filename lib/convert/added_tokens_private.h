@@ -13,6 +13,8 @@
  * whose id the model has not is left out with a warning. Errors: what is not of this form. */
 int tf_added_tokens_read(struct tf_import *m, struct tf_err *err) TF_MUST_CHECK;
 
+/* Is it </s>, <unk>, <s> or <pad>, which the list has already, or transformers alone? */
+bool tf_added_is_own(const char *text);
 /* Say that n tokens with single_word, of which text is the first, are found within words, where
  * transformers does not find them. */
 void tf_added_note_alone(const char *path, const char *text, size_t n);

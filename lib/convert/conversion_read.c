@@ -97,11 +97,9 @@ static int refuse_config(const struct tf_import *m, struct tf_err *err)
 
 static int refuse_options(const struct tf_import *m, struct tf_err *err)
 {
-    const struct tf_convert_opts *o = m->opts;
-    if (o->pieces != NULL || o->vocab_target != NULL)
-        return tf_fail_status(err, TF_USAGE, "--%s: %s has ids of its own",
-                              o->pieces != NULL ? "pieces" : "vocab-target", m->name);
-    return refuse_config(m, err) != 0 ? -1 : refuse_positions(m, err);
+    return tf_plain_refuse_ids(m, err) != 0 || refuse_config(m, err) != 0
+               ? -1
+               : refuse_positions(m, err);
 }
 
 /* ---- a .tfm ---- */

@@ -84,14 +84,6 @@ static bool is_known(const char *name, double x)
     return x == 0;
 }
 
-/* The scale of one layer's queries: by default the root of a head's width. */
-static bool is_scale_of_queries(const char *name)
-{
-    static const char end[] = "/queries_scale";
-    const size_t n = strlen(name);
-    return n >= sizeof end - 1 && strcmp(name + n - (sizeof end - 1), end) == 0;
-}
-
 static bool is_setting(const struct tf_tensor *t)
 {
     return t->rank == 0 || strcmp(t->name, "decoder/alignment_heads") == 0;
@@ -99,11 +91,11 @@ static bool is_setting(const struct tf_tensor *t)
 
 static void check_numbers(struct tf_import *m, double heads)
 {
-    const double scale = sqrt(heads / (double)m->config.d_model);
+    const double scale = sqrt(heads / (double)m->config.d_model); /* of queries, by default */
     for (size_t i = 0; i < m->bundle.n; i++) {
         const struct tf_tensor *t = &m->bundle.tensors[i];
         const char *slash = strchr(t->name, '/');
-        if (t->rank == 0 && is_scale_of_queries(t->name)) {
+        if (t->rank == 0 && tf_ends_with(t->name, "/queries_scale")) {
             if (!(fabs(setting_value(t) - scale) <= 1e-3 * scale))
                 tf_buf_item(&m->refused, "%s: %g", t->name, setting_value(t));
         } else if (t->rank == 0 && slash != NULL && !is_known(slash + 1, setting_value(t)))

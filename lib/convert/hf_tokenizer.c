@@ -335,16 +335,6 @@ static int read_pre_tokenizer(struct tokenizer *t, const struct tf_value *v, str
     return 0;
 }
 
-/* A special token of the class of tokenizers, not one that was added for fine-tuning. */
-static bool is_own(const char *text)
-{
-    static const char *const own[] = {"</s>", "<unk>", "<s>", "<pad>", "<mask>"};
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (strcmp(text, own[i]) == 0)
-            return true;
-    return false;
-}
-
 static int read_added(struct tokenizer *t, const struct tf_value *list, struct tf_err *err)
 {
     const char *first = "";
@@ -363,7 +353,8 @@ static int read_added(struct tokenizer *t, const struct tf_value *list, struct t
             tf_value_bool_of(v, "single_word", &alone, err) < 0)
             return err->status != 0 ? tf_context(err, "added_tokens")
                                     : tf_fail(err, "added_tokens: one without content or id");
-        const bool control = special && (tf_is_tag(text) || is_own(text));
+        const bool control = special && (tf_is_tag(text) || tf_added_is_own(text) ||
+                                         strcmp(text, "<mask>") == 0);
         if (add_token(t, text, (uint64_t)id, 0, control ? TF_PIECE_CONTROL : TF_PIECE_USER_DEFINED,
                 err) != 0)
             return -1;

@@ -112,12 +112,20 @@ int tf_plain_vocab(struct tf_import *m, const char *name, struct tf_err *err)
                                  m->opts->config != NULL ? m->opts->config : name, err);
 }
 
+int tf_plain_refuse_ids(const struct tf_import *m, struct tf_err *err)
+{
+    const struct tf_convert_opts *o = m->opts;
+    return o->pieces == NULL && o->vocab_target == NULL
+               ? 0
+               : tf_fail_status(err, TF_USAGE, "--%s: %s has ids of its own",
+                                o->pieces != NULL ? "pieces" : "vocab-target", m->name);
+}
+
 static int read_plain(struct tf_import *m, struct tf_err *err)
 {
     const struct tf_bundle *b = &m->bundle;
-    if (m->opts->pieces != NULL || m->opts->vocab_target != NULL)
-        return tf_fail_status(err, TF_USAGE, "--%s: %s has ids of its own",
-                              m->opts->pieces != NULL ? "pieces" : "vocab-target", m->name);
+    if (tf_plain_refuse_ids(m, err) != 0)
+        return -1;
     const size_t longer = b->vocab_n > b->vocab_target_n ? b->vocab_n : b->vocab_target_n;
     if (longer > TF_MAX_VOCAB)
         return tf_fail(err, "%s: a vocabulary of %zu bytes: at most %zu", m->name, longer,
