@@ -8,23 +8,8 @@ import time
 
 import cbor2
 
-from resume import records
+from resume import records, token_stream
 from rig import ENV, run, slurp
-
-
-def stream(path, lines):
-    with open(path, "wb") as f:
-        f.write(cbor2.dumps(cbor2.CBORTag(55800, cbor2.CBORTag(1413894996, b"BOR"))))
-        f.write(
-            cbor2.dumps([
-                0, {
-                    "v": 1, "kind": "tokens", "size": 64, "special":
-                    {"pad": 0, "unk": 1, "bos": 2, "eos": 3}
-                }
-            ]))
-        for i, ids in enumerate(lines):
-            f.write(cbor2.dumps([1, i, ids]))
-        f.write(cbor2.dumps([15, len(lines), None]))
 
 
 def answers(data):
@@ -70,7 +55,7 @@ def e(rig, row):
     lines = [[r.randint(4, 63)
               for _ in range(r.choice([0, 1, 2, 5, 9, r.randint(10, 40)]))] for _ in range(n)]
     s = rig.path("e.tfs")
-    stream(s, lines)
+    token_stream(s, lines)
     out = rig.path("e-run")
     if not os.path.isdir(out):
         d = rig.train(out, rig.batches("b200.tfs", n=200), "--steps", "200", "--save-every", "200")
@@ -96,7 +81,7 @@ def e(rig, row):
             continue  # a line's draws depend on its number
         order = list(range(n))
         r.shuffle(order)
-        stream(rig.path("e-shuffled.tfs"), [lines[i] for i in order])
+        token_stream(rig.path("e-shuffled.tfs"), [lines[i] for i in order])
         got = answers(run(base + ["-t", "2", rig.path("e-shuffled.tfs")], timeout=600).out)
         tell(row, name + " shuffled", want, {order[i]: x for i, x in got.items()})
 

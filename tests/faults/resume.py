@@ -81,6 +81,17 @@ def records(data):
     return out
 
 
+def token_stream(path, lines):
+    """Sentences of ids below 64, without a vocabulary or checksums."""
+    import cbor2
+    special = {"pad": 0, "unk": 1, "bos": 2, "eos": 3}
+    items = [cbor2.CBORTag(55800, cbor2.CBORTag(1413894996, b"BOR")),
+             [0, {"v": 1, "kind": "tokens", "size": 64, "special": special}],
+             *([1, i, ids] for i, ids in enumerate(lines)), [15, len(lines), None]]
+    with open(path, "wb") as f:
+        f.writelines(map(cbor2.dumps, items))
+
+
 def content(data):
     """A stream without the records that only prove it, since each flush writes one: what goes idle
     more often has more of them."""
@@ -397,22 +408,9 @@ def logged_kernels(out):
 
 
 def tokens(rig):
-    """A token stream over the 64 pieces of the tiny model, without a vocabulary."""
-    import cbor2
-    p = rig.path("tokens.tfs")
-    r = random.Random(5)
-    with open(p, "wb") as f:
-        f.write(cbor2.dumps(cbor2.CBORTag(55800, cbor2.CBORTag(1413894996, b"BOR"))))
-        f.write(
-            cbor2.dumps([
-                0, {
-                    "v": 1, "kind": "tokens", "size": 64, "special":
-                    {"pad": 0, "unk": 1, "bos": 2, "eos": 3}
-                }
-            ]))
-        for i in range(50):
-            f.write(cbor2.dumps([1, i, [r.randint(4, 63) for _ in range(r.randint(0, 9))]]))
-        f.write(cbor2.dumps([15, 50, None]))
+    """A token stream over the 64 pieces of the tiny model."""
+    p, r = rig.path("tokens.tfs"), random.Random(5)
+    token_stream(p, [[r.randint(4, 63) for _ in range(r.randint(0, 9))] for _ in range(50)])
     return p
 
 
