@@ -833,14 +833,14 @@ made() {
 @test "a wide beam over a large vocabulary: the logits count in the memory of a group" {
     [ -z "${TF_SAN:-}${TF_EMULATOR:-}" ] || skip "they need memory themselves"
     "$TF_PYTHON" "$TOP/tests/cli/batches.py" n=1 v=30000 >b.tfs
-    "$TF_PYTHON" "$TOP/tests/bench/random_tokens.py" 30000 64 6 >s.tfs
+    "$TF_PYTHON" "$TOP/tests/bench/random_tokens.py" 30000 16 6 >s.tfs
     tf-train --device cpu --preset tiny --layers 1 --heads 2 --d-model 16 --d-ff 16 --steps 1 -q \
         -o run b.tfs
     t 0 "$TF_PYTHON" -c 'import resource, subprocess, sys
 subprocess.run(sys.argv[1:], check=True)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' tf-decode --device cpu --threads 1 \
         --force-vocab -k 200 --max-extra 2 -m run/ckpt-00000001.tfm -o out.tfs s.tfs
-    [ "$output" -lt 200000 ] # kB; of all 64 sentences at once they would be 1.5 GB
+    [ "$output" -lt 200000 ] # kB; of all 16 sentences at once they would be 384 MB
 }
 
 @test "TF_CPU_ISA=list says which kernels run here" {
