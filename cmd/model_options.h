@@ -22,11 +22,12 @@
     COMMON_MAX_LENGTH(p, "a pair with a source longer than N tokens, or a target longer than " \
                          "N + " TEXT(TF_MAX_EXTRA) ",")
 
-/* A string, not a choice: "cuda:N" is a device too. The words are for shell completion. */
+/* A string, not a choice: "cuda:0,1" is one, too. The words are for shell completion. */
 #define COMMON_DEVICE(p) \
     OPT_STR('d', "device", p, .arg = "NAME", .def = "auto", \
             .choices = (const char *const[]){"auto", "cpu", "ref", "ref64", "cuda", NULL}, \
-            .help = "compute device: auto, cpu, ref, ref64, cuda, or cuda:N for GPU N")
+            .help = "compute device: auto, cpu, ref, ref64, cuda, cuda:N for GPU N, or for " \
+                    "several cuda:N,N... or cuda:all")
 
 #define COMMON_ALIGNMENT_HEAD(p, ...) \
     OPT_STR(0, "alignment-head", p, .arg = "LAYER[,HEAD]", .flags = TF_OPT_SEMANTIC, __VA_ARGS__, \
@@ -41,7 +42,7 @@
             .help = what " per batch (default 64; 4096 on a GPU)"), \
     OPT_INT('w', "window", &(o).window, .arg = "N", .lo = 1, .hi = 1 << 20, \
             .help = what " to read ahead and sort by length while input is available " \
-                         "(default 2048; 16384 on a GPU)"), \
+                         "(default 2048; 16384 on each GPU)"), \
     OPT_FLAG('q', "quiet", &(o).quiet, .help = "print only warnings and errors on stderr"), \
     OPT_FLAG(0, "progress", &(o).progress, \
              .help = "show progress even if stderr is not a terminal")

@@ -93,8 +93,63 @@ struct loading {
     const struct choice *choice;
     struct tf_config config; /* of the file */
     bool tried, begun;       /* to load its weights */
-    size_t taken;            /* tensors */
+    const struct tf_model_file *file;
+    size_t taken; /* tensors */
 };
+
+/* ---- replicas ---- */
+
+static struct tf_replica *first_replica(const struct tf_ensemble *m)
+{
+    for (size_t i = 0; i < m->replicas; i++)
+        if (!m->replica[i].lost)
+            return &m->replica[i];
+    return NULL;
+}
+
+/* One for each device of the backend. */
+static void make_replicas(struct tf_ensemble *m, size_t models)
+{
+    int n;
+    (void)m->be->devices(&n);
+    m->replicas = (size_t)n;
+    m->replica = tf_xcalloc(m->replicas, sizeof *m->replica);
+    for (size_t i = 0; i < m->replicas; i++)
+        m->replica[i].model = tf_xcalloc(models, sizeof *m->replica->model);
+    m->model = m->replica->model;
+}
+
+/* What is done on a device; -1 and err where it fails. */
+typedef int replica_fn(struct tf_ensemble *m, struct tf_replica *r, void *arg, struct tf_err *err);
+
+/* Do it on all that are not lost. Those where it fails are, unless it fails on each: -1. */
+static int on_replicas(struct tf_ensemble *m, replica_fn *fn, void *arg, struct tf_err *err)
+{
+    struct tf_err *why = tf_xcalloc(m->replicas, sizeof *why);
+    size_t worked = 0;
+    for (size_t i = 0; i < m->replicas; i++)
+        if (!m->replica[i].lost && fn(m, &m->replica[i], arg, &why[i]) == 0)
+            worked++;
+    for (size_t i = 0; i < m->replicas; i++) {
+        if (why[i].status == 0)
+            continue;
+        if (worked > 0)
+            tf_ensemble_lose(m, i, &why[i]);
+        else if (err->status == 0)
+            *err = why[i];
+    }
+    free(why);
+    return worked > 0 ? 0 : -1;
+}
+
+void tf_ensemble_lose(struct tf_ensemble *m, size_t i, const struct tf_err *why)
+{
+    int n;
+    const int *number = m->be->devices(&n);
+    m->replica[i].lost = true;
+    if (number != NULL)
+        tf_warn("cuda:%d is left out from now on: %s", number[i], why->msg);
+}
 
 /* A model decodes in the precision that it names, or an int8 model in int8, where nothing else is
  * requested and the device can. */
@@ -118,21 +173,48 @@ static bool is_matrix_of_layer(const struct tf_tensor *t)
     return strncmp(t->name, "p/", 2) == 0 && end != NULL && strcmp(end, ".w") == 0;
 }
 
+static int open_replica(struct tf_ensemble *m, struct tf_replica *r, void *arg, struct tf_err *err)
+{
+    const struct loading *l = arg;
+    const struct tf_ctx_opts open = {.threads = l->choice->threads,
+                                     .device = (int)(r - m->replica)};
+    r->ctx = m->be->open(&open, err);
+    return r->ctx != NULL ? 0 : -1;
+}
+
+static int begin_replica(struct tf_ensemble *m, struct tf_replica *r, void *arg, struct tf_err *err)
+{
+    const struct loading *l = arg;
+    return tf_weights_begin(&r->model[m->n], m->be, r->ctx, &l->config, l->file, l->choice->pack,
+                            err);
+}
+
+static int take_tensor(struct tf_ensemble *m, struct tf_replica *r, void *arg, struct tf_err *err)
+{
+    const struct loading *l = arg;
+    return tf_weights_take(&r->model[m->n], l->file, &l->file->tensors[l->taken], err);
+}
+
+static int end_replica(struct tf_ensemble *m, struct tf_replica *r, void *arg, struct tf_err *err)
+{
+    const struct loading *l = arg;
+    return tf_weights_end(&r->model[m->n], l->file, err);
+}
+
 /* Begin to load weights. What the first file has when that is first tried decides on the precision.
  */
-static int begin_loading(struct loading *l, const struct tf_model_file *file, struct tf_err *err)
+static int begin_loading(struct loading *l, struct tf_err *err)
 {
     struct tf_ensemble *m = l->m;
     const struct choice *choice = l->choice;
-    const struct tf_ctx_opts open = {.threads = choice->threads};
-    if (m->ctx == NULL && choice->precision == NULL && choice->pack &&
-        choose_precision(m, file, choice->own_precision, err) != 0)
+    const bool first = first_replica(m)->ctx == NULL;
+    if (first && choice->precision == NULL && choice->pack &&
+        choose_precision(m, l->file, choice->own_precision, err) != 0)
         return tf_context(err, "%s", l->path);
-    if (m->ctx == NULL && (m->ctx = m->be->open(&open, err)) == NULL)
+    if (first && on_replicas(m, open_replica, l, err) != 0)
         return -1;
-    l->begun = tf_model_load(file, &l->config, NULL, "p/", err) == 0 &&
-               tf_weights_begin(&m->model[m->n], m->be, m->ctx, &l->config, file, choice->pack,
-                                err) == 0;
+    l->begun = tf_model_load(l->file, &l->config, NULL, "p/", err) == 0 &&
+               on_replicas(m, begin_replica, l, err) == 0;
     return l->begun ? 0 : tf_context(err, "%s", l->path);
 }
 
@@ -141,14 +223,18 @@ static int begin_loading(struct loading *l, const struct tf_model_file *file, st
 static int take_weights(void *to, struct tf_model_file *file, struct tf_err *err)
 {
     struct loading *l = to;
+    struct tf_ensemble *m = l->m;
     struct tf_err later = {0};
+    l->file = file;
     if (!l->tried && is_matrix_of_layer(&file->tensors[file->n_tensors - 1])) {
         l->tried = true;
-        (void)begin_loading(l, file, &later);
+        (void)begin_loading(l, &later);
     }
-    for (; l->begun && l->taken < file->n_tensors; l->taken++)
-        if (tf_weights_take(&l->m->model[l->m->n], file, &file->tensors[l->taken], err) != 0)
+    for (; l->begun && l->taken < file->n_tensors; l->taken++) {
+        if (on_replicas(m, take_tensor, l, err) != 0)
             return tf_context(err, "%s", l->path);
+        tf_weights_taken(&first_replica(m)->model[m->n], file, &file->tensors[l->taken]);
+    }
     return 0;
 }
 
@@ -156,16 +242,25 @@ static int take_weights(void *to, struct tf_model_file *file, struct tf_err *err
 static int finish_loading(struct loading *l, struct tf_model_file *file, struct tf_err *err)
 {
     struct tf_ensemble *m = l->m;
-    if (!l->begun && begin_loading(l, file, err) != 0)
+    l->file = file;
+    if (!l->begun && (begin_loading(l, err) != 0 || take_weights(l, file, err) != 0))
         return -1;
+    m->model = first_replica(m)->model;
     if (m->n == 0)
         keep_first(m, file, &l->config, l->path);
     else if (check_same_ids(m, &l->config, &file->header, l->path, l->choice->force, err) != 0)
         return -1;
     keep_fingerprint(m, m->n, file);
-    if (tf_weights_end(&m->model[m->n], file, err) != 0)
+    if (on_replicas(m, end_replica, l, err) != 0)
         return tf_context(err, "%s", l->path);
     return 0;
+}
+
+static void release_model(struct tf_ensemble *m, size_t n)
+{
+    for (size_t i = 0; i < m->replicas; i++)
+        if (m->replica[i].ctx != NULL)
+            tf_weights_release(&m->replica[i].model[n]);
 }
 
 /* Read a further file and load its weights. */
@@ -182,7 +277,7 @@ static int load_file(struct tf_ensemble *m, const char *path, const struct choic
     if (rc == 0)
         m->n++;
     else
-        tf_weights_release(&m->model[m->n]);
+        release_model(m, m->n);
     return rc;
 }
 
@@ -214,7 +309,7 @@ int tf_ensemble_open(struct tf_ensemble *m, const struct tf_strs *paths, const c
     if (m->be == NULL)
         return -1;
     const struct choice choice = {precision, own_precision, threads, use == TF_USE_DECODING, force};
-    m->model = tf_xcalloc(paths->n, sizeof *m->model);
+    make_replicas(m, paths->n);
     weigh(m, paths);
     struct tf_sha256 sha;
     tf_sha256_init(&sha);
@@ -238,33 +333,29 @@ int tf_ensemble_open(struct tf_ensemble *m, const struct tf_strs *paths, const c
 void tf_ensemble_close(struct tf_ensemble *m)
 {
     for (size_t i = 0; i < m->n; i++)
-        tf_weights_release(&m->model[i]);
-    free(m->model);
+        release_model(m, i);
+    for (size_t i = 0; i < m->replicas; i++) {
+        free(m->replica[i].model);
+        if (m->replica[i].ctx != NULL)
+            m->be->close(m->replica[i].ctx);
+    }
+    free(m->replica);
     free(m->share);
     free(m->name);
-    if (m->ctx != NULL)
-        m->be->close(m->ctx);
     tf_arena_release(&m->arena);
     *m = (struct tf_ensemble){0};
 }
 
 /* A GPU computes thousands of sentences at once. */
-static size_t sentences(const struct tf_ensemble *m, int64_t requested, size_t on_cpu,
-                        size_t on_gpu)
-{
-    if (requested > 0)
-        return (size_t)requested;
-    return m->be->host ? on_cpu : on_gpu;
-}
-
 size_t tf_ensemble_batch(const struct tf_ensemble *m, int64_t requested)
 {
-    return sentences(m, requested, 64, 4096);
+    return requested > 0 ? (size_t)requested : m->be->host ? 64 : 4096;
 }
 
+/* Of each GPU four batches: long and short ones, of which the short ones are left for the end. */
 size_t tf_ensemble_window(const struct tf_ensemble *m, int64_t requested)
 {
-    return sentences(m, requested, 2048, 16384);
+    return requested > 0 ? (size_t)requested : m->be->host ? 2048 : 16384 * m->replicas;
 }
 
 int tf_ensemble_accepts(const struct tf_ensemble *m, const struct tf_header *h, const char *name,
@@ -318,12 +409,19 @@ struct tf_header tf_ensemble_header(const struct tf_ensemble *m, struct tf_arena
     return h;
 }
 
-int tf_ensemble_positions(struct tf_ensemble *m, size_t n, struct tf_err *err)
+static int make_positions(struct tf_ensemble *m, struct tf_replica *r, void *arg,
+                          struct tf_err *err)
 {
+    const size_t *n = arg;
     for (size_t i = 0; i < m->n; i++)
-        if (tf_weights_positions(&m->model[i], n, err) < 0)
+        if (tf_weights_positions(&r->model[i], *n, err) != 0)
             return -1;
     return 0;
+}
+
+int tf_ensemble_positions(struct tf_ensemble *m, size_t n, struct tf_err *err)
+{
+    return on_replicas(m, make_positions, &n, err);
 }
 
 size_t tf_ensemble_max_positions(const struct tf_ensemble *m)

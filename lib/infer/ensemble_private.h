@@ -1,6 +1,7 @@
 /* ensemble_private.h - the models of one run: one model, or several that share a vocabulary and
  * whose probabilities are averaged: p(v) = sum of w_i p_i(v) / sum of w_i, with the w_i that
- * the user gave, or equal ones. Files are read once, and the weights stay on the device. */
+ * the user gave, or equal ones. Files are read once, and the weights stay on the device, or on each
+ * of several. */
 #ifndef TF_INFER_ENSEMBLE_PRIVATE_H
 #define TF_INFER_ENSEMBLE_PRIVATE_H
 
@@ -14,10 +15,18 @@ struct tf_force {
     bool vocab, lang;
 };
 
-struct tf_ensemble {
-    const struct tf_backend *be;
+/* The models on one device. */
+struct tf_replica {
     struct tf_ctx *ctx;       /* the weights are uploaded through this context */
     struct tf_weights *model; /* n models */
+    bool lost;                /* it failed, and is left out from then on */
+};
+
+struct tf_ensemble {
+    const struct tf_backend *be;
+    struct tf_replica *replica; /* one per device */
+    size_t replicas;
+    struct tf_weights *model; /* n models: those of the first replica that was loaded */
     size_t n;
     /* [n]: w_i / (w_0 + ... + w_i), the share of model i in the mean of those up to it */
     double *share;
@@ -47,6 +56,8 @@ int tf_ensemble_open(struct tf_ensemble *m, const struct tf_strs *paths, const c
                      const char *precision, bool own_precision, int threads, enum tf_use use,
                      struct tf_force force, struct tf_err *err) TF_MUST_CHECK;
 void tf_ensemble_close(struct tf_ensemble *m);
+/* Device i has failed: leave it out, and warn. Not for the last one. */
+void tf_ensemble_lose(struct tf_ensemble *m, size_t i, const struct tf_err *why);
 
 /* Sentences computed together, and sentences read ahead. requested 0: the device's default. */
 size_t tf_ensemble_batch(const struct tf_ensemble *m, int64_t requested);

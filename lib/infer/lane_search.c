@@ -37,6 +37,17 @@ struct tf_lane_search {
     uint64_t *key;
 };
 
+/* Of the device that has least. */
+static size_t least_free_memory(const struct tf_ensemble *m)
+{
+    size_t least = SIZE_MAX;
+    for (size_t i = 0; i < m->replicas; i++) {
+        const size_t n = m->replica[i].lost ? SIZE_MAX : m->be->free_memory(m->replica[i].ctx);
+        least = n < least ? n : least;
+    }
+    return least;
+}
+
 struct tf_search_memory tf_search_memory(const struct tf_ensemble *m,
                                          const struct tf_search_opts *opts)
 {
@@ -47,7 +58,7 @@ struct tf_search_memory tf_search_memory(const struct tf_ensemble *m,
         memory.token += m->be->host ? 0 : tf_encoder_token_bytes(&m->model[i]);
     }
     memory.hypothesis = opts->V * m->be->elem_size[TF_ELEM_STAT] * (m->n > 1 ? 2 : 1);
-    memory.budget = m->be->host ? GROUP_SLOTS * memory.slot : m->be->free_memory(m->ctx) / 2;
+    memory.budget = m->be->host ? GROUP_SLOTS * memory.slot : least_free_memory(m) / 2;
     return memory;
 }
 
@@ -89,8 +100,8 @@ struct tf_lane_search **tf_lane_search_new(const struct tf_lanes *l,
 static void free_one(struct tf_lane_search *s)
 {
     for (size_t i = 0; i < s->models->n; i++) {
-        tf_memory_release(&s->models->model[i], s->ctx, &s->member[i].memory);
-        tf_cache_release(&s->member[i].cache, &s->models->model[i], s->ctx);
+        tf_memory_release(&s->lane->model[i], s->ctx, &s->member[i].memory);
+        tf_cache_release(&s->member[i].cache, &s->lane->model[i], s->ctx);
         if (s->member[i].start != NULL)
             s->be->free(s->ctx, s->member[i].start);
     }
@@ -145,7 +156,7 @@ static int reserve_memory(struct tf_lane_search *s, struct tf_err *err)
 {
     size_t need = s->search.max_rows * s->search.opts.V;
     for (size_t i = 0; i < s->models->n; i++)
-        if (tf_cache_init(&s->member[i].cache, &s->models->model[i], s->ctx, s->search.slots, err) <
+        if (tf_cache_init(&s->member[i].cache, &s->lane->model[i], s->ctx, s->search.slots, err) <
             0)
             return -1;
     if (need <= s->logits_cap)

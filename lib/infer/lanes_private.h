@@ -1,15 +1,19 @@
-/* lanes_private.h - threads that run the models. Each lane has its own backend context and
- * workspaces; a window of work is sorted by length, cut into groups and handed to the lanes. A
- * result never depends on the group or the lane, so both are chosen for speed and memory alone. */
+/* lanes_private.h - threads that run the models: on the CPU any number, of GPUs one for each. Each
+ * lane has its own backend context and workspaces; a window of work is sorted by length, cut into
+ * groups and handed to the lanes. A result never depends on the group or the lane, so both are
+ * chosen for speed and memory alone. */
 #ifndef TF_INFER_LANES_PRIVATE_H
 #define TF_INFER_LANES_PRIVATE_H
 
 #include "infer/ensemble_private.h"
 #include "text/ids.h"
 
+#include <pthread.h>
+
 struct tf_lane {
     struct tf_ctx *ctx;
-    struct tf_work **work; /* one per model */
+    const struct tf_weights *model; /* on its device, one per model */
+    struct tf_work **work;          /* one per model */
 };
 
 /* One sentence or pair to compute. */
@@ -34,19 +38,28 @@ struct tf_lanes {
     struct tf_pool *pool;
     size_t batch, budget;
     size_t *cut;         /* group g is items[cut[g] .. cut[g + 1]) */
+    size_t groups;       /* of the window */
     struct tf_err *errs; /* one per group */
+    /* Of several devices: */
+    pthread_mutex_t lock;
+    size_t next;  /* the first group that no lane has taken */
+    size_t *back; /* n_back of those that a device failed to compute */
+    size_t n_back;
+    struct tf_err why; /* what happened on the last device */
     struct tf_lane_item *items;
     tf_lane_fn *fn;
     void *arg;
 };
 
-/* Start the lanes: `threads` of them, or one where the backend has its own parallelism. A group is
- * of at most `batch` items, and of at most `budget` cost unless it is one item. NULL on failure. */
+/* Start the lanes: `threads` of them, or where the backend has its own parallelism one for each of
+ * its devices. A group is of at most `batch` items, and of at most `budget` cost unless it is one
+ * item. NULL on failure. */
 struct tf_lanes *tf_lanes_new(struct tf_ensemble *models, int threads, size_t batch, size_t budget,
                               struct tf_err *err);
 void tf_lanes_free(struct tf_lanes *l);
 /* Sort items (longest first) and call fn for every group. On failure *err is that of the first
- * failed group. */
+ * failed group. Of several devices one that fails is left out, and its group is another's; so fn
+ * leaves a group as it was where it fails. */
 int tf_lanes_run(struct tf_lanes *l, struct tf_lane_item *items, size_t n, tf_lane_fn *fn,
                  void *arg, struct tf_err *err) TF_MUST_CHECK;
 

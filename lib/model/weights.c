@@ -244,17 +244,15 @@ static bool tables_are(const struct tf_weights *w, const struct tf_model_file *m
     return true;
 }
 
-/* Load parameter i from the file, and free its data there. */
+/* Load parameter i from the file. */
 static int load_stored(struct tf_weights *w, size_t i, const struct tf_stored *s,
-                       struct tf_model_file *m, struct tf_err *err)
+                       struct tf_err *err)
 {
     const bool packed = w->packed != NULL && is_packed(w, i),
                alone = packed && tf_param_is_packed(s->p, w->tables_packed);
     if ((alone ? pack_stored(w, i, s, err) : unpacked_stored(w, s, err)) != 0)
         return -1;
-    tf_model_free_data(m, s->t);
-    if (s->amax != NULL)
-        tf_model_free_data(m, s->amax);
+    w->loaded[i] = true;
     return packed && !alone
                ? pack_param(w, i, tf_at(w->be, TF_ELEM_PARAM, w->flat, s->p->offset), err)
                : 0;
@@ -266,6 +264,7 @@ int tf_weights_begin(struct tf_weights *w, const struct tf_backend *be, struct t
 {
     *w = (struct tf_weights){.be = be, .ctx = ctx, .config = *c};
     tf_params_init(&w->params, c);
+    w->loaded = tf_xcalloc(w->params.n, sizeof *w->loaded);
     int rc = tf_model_check_size(m, &w->params, err);
     if (rc == 0 && packed) {
         /* as the backend requires it, or as exact as they are in the file */
@@ -295,25 +294,44 @@ static bool belongs(const struct tf_tensor *t, const struct tf_param *p)
            (t->name[2 + n] == 0 || strcmp(t->name + 2 + n, TF_INT8_AMAX) == 0);
 }
 
-int tf_weights_take(struct tf_weights *w, struct tf_model_file *m, const struct tf_tensor *t,
-                    struct tf_err *err)
+/* The parameter that tensor t completes, as s; its number, or -1. */
+static int completed(const struct tf_weights *w, const struct tf_model_file *m,
+                     const struct tf_tensor *t, struct tf_stored *s)
 {
     struct tf_err none = {0};
-    struct tf_stored s;
     for (size_t i = 0; i < w->params.n; i++) {
         const struct tf_param *p = &w->params.v[i];
-        if (belongs(t, p) && tf_stored_find(&s, m, p, "p/", &none) == 0 && s.t->data != NULL)
-            return load_stored(w, i, &s, m, err);
+        if (belongs(t, p) && tf_stored_find(s, m, p, "p/", &none) == 0 && s->t->data != NULL)
+            return (int)i;
     }
-    return 0;
+    return -1;
 }
 
-int tf_weights_end(struct tf_weights *w, struct tf_model_file *m, struct tf_err *err)
+int tf_weights_take(struct tf_weights *w, const struct tf_model_file *m, const struct tf_tensor *t,
+                    struct tf_err *err)
+{
+    struct tf_stored s;
+    const int i = completed(w, m, t, &s);
+    return i >= 0 && !w->loaded[i] ? load_stored(w, (size_t)i, &s, err) : 0;
+}
+
+void tf_weights_taken(const struct tf_weights *w, struct tf_model_file *m,
+                      const struct tf_tensor *t)
+{
+    struct tf_stored s;
+    if (completed(w, m, t, &s) < 0)
+        return;
+    tf_model_free_data(m, s.t);
+    if (s.amax != NULL)
+        tf_model_free_data(m, s.amax);
+}
+
+int tf_weights_end(struct tf_weights *w, const struct tf_model_file *m, struct tf_err *err)
 {
     for (size_t i = 0; i < w->params.n; i++) {
         struct tf_stored s;
         if (tf_stored_find(&s, m, &w->params.v[i], "p/", err) != 0 ||
-            (s.t->data != NULL && load_stored(w, i, &s, m, err) != 0))
+            (!w->loaded[i] && load_stored(w, i, &s, err) != 0))
             return -1;
     }
     return 0;
@@ -325,6 +343,7 @@ void tf_weights_release(struct tf_weights *w)
         if (w->packed[i] != NULL)
             w->be->pack_free(w->ctx, w->packed[i]);
     free(w->packed);
+    free(w->loaded);
     if (w->flat != NULL)
         w->be->free(w->ctx, w->flat);
     if (w->narrow != NULL)

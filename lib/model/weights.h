@@ -34,6 +34,7 @@ struct tf_weights {
     bool encoder_is_frozen; /* training needs no gradient of it: they are 0 */
     bool tables_packed;        /* decoding looks embeddings up in packed tables */
     struct tf_packed **packed; /* one per matrix of the table; NULL before they are packed */
+    bool *loaded;              /* from a file: one per parameter of the table */
 };
 
 /* Copy `flat` (params.size host floats) to the backend; NULL: all 0. */
@@ -48,11 +49,15 @@ int tf_weights_pack(struct tf_weights *w, struct tf_err *err) TF_MUST_CHECK;
 int tf_weights_begin(struct tf_weights *w, const struct tf_backend *be, struct tf_ctx *ctx,
                      const struct tf_config *c, const struct tf_model_file *m, bool packed,
                      struct tf_err *err) TF_MUST_CHECK;
-/* Load what tensor t of m completes, and free its data; what is wrong is left to the end. */
-int tf_weights_take(struct tf_weights *w, struct tf_model_file *m, const struct tf_tensor *t,
+/* Load what tensor t of m completes; what is wrong is left to the end. */
+int tf_weights_take(struct tf_weights *w, const struct tf_model_file *m, const struct tf_tensor *t,
                     struct tf_err *err) TF_MUST_CHECK;
-/* Load the others; m has no data afterwards. */
-int tf_weights_end(struct tf_weights *w, struct tf_model_file *m, struct tf_err *err) TF_MUST_CHECK;
+/* Once all that load m have taken t: free the data of what it completed. w: one of them. */
+void tf_weights_taken(const struct tf_weights *w, struct tf_model_file *m,
+                      const struct tf_tensor *t);
+/* Load the others. */
+int tf_weights_end(struct tf_weights *w, const struct tf_model_file *m,
+                   struct tf_err *err) TF_MUST_CHECK;
 void tf_weights_release(struct tf_weights *w);
 /* Parameter i of the table, which is not packed. */
 tf_mem *tf_weights_at(const struct tf_weights *w, int i);

@@ -44,7 +44,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TF_BACKEND_ABI 22
+#define TF_BACKEND_ABI 23
 
 struct tf_ctx;    /* a lane */
 struct tf_rows;   /* a row space */
@@ -178,6 +178,7 @@ enum {
 
 struct tf_ctx_opts {
     int threads; /* of the process: a hint for scratch sizes */
+    int device;  /* which of `devices` */
 };
 
 /* n rows, rounded up, for the capacity of row spaces and of buffers on them. A device works on the
@@ -198,6 +199,10 @@ enum tf_use { TF_USE_TRAINING = 1, TF_USE_SCORING = 2, TF_USE_DECODING = 4, TF_U
 
 /* 0 if the backend works on this machine; else -1 and the reason in err, as one line. */
 typedef int tf_probe_fn(struct tf_err *err);
+/* The devices that the table was found for, by their numbers in names as cuda:N; *n is at least 1.
+ * Lanes on several may run at the same time on different threads, each device with weights of its
+ * own. NULL where there is only the host. */
+typedef const int *tf_devices_fn(int *n);
 /* A new lane; NULL and err on failure. */
 typedef struct tf_ctx *tf_open_fn(const struct tf_ctx_opts *o, struct tf_err *err);
 /* One line for tf-info and logs: library, kernels, device ("own kernels, avx512, int8 by
@@ -495,6 +500,7 @@ struct tf_backend {
 
     tf_probe_fn *probe;
     tf_open_fn *open;
+    tf_devices_fn *devices;
     tf_describe_fn *describe;
     tf_kernels_fn *kernels;
 #define TF_BACKEND_FIELD(op) tf_##op##_fn *op;

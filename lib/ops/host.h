@@ -33,9 +33,10 @@ struct tf_ctx {
     } scratch[TF_HOST_SCRATCHES];
 };
 
-/* The `open` and `probe` of a table: they always succeed. */
+/* The `open`, `probe` and `devices` of a table: they always succeed. */
 struct tf_ctx *tf_host_open(const struct tf_backend *be);
 tf_probe_fn tf_host_probe;
+tf_devices_fn tf_host_devices;
 
 /* At least `size` bytes, 64-byte aligned, not cleared, valid until the same buffer (which <
  * TF_HOST_SCRATCHES) is requested again. */
@@ -53,6 +54,7 @@ TF_LANE_OPS(TF_HOST_OP)
         [TF_ELEM_F64] = sizeof(double), [TF_ELEM_WEIGHT] = sizeof(real), \
     }
 #define TF_HOST_ENTRY(op) .op = tf_host_##op,
-#define TF_HOST_ENTRIES .probe = tf_host_probe, TF_LANE_OPS(TF_HOST_ENTRY)
+#define TF_HOST_ENTRIES \
+    .probe = tf_host_probe, .devices = tf_host_devices, TF_LANE_OPS(TF_HOST_ENTRY)
 
 #endif

@@ -15,15 +15,21 @@
 #include <unistd.h>
 
 #define PLUGIN "tf-backend-cuda.so"
-enum { MOST_DEVICES = 1024 };
+enum { NUMBERS = 1024, MOST_DEVICES = 16 };
+
+/* The GPUs of a name; n 0: all. */
+struct gpus {
+    int number[MOST_DEVICES], n;
+    bool wrap; /* numbers count on from the first GPU after the last */
+};
 
 /* Why `auto` does not try the plugin: what a probe before the sandbox found. */
 static struct tf_err no_gpu;
 
-/* The plugin's tables for a device (wrap: see tf_backend_find), or NULL and err. The check for a
- * driver comes first: loading CUDA's libraries takes 50 ms and 200 MB, and without a driver they
- * report one that is too old. TF_BACKEND_DIR may name a plugin that needs none (tests/emulate). */
-static const struct tf_backend *const *load_plugin(int device, bool wrap, struct tf_err *err)
+/* The plugin's tables for these devices, or NULL and err. The check for a driver comes first:
+ * loading CUDA's libraries takes 50 ms and 200 MB, and without a driver they report one that is too
+ * old. TF_BACKEND_DIR may name a plugin that needs none (tests/emulate). */
+static const struct tf_backend *const *load_plugin(const struct gpus *gpus, struct tf_err *err)
 {
     char path[PATH_MAX];
     if (no_gpu.status != 0) {
@@ -37,11 +43,12 @@ static const struct tf_backend *const *load_plugin(int device, bool wrap, struct
         err->sys = ENODEV;
         return NULL;
     }
-    const struct tf_backend *const *(*entry)(int device, bool wrap) = NULL;
+    const struct tf_backend *const *(*entry)(const int *number, int n, bool wrap) = NULL;
     void *lib = tf_plugin_load(path, "tf_backend_entry", (void **)&entry, err);
     if (lib == NULL)
         return NULL;
-    const struct tf_backend *const *tables = entry != NULL ? entry(device, wrap) : NULL;
+    const struct tf_backend *const *tables =
+        entry != NULL ? entry(gpus->number, gpus->n, gpus->wrap) : NULL;
     if (entry != NULL && tables == NULL) {
         tf_fail(err, "cuda: this process already uses another GPU");
     } else if (tables == NULL || tables[0] == NULL) {
@@ -88,16 +95,41 @@ static const struct tf_backend *usable(const struct tf_backend *const *tables,
     return NULL;
 }
 
-/* N of "cuda:N", 0 of "cuda"; -1 for any other name. */
-static int cuda_device(const char *name)
+/* A number of a list, and what follows it; -1: none. */
+static int next_number(const char **p)
 {
-    if (strcmp(name, "cuda") == 0)
-        return 0;
-    if (strncmp(name, "cuda:", 5) != 0 || name[5] < '0' || name[5] > '9')
-        return -1;
     char *end;
-    long n = strtol(name + 5, &end, 10);
-    return *end == 0 && n < MOST_DEVICES ? (int)n : -1;
+    if (**p < '0' || **p > '9')
+        return -1;
+    long n = strtol(*p, &end, 10);
+    if (n >= NUMBERS || (*end != ',' && *end != 0))
+        return -1;
+    *p = *end == ',' ? end + 1 : end;
+    return *end == ',' && end[1] == 0 ? -1 : (int)n;
+}
+
+/* Those of "cuda" (the first), "cuda:N", "cuda:N,N..." and "cuda:all"; false for any other name. */
+static bool gpus_of(const char *name, struct gpus *gpus)
+{
+    *gpus = (struct gpus){.n = 1};
+    if (strncmp(name, "cuda", 4) != 0 || (name[4] != 0 && name[4] != ':'))
+        return false;
+    if (name[4] == 0)
+        return true;
+    gpus->n = 0;
+    if (strcmp(name + 5, "all") == 0)
+        return true;
+    const char *p = name + 5;
+    do {
+        int number = next_number(&p);
+        if (number < 0 || gpus->n == MOST_DEVICES)
+            return false;
+        for (int i = 0; i < gpus->n; i++)
+            if (gpus->number[i] == number)
+                return false;
+        gpus->number[gpus->n++] = number;
+    } while (*p != 0);
+    return true;
 }
 
 static const struct tf_backend *find_backend(const char *name, int process, const char *precision,
@@ -112,23 +144,29 @@ static const struct tf_backend *find_backend(const char *name, int process, cons
         return usable(ref, precision, use, err);
     if (strcmp(name, "ref64") == 0)
         return usable(ref64, precision, use, err);
-    int device = cuda_device(name);
-    if (device >= 0)
-        return usable(strchr(name, ':') != NULL ? load_plugin(device, false, err)
-                                                : load_plugin(process, process > 0, err),
-                      precision, use, err);
+    struct gpus gpus;
+    const struct gpus next = {.number = {process}, .n = 1, .wrap = process > 0};
+    if (gpus_of(name, &gpus)) {
+        if (gpus.n != 1 && use == TF_USE_TRAINING) {
+            tf_fail_status(err, TF_USAGE,
+                           "%s: a process trains on one GPU; mpirun starts one for each", name);
+            return NULL;
+        }
+        return usable(load_plugin(strchr(name, ':') != NULL ? &gpus : &next, err), precision, use,
+                      err);
+    }
     if (strcmp(name, "auto") == 0) {
         struct tf_err reason = {0};
-        const struct tf_backend *be =
-            usable(load_plugin(process, process > 0, &reason), precision, use, &reason);
+        const struct tf_backend *be = usable(load_plugin(&next, &reason), precision, use, &reason);
         if (be != NULL)
             return be;
         if (why != NULL)
             *why = reason;
         return usable(tf_cpu_backends(err), precision, use, err);
     }
-    tf_fail_status(err, TF_USAGE, "no backend '%s': cpu, ref, %scuda, cuda:N or auto", name,
-                   use != TF_USE_TRAINING ? "ref64, " : "");
+    tf_fail_status(err, TF_USAGE, "no backend '%s': cpu, ref, %s or auto", name,
+                   use != TF_USE_TRAINING ? "ref64, cuda, cuda:N, cuda:N,N..., cuda:all"
+                                          : "cuda, cuda:N");
     return NULL;
 }
 
@@ -159,7 +197,8 @@ static bool has_gpu_node(void)
 
 static int probe(struct tf_err *err)
 {
-    const struct tf_backend *const *tables = load_plugin(0, false, err);
+    const struct gpus first = {.n = 1};
+    const struct tf_backend *const *tables = load_plugin(&first, err);
     if (tables == NULL || tables[0]->probe(err) == 0)
         return tables == NULL ? -1 : 0;
     return tf_context(err, "%s", tables[0]->name);
@@ -169,7 +208,8 @@ bool tf_backend_may_load(const char *name)
 {
     char path[PATH_MAX];
     struct tf_err none = {0};
-    if (cuda_device(name) < 0 && strcmp(name, "auto") != 0)
+    struct gpus gpus;
+    if (!gpus_of(name, &gpus) && strcmp(name, "auto") != 0)
         return false;
     if (!tf_plugin_path(path, sizeof path, PLUGIN, &none))
         return false;

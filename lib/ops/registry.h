@@ -4,14 +4,15 @@
 
 #include "ops/backend.h"
 
-/* Find a backend: "cpu", "ref", "ref64", "cuda" (the first GPU), "cuda:N" (GPU N, from 0), or
- * "auto" (cuda if its plugin loads and its device works, else cpu; the reason goes to *why if
- * given, with ENOENT where no plugin is installed). While a lane is open on one GPU, no other can
- * be used. precision: NULL for the backend's default for that use. NULL and err if the backend does
- * not work here or lacks that precision. A plugin exports `const struct tf_backend *const
- * *tf_backend_entry(int device, bool wrap)`: its tables, NULL last; wrap: the device is that number
- * modulo how many there are. Plugins are searched in $TF_BACKEND_DIR, next to the program (a build
- * tree), in ../lib/tf from there, and in LIBDIR/tf. */
+/* Find a backend: "cpu", "ref", "ref64", "cuda" (the first GPU), "cuda:N" (GPU N, from 0),
+ * "cuda:N,N..." and "cuda:all" (several of one kind, but not for training), or "auto" (cuda if its
+ * plugin loads and its device works, else cpu; the reason goes to *why if given, with ENOENT where
+ * no plugin is installed). While a lane is open, no other GPUs can be used. precision: NULL for the
+ * backend's default for that use. NULL and err if the backend does not work here or lacks that
+ * precision. A plugin exports `const struct tf_backend *const *tf_backend_entry(const int *number,
+ * int n, bool wrap)`: its tables, NULL last, for n devices, or with n 0 for all; wrap: a device is
+ * its number modulo how many there are. Plugins are searched in $TF_BACKEND_DIR, next to the
+ * program (a build tree), in ../lib/tf from there, and in LIBDIR/tf. */
 const struct tf_backend *tf_backend_find(const char *name, const char *precision, enum tf_use use,
                                          struct tf_err *why, struct tf_err *err);
 

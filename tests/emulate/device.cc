@@ -3,13 +3,18 @@
 
 #include <cstdlib>
 #include <map>
+#include <mutex>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 namespace {
 
-std::map<const void *, size_t> allowed; /* dynamic shared memory of kernels */
+std::recursive_mutex lock;
+thread_local int device_number;
+
+/* dynamic shared memory of kernels, by device */
+std::map<std::pair<int, const void *>, size_t> allowed;
 std::map<const char *, size_t> pinned;  /* cudaMallocHost's */
 
 size_t most_shared()
@@ -22,6 +27,27 @@ size_t most_shared()
 
 namespace emulate {
 
+guard::guard()
+{
+    lock.lock();
+}
+
+guard::~guard()
+{
+    lock.unlock();
+}
+
+int device()
+{
+    return device_number;
+}
+
+bool is_faulty(int device)
+{
+    const char *faulty = getenv("TF_EMULATE_FAULTY");
+    return faulty == nullptr || atoi(faulty) == device;
+}
+
 bool is_pinned(const void *p)
 {
     auto i = pinned.upper_bound((const char *)p);
@@ -33,7 +59,8 @@ bool is_pinned(const void *p)
 
 size_t allowed_shared(const void *kernel)
 {
-    auto limit = allowed.find(kernel);
+    guard alone;
+    auto limit = allowed.find({device_number, kernel});
     return limit != allowed.end() ? limit->second : 48 * 1024;
 }
 
@@ -73,7 +100,8 @@ cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute, int valu
 {
     if (value < 0 || (size_t)value > most_shared())
         return cudaErrorInvalidValue;
-    allowed[kernel] = (size_t)value;
+    emulate::guard alone;
+    allowed[{device_number, kernel}] = (size_t)value;
     return cudaSuccess;
 }
 
@@ -89,8 +117,6 @@ cudaError_t cudaGetDeviceCount(int *n)
     *n = wanted != nullptr ? atoi(wanted) : 1;
     return cudaSuccess;
 }
-
-static int device_number;
 
 cudaError_t cudaSetDevice(int device)
 {
@@ -167,12 +193,30 @@ void emulate::tell_memory()
             most_on_host);
 }
 
-enum { WALL = 1 << 20, ALIGN = 256 };
-static std::map<void *, std::pair<char *, size_t>> mapped;
+enum { WALL = 1 << 20, ALIGN = 256, NONE = -1 };
+struct mapping {
+    char *begin;
+    size_t size;
+    int device; /* NONE: the host's */
+};
+static std::map<void *, mapping> mapped;
+static int entered;
+
+void emulate::enter(int device)
+{
+    if (device == entered)
+        return;
+    entered = device;
+    for (auto &m : mapped)
+        if (m.second.device != NONE && m.second.size > 2 * WALL &&
+            mprotect(m.second.begin + WALL, m.second.size - 2 * WALL,
+                     m.second.device == device ? PROT_READ | PROT_WRITE : PROT_NONE) != 0)
+            stop("memory", "a change of the device");
+}
 
 /* Memory with walls on both sides: pages of its own, whose last byte is the last of n rounded up to
  * the alignment. An access beyond that ends the program; in front it may be up to a page away. */
-static void *walled(size_t n)
+static void *walled(size_t n, int device)
 {
     const size_t room = (n + ALIGN - 1) / ALIGN * ALIGN, pages = (room + 4095) / 4096 * 4096;
     char *m = (char *)mmap(nullptr, pages + 2 * WALL, PROT_NONE,
@@ -184,7 +228,7 @@ static void *walled(size_t n)
         return nullptr;
     }
     char *p = m + WALL + pages - room;
-    mapped[p] = {m, pages + 2 * WALL};
+    mapped[p] = {m, pages + 2 * WALL, device};
     return p;
 }
 
@@ -193,22 +237,26 @@ static void free_walled(void *p)
     auto m = mapped.find(p);
     if (m == mapped.end())
         return;
-    munmap(m->second.first, m->second.second);
+    munmap(m->second.begin, m->second.size);
     mapped.erase(m);
 }
 
 cudaError_t cudaMalloc(void **p, size_t n)
 {
+    emulate::guard alone;
     if (emulate::capturing())
         return cudaErrorStreamCaptureUnsupported;
     static unsigned long long made;
-    const char *most = getenv("TF_EMULATE_MOST"), *count = getenv("TF_EMULATE_ALLOCATIONS");
+    const bool faulty = emulate::is_faulty(device_number);
+    const char *most = faulty ? getenv("TF_EMULATE_MOST") : nullptr,
+               *count = faulty ? getenv("TF_EMULATE_ALLOCATIONS") : nullptr;
     account();
+    emulate::enter(device_number);
     if ((most != nullptr && n > strtoull(most, nullptr, 10)) ||
         (count != nullptr && made >= strtoull(count, nullptr, 10)) ||
-        emulate::graphs_fill_memory() || (*p = walled(n)) == nullptr)
+        emulate::graphs_fill_memory() || (*p = walled(n, device_number)) == nullptr)
         return cudaErrorMemoryAllocation;
-    made++;
+    made += faulty;
     allocated[*p] = n;
     on_device += n;
     most_on_device = on_device > most_on_device ? on_device : most_on_device;
@@ -219,6 +267,7 @@ cudaError_t cudaMalloc(void **p, size_t n)
 
 cudaError_t cudaFree(void *p)
 {
+    emulate::guard alone;
     if (emulate::capturing())
         return cudaErrorStreamCaptureUnsupported;
     emulate::flush_all();
@@ -234,7 +283,8 @@ cudaError_t cudaFree(void *p)
 
 cudaError_t cudaMallocHost(void **p, size_t n)
 {
-    *p = walled(n);
+    emulate::guard alone;
+    *p = walled(n, NONE);
     if (*p == nullptr)
         return cudaErrorMemoryAllocation;
     pinned[(const char *)*p] = n;
@@ -243,6 +293,7 @@ cudaError_t cudaMallocHost(void **p, size_t n)
 
 cudaError_t cudaFreeHost(void *p)
 {
+    emulate::guard alone;
     emulate::flush_all();
     pinned.erase((const char *)p);
     free_walled(p);

@@ -11,8 +11,11 @@
  * Environment:
  *   TF_EMULATE_DEVICES      number of devices (1)
  *   TF_EMULATE_ALIKE        all of them are of the same model
+ *   TF_EMULATE_FAULTY       the number of the device that TF_EMULATE_FAULT, TF_EMULATE_MOST and
+ *                           TF_EMULATE_ALLOCATIONS are about (all)
  *   TF_EMULATE_FAULT        a kernel whose name begins with this fails as on a device: from then on
  *                           every wait returns an error
+ *   TF_EMULATE_FAULT_AFTER  but so many launches of it succeed
  *   TF_EMULATE_MOST         bytes of the largest device allocation that succeeds
  *   TF_EMULATE_ALLOCATIONS  number of device allocations that succeed; all later ones fail
  *   TF_EMULATE_FREE         free bytes of device memory, as the device reports them
@@ -33,6 +36,9 @@
  *   TF_EMULATE_KERNELS      a file that gains the names of the kernels that this process launched:
  *                           `ptx` of nvcc's PTX (ptx/), `host` of the host's compiler; `known` for
  *                           each that there is PTX of
+ *
+ * One thread at a time runs kernels, whatever their device; memory of other devices cannot be
+ * reached meanwhile.
  *
  * Device memory and shared memory start as bytes 0xff (nan). Each allocation has walls: after its
  * end, rounded up to 256 bytes, and less than a page in front of it. Errors at which a GPU would

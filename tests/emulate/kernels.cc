@@ -91,6 +91,7 @@ ptx_kernel *ptx_of(const void *kernel)
     static const bool recording = record != nullptr && atexit(write_record) == 0;
     if (translated().empty() && !recording)
         return nullptr;
+    guard alone;
     const std::string name = name_of(kernel);
     auto k = translated().find(name);
     const bool ptx = k != translated().end();

@@ -1,8 +1,10 @@
 /* streams.cc - streams that run when somebody waits, graphs and events. */
 #include "emulate_private.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <deque>
+#include <set>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <vector>
@@ -14,15 +16,17 @@ struct emulate_graph {
 struct emulate_stream {
     std::deque<work> queue;
     emulate_graph *capture;
+    int device;
 };
 struct emulate_event {
     emulate_stream *stream; /* recorded last on */
+    int device;
 };
 
 namespace {
 
-/* The kernel named by TF_EMULATE_FAULT was reached. */
-bool faulted;
+/* Devices where the kernel named by TF_EMULATE_FAULT was reached. */
+std::set<int> faulted;
 
 std::vector<emulate_stream *> streams;
 size_t graphs_launched, graphs_made, graphs_kept;
@@ -38,6 +42,7 @@ bool full_of_graphs()
 bool advance(emulate_stream *s)
 {
     while (!s->queue.empty()) {
+        emulate::enter(s->device);
         work w = std::move(s->queue.front());
         s->queue.pop_front();
         if (!w()) {
@@ -61,7 +66,7 @@ namespace emulate {
 bool capturing()
 {
     for (emulate_stream *s : streams)
-        if (s->capture != nullptr)
+        if (s->capture != nullptr && s->device == device())
             return true;
     return false;
 }
@@ -79,6 +84,9 @@ bool graphs_fill_memory()
 
 void enqueue_waiting(cudaStream_t s, std::function<bool()> run)
 {
+    guard alone;
+    if (s->device != device())
+        stop("stream", "of another device than the thread's");
     if (s->capture != nullptr)
         s->capture->list.push_back(std::move(run));
     else
@@ -102,9 +110,11 @@ void launch(cudaStream_t s, const char *name, const void *kernel, dim3 grid, dim
         stop(name, "too many blocks");
     if (shared > allowed_shared(kernel))
         stop(name, std::to_string(shared) + " bytes of shared memory were not allowed");
-    const char *fault = getenv("TF_EMULATE_FAULT");
-    if (fault != nullptr && strncmp(name, fault, strlen(fault)) == 0) {
-        enqueue(s, [] { faulted = true; });
+    static std::atomic<long> reached;
+    const char *fault = getenv("TF_EMULATE_FAULT"), *after = getenv("TF_EMULATE_FAULT_AFTER");
+    if (fault != nullptr && is_faulty(s->device) && strncmp(name, fault, strlen(fault)) == 0 &&
+        reached++ >= (after != nullptr ? atol(after) : 0)) {
+        enqueue(s, [device = s->device] { faulted.insert(device); });
         return;
     }
     enqueue(s, [name, grid, block, shared, early, thread = std::move(thread)] {
@@ -117,6 +127,7 @@ void launch(cudaStream_t s, const char *name, const void *kernel, dim3 grid, dim
 cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t n, cudaMemcpyKind kind,
                             cudaStream_t s)
 {
+    emulate::guard alone;
     bool host = (kind == cudaMemcpyHostToDevice && !emulate::is_pinned(src)) ||
                 (kind == cudaMemcpyDeviceToHost && !emulate::is_pinned(dst));
     /* CUDA captures copies from pinned memory, but a replay reads whatever is there by then. */
@@ -147,13 +158,16 @@ cudaError_t cudaMemsetAsync(void *p, int byte, size_t n, cudaStream_t s)
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned)
 {
+    emulate::guard alone;
     *s = new emulate_stream();
+    (*s)->device = emulate::device();
     streams.push_back(*s);
     return cudaSuccess;
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t s)
 {
+    emulate::guard alone;
     if (getenv("TF_EMULATE_TELL") != nullptr) {
         fprintf(stderr, "emulate: %zu graphs launched of %zu\n", graphs_launched, graphs_made);
         emulate::tell_memory();
@@ -164,23 +178,31 @@ cudaError_t cudaStreamDestroy(cudaStream_t s)
     return cudaSuccess;
 }
 
+static cudaError_t state_of(int device)
+{
+    return faulted.count(device) > 0 ? cudaErrorLaunchFailure : cudaSuccess;
+}
+
 cudaError_t cudaStreamSynchronize(cudaStream_t s)
 {
+    emulate::guard alone;
     if (s->capture != nullptr)
         return cudaErrorStreamCaptureUnsupported;
     flush(s);
-    return faulted ? cudaErrorLaunchFailure : cudaSuccess;
+    return state_of(s->device);
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t s)
 {
+    emulate::guard alone;
     if (s->capture != nullptr)
         return cudaErrorStreamCaptureUnsupported;
-    return !advance(s) ? cudaErrorNotReady : faulted ? cudaErrorLaunchFailure : cudaSuccess;
+    return !advance(s) ? cudaErrorNotReady : state_of(s->device);
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode)
 {
+    emulate::guard alone;
     if (s->capture != nullptr)
         return cudaErrorStreamCaptureUnsupported;
     s->capture = new emulate_graph();
@@ -189,6 +211,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode)
 
 cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *g)
 {
+    emulate::guard alone;
     *g = s->capture;
     s->capture = nullptr;
     if (getenv("TF_EMULATE_NO_GRAPHS") != nullptr) {
@@ -200,6 +223,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *g)
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *x, cudaGraph_t g, unsigned long long)
 {
+    emulate::guard alone;
     if (full_of_graphs())
         return cudaErrorMemoryAllocation;
     *x = new emulate_graph(*g);
@@ -210,6 +234,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *x, cudaGraph_t g, unsigned lon
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t x, cudaStream_t s)
 {
+    emulate::guard alone;
     graphs_launched++;
     for (const work &w : x->list)
         s->queue.push_back(w);
@@ -224,6 +249,7 @@ cudaError_t cudaGraphDestroy(cudaGraph_t g)
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t x)
 {
+    emulate::guard alone;
     delete x;
     graphs_kept--;
     return cudaSuccess;
@@ -231,7 +257,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t x)
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned)
 {
-    *e = new emulate_event();
+    *e = new emulate_event{nullptr, emulate::device()};
     return cudaSuccess;
 }
 
@@ -254,14 +280,17 @@ cudaError_t cudaEventDestroy(cudaEvent_t e)
 
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
 {
+    if (e->device != s->device)
+        emulate::stop("event", "of another device than the stream's");
     e->stream = s;
     return cudaSuccess;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t e)
 {
+    emulate::guard alone;
     for (emulate_stream *s : streams) /* a stream that is gone has done all of its work */
         if (s == e->stream)
             flush(s);
-    return faulted ? cudaErrorLaunchFailure : cudaSuccess;
+    return state_of(e->device);
 }

@@ -91,7 +91,8 @@ static void test_find(void)
     is_str(err.msg, "no backend 'abacus': cpu, ref, cuda, cuda:N or auto", "and says which train");
     err = (struct tf_err){0};
     ok(tf_backend_find("abacus", NULL, TF_USE_DECODING, NULL, &err) == NULL, "nor for decoding");
-    is_str(err.msg, "no backend 'abacus': cpu, ref, ref64, cuda, cuda:N or auto",
+    is_str(err.msg, "no backend 'abacus': cpu, ref, ref64, cuda, cuda:N, "
+           "cuda:N,N..., cuda:all or auto",
            "and says which decode");
     ok(tf_backend_find("ref", NULL, TF_USE_TRAINING, NULL, &err) == &tf_backend_ref_f32,
        "ref by name");

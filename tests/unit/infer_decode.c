@@ -231,7 +231,7 @@ static void scores(const char *model, const char *device, double tolerance)
     must(tf_ensemble_open(&m, &o.run.models, device, NULL, false, 1, TF_USE_SCORING,
                           (struct tf_force){0}, &err),
          &err);
-    struct tf_work *k = tf_work_new(&m.model[0], m.ctx);
+    struct tf_work *k = tf_work_new(&m.model[0], m.replica->ctx);
     double worst = 0, worst_term = 0, worst_score = 0;
     bool sorted = true, full = true;
     for (size_t i = 0; i < a.n; i++) {

@@ -502,6 +502,7 @@ static struct plan &plan_of(struct tf_ctx *c, const struct tf_gemm *g)
         s.align_a = row_a < 16 ? row_a : 16;
         s.align_d = row_d < 16 ? row_d : 16;
     }
+    tf_cuda_select(c);
     std::string key = bytes(s);
     auto known = b->plans.find(key);
     if (known != b->plans.end())

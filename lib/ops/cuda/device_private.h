@@ -42,9 +42,12 @@ typedef __nv_bfloat16 bf16;
 
 struct tf_blas;  /* blas_private.h */
 
-/* All lanes of the process share the stream and so need no events between them: work runs in the
- * order of the calls, whichever lane it came from. */
+/* All lanes of a device share the stream and so need no events between them: work runs in the order
+ * of the calls, whichever lane it came from. What is kept for a device is an array by place: lanes
+ * of one may run at the same time as those of another. Training uses one device. */
+enum { TF_CUDA_PLACES = 16 }; /* devices that a process may use */
 struct tf_ctx {
+    int place, number;          /* of its device: among those in use; as CUDA counts */
     cudaStream_t queue;         /* tf_cuda_stream() */
     struct tf_rng_state *rng;   /* device */
     struct tf_blas *blas;       /* shared likewise */
@@ -70,16 +73,20 @@ struct tf_ctx {
 };
 
 /* Was the last work on the stream a kernel of launch_early()? */
-extern bool tf_cuda_started_early;
+extern bool tf_cuda_started_early[TF_CUDA_PLACES];
+/* Make the lane's device the one that this thread's calls of CUDA are about. */
+void tf_cuda_select(const struct tf_ctx *c);
 
 /* Launch the deferred log_softmax. */
 void tf_cuda_softmax(struct tf_ctx *c);
-/* The stream for all new work; launches a deferred log_softmax first. */
+/* The stream for all new work, of this thread's device from now on; launches a deferred log_softmax
+ * first. */
 static inline cudaStream_t tf_cuda_stream(struct tf_ctx *c)
 {
+    tf_cuda_select(c);
     if (c->logits.z != nullptr)
         tf_cuda_softmax(c);
-    tf_cuda_started_early = false;
+    tf_cuda_started_early[c->place] = false;
     return c->queue;
 }
 
@@ -123,12 +130,13 @@ struct tf_rows {
  * TF_CUDA_TIMES. times.cu */
 struct tf_cuda_timed {
     cudaStream_t stream;
+    int place;
     bool open;
     tf_cuda_timed(struct tf_ctx *c, const char *what);
     ~tf_cuda_timed();
     tf_cuda_timed(const tf_cuda_timed &) = delete;
 };
-void tf_cuda_times_show(cudaStream_t s);
+void tf_cuda_times_show(struct tf_ctx *c);
 bool tf_cuda_timing(); /* is there an account? */
 
 /* Launch kernel(args...) on the lane's stream. */
@@ -165,7 +173,7 @@ static inline void launch_early(struct tf_ctx *c, const char *what, void (*kerne
         return;
     if (c->logits.z != nullptr)
         tf_cuda_softmax(c);
-    bool early = c->pdl && tf_cuda_started_early && !tf_cuda_timing();
+    bool early = c->pdl && tf_cuda_started_early[c->place] && !tf_cuda_timing();
     cudaStream_t stream = tf_cuda_stream(c);
     tf_cuda_timed timed(c, what);
 #ifdef TF_EMULATE
@@ -189,7 +197,7 @@ static inline void launch_early(struct tf_ctx *c, const char *what, void (*kerne
         tf_cuda_failed(c, e, what);
     }
 #endif
-    tf_cuda_started_early = true;
+    tf_cuda_started_early[c->place] = true;
 }
 
 __device__ static inline void wait_for_previous()
@@ -476,7 +484,7 @@ template <typename A> struct tf_cuda_ops {
 TF_LANE_OPS(TF_CUDA_OP)
 TF_VALUE_OPS(TF_CUDA_OP)
 #undef TF_CUDA_OP
-struct tf_ctx *tf_cuda_open(size_t act, const char *precision, struct tf_err *err);
+struct tf_ctx *tf_cuda_open(size_t act, const char *precision, int place, struct tf_err *err);
 
 /* ---- what memory.cu reports to files that use it ---- */
 
@@ -484,9 +492,9 @@ struct tf_ctx *tf_cuda_open(size_t act, const char *precision, struct tf_err *er
  * directly. */
 void tf_cuda_wrote(struct tf_ctx *c, const tf_mem *p, size_t n);
 /* weights.cu: an allocation of n PARAMs, or of so many bytes for WEIGHTs, and its end. */
-void tf_cuda_weights_new(tf_mem *p, size_t n);
-void tf_cuda_narrow_new(tf_mem *p, size_t bytes);
-void tf_cuda_weights_gone(tf_mem *p);
+void tf_cuda_weights_new(struct tf_ctx *c, tf_mem *p, size_t n);
+void tf_cuda_narrow_new(struct tf_ctx *c, tf_mem *p, size_t bytes);
+void tf_cuda_weights_gone(struct tf_ctx *c, tf_mem *p);
 /* linear.cu: memory is freed; what it keeps beside it goes along. */
 void tf_cuda_mask_gone(const tf_mem *y);
 

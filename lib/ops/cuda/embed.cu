@@ -61,7 +61,7 @@ void tf_cuda_ops<A>::embed_fwd(struct tf_ctx *c, tf_mem *x, const tf_mem *ids, c
                0, (A *)x, (const uint32_t *)ids, from, (const float *)pos, r->head, r->off,
                r->sentence, r->cap_rows, D, scale, tf_cuda_dropout(c, dropout), whole);
     };
-    if (tf_cuda_narrow(table))
+    if (tf_cuda_narrow(c, table))
         run((const A *)table);
     else
         run((const float *)table);

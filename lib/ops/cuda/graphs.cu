@@ -26,13 +26,15 @@ struct sequence {
     cudaGraphExec_t exec;
 };
 
-std::list<struct sequence> sequences; /* the one used last comes first */
-std::unordered_map<std::string, std::list<struct sequence>::iterator> by_key;
-std::unordered_set<std::string> seen; /* once */
-bool capturing;
-std::string captured; /* its key */
-bool refused; /* this device or driver does not capture */
-bool clean;   /* no failure was noted before the capture */
+struct recorder {
+    std::list<struct sequence> sequences; /* the one used last comes first */
+    std::unordered_map<std::string, std::list<struct sequence>::iterator> by_key;
+    std::unordered_set<std::string> seen; /* once */
+    bool capturing;
+    std::string captured; /* its key */
+    bool refused; /* this device or driver does not capture */
+    bool clean;   /* no failure was noted before the capture */
+} recorders[TF_CUDA_PLACES];
 
 } // namespace
 
@@ -44,68 +46,71 @@ static void destroy(struct tf_ctx *c, struct sequence &s)
 
 void tf_cuda_graphs_forget(struct tf_ctx *c)
 {
-    TF_ASSERT(!capturing);
-    for (struct sequence &s : sequences)
+    struct recorder &r = recorders[c->place];
+    TF_ASSERT(!r.capturing);
+    for (struct sequence &s : r.sequences)
         destroy(c, s);
-    sequences.clear();
-    by_key.clear();
-    seen.clear();
+    r.sequences.clear();
+    r.by_key.clear();
+    r.seen.clear();
 }
 
-bool tf_cuda_capturing()
+bool tf_cuda_capturing(const struct tf_ctx *c)
 {
-    return capturing;
+    return recorders[c->place].capturing;
 }
 
 /* Was this key seen before, and not replayed? */
-static bool seen_before(const std::string &key)
+static bool seen_before(struct recorder &r, const std::string &key)
 {
-    if (seen.erase(key) > 0)
+    if (r.seen.erase(key) > 0)
         return true;
-    if (seen.size() >= MOST_SEEN)
-        seen.clear();
-    seen.insert(key);
+    if (r.seen.size() >= MOST_SEEN)
+        r.seen.clear();
+    r.seen.insert(key);
     return false;
 }
 
 static void keep(struct tf_ctx *c, const std::string &key, cudaGraphExec_t exec)
 {
-    if (sequences.size() >= MOST) {
-        destroy(c, sequences.back());
-        by_key.erase(sequences.back().key);
-        sequences.pop_back();
+    struct recorder &r = recorders[c->place];
+    if (r.sequences.size() >= MOST) {
+        destroy(c, r.sequences.back());
+        r.by_key.erase(r.sequences.back().key);
+        r.sequences.pop_back();
     }
-    sequences.push_front({key, exec});
-    by_key[key] = sequences.begin();
+    r.sequences.push_front({key, exec});
+    r.by_key[key] = r.sequences.begin();
 }
 
 /* Capturing failed: launch plainly from now on, and say so once. */
-static void refuse(cudaError_t e)
+static void refuse(struct recorder &r, cudaError_t e)
 {
     cudaGetLastError();
-    if (!refused)
+    if (!r.refused)
         tf_cuda_report("capturing a graph: %s; kernels are launched one by one",
                        cudaGetErrorString(e));
-    refused = true;
+    r.refused = true;
 }
 
 bool tf_cuda_graph_begin(struct tf_ctx *c, const void *key, size_t n)
 {
-    if (refused || tf_cuda_timing() || !tf_cuda_uses(TF_CUDA_GRAPHS))
+    struct recorder &r = recorders[c->place];
+    if (r.refused || tf_cuda_timing() || !tf_cuda_uses(TF_CUDA_GRAPHS))
         return false;
     std::string name((const char *)key, n);
-    auto known = by_key.find(name);
-    if (known != by_key.end()) {
-        sequences.splice(sequences.begin(), sequences, known->second);
+    auto known = r.by_key.find(name);
+    if (known != r.by_key.end()) {
+        r.sequences.splice(r.sequences.begin(), r.sequences, known->second);
         tf_cuda_failed(c, cudaGraphLaunch(known->second->exec, tf_cuda_stream(c)), "graph");
         return true;
     }
-    if (seen_before(name)) {
+    if (seen_before(r, name)) {
         cudaError_t e = cudaStreamBeginCapture(tf_cuda_stream(c), cudaStreamCaptureModeRelaxed);
         if (e == cudaSuccess)
-            capturing = true, captured = name, clean = c->err.status == 0;
+            r.capturing = true, r.captured = name, r.clean = c->err.status == 0;
         else
-            refuse(e);
+            refuse(r, e);
     }
     return false;
 }
@@ -124,27 +129,28 @@ static cudaError_t instantiate(struct tf_ctx *c, cudaGraphExec_t *exec, cudaGrap
 
 bool tf_cuda_graph_end(struct tf_ctx *c)
 {
-    if (!capturing)
+    struct recorder &r = recorders[c->place];
+    if (!r.capturing)
         return true;
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t exec = nullptr;
     cudaError_t e = cudaStreamEndCapture(tf_cuda_stream(c), &graph);
-    capturing = false;
+    r.capturing = false;
     if (e == cudaSuccess)
         e = instantiate(c, &exec, graph);
     if (graph != nullptr)
         cudaGraphDestroy(graph);
     if (e == cudaSuccess) {
-        keep(c, captured, exec);
+        keep(c, r.captured, exec);
         tf_cuda_failed(c, cudaGraphLaunch(exec, tf_cuda_stream(c)), "graph");
         return true;
     }
     /* Nothing has run. */
-    if (clean)
+    if (r.clean)
         c->err.status = 0;
     if (e == cudaErrorMemoryAllocation)
         cudaGetLastError();
     else
-        refuse(e);
+        refuse(r, e);
     return false;
 }

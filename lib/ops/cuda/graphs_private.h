@@ -6,6 +6,6 @@
 
 /* Forget what was recorded; before device memory is freed. */
 void tf_cuda_graphs_forget(struct tf_ctx *c);
-bool tf_cuda_capturing(); /* what is queued goes into a graph */
+bool tf_cuda_capturing(const struct tf_ctx *c); /* what is queued goes into a graph */
 
 #endif

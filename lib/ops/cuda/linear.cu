@@ -29,7 +29,7 @@ struct mask {
     bool written; /* by the last linear_fwd into y */
 };
 
-std::map<const tf_mem *, struct mask> masks; /* by y */
+std::map<const tf_mem *, struct mask> masks; /* by y; of training, on one device */
 
 } // namespace
 
@@ -79,7 +79,7 @@ static struct mask *mask_beside(struct tf_ctx *c, const tf_mem *y, size_t rows, 
     struct mask &m = masks[y];
     size_t size = tf_blas_mask_size(rows, N);
     if (m.size < size) {
-        if (tf_cuda_capturing()) {
+        if (tf_cuda_capturing(c)) {
             tf_cuda_failed(c, cudaErrorMemoryAllocation, "memory for the mask of ReLU in a graph");
             return nullptr;
         }

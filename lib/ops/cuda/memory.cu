@@ -18,7 +18,7 @@ static struct {
     cudaEvent_t done[BLOCKS];
     int at;
     size_t used; /* bytes of block `at` */
-} staging;
+} stagings[TF_CUDA_PLACES];
 
 size_t tf_cuda_size(const struct tf_ctx *c, enum tf_elem e)
 {
@@ -45,10 +45,11 @@ int tf_cuda_report_error(struct tf_ctx *c, struct tf_err *err)
 /* The limit of a kernel only grows: a captured launch may need the larger one. */
 bool tf_cuda_allow_shared(struct tf_ctx *c, const char *what, const void *kernel, size_t n)
 {
-    static std::map<const void *, size_t> allowed;
+    static std::map<const void *, size_t> allowed[TF_CUDA_PLACES];
     if (n <= 47 * 1024)
         return true;
-    size_t &had = allowed[kernel];
+    tf_cuda_select(c);
+    size_t &had = allowed[c->place][kernel];
     if (n <= had)
         return true;
     if (n > c->shared) {
@@ -70,8 +71,9 @@ bool tf_cuda_allow_shared(struct tf_ctx *c, const char *what, const void *kernel
 
 void *tf_cuda_scratch(struct tf_ctx *c, size_t n)
 {
+    tf_cuda_select(c);
     if (n > c->scratch_size || c->scratch == nullptr) {
-        if (tf_cuda_capturing()) { /* a graph that was forgotten for want of memory comes again */
+        if (tf_cuda_capturing(c)) { /* a graph that was forgotten for want of memory comes again */
             tf_cuda_failed(c, cudaErrorMemoryAllocation, "scratch memory of a graph");
             return nullptr;
         }
@@ -97,8 +99,9 @@ void *tf_cuda_scratch(struct tf_ctx *c, size_t n)
 
 cudaError_t tf_cuda_malloc(struct tf_ctx *c, void **p, size_t size)
 {
+    tf_cuda_select(c);
     cudaError_t e = cudaMalloc(p, size);
-    if (e != cudaErrorMemoryAllocation || tf_cuda_capturing())
+    if (e != cudaErrorMemoryAllocation || tf_cuda_capturing(c))
         return e;
     cudaGetLastError();
     tf_cuda_graphs_forget(c);
@@ -121,9 +124,9 @@ tf_mem *tf_cuda_alloc(struct tf_ctx *c, enum tf_elem e, size_t n, struct tf_err 
         return nullptr;
     }
     if (e == TF_ELEM_PARAM)
-        tf_cuda_weights_new(p, n);
+        tf_cuda_weights_new(c, p, n);
     if (e == TF_ELEM_WEIGHT)
-        tf_cuda_narrow_new(p, size);
+        tf_cuda_narrow_new(c, p, size);
     return p;
 }
 
@@ -133,7 +136,7 @@ void tf_cuda_free(struct tf_ctx *c, tf_mem *p)
         return;
     tf_cuda_stream(c); /* while what was put off has its memory */
     tf_cuda_graphs_forget(c);
-    tf_cuda_weights_gone(p);
+    tf_cuda_weights_gone(c, p);
     tf_cuda_mask_gone(p);
     tf_cuda_failed(c, cudaFree(p), "free");
 }
@@ -141,6 +144,8 @@ void tf_cuda_free(struct tf_ctx *c, tf_mem *p)
 /* n bytes of the current block, or NULL when there is no pinned memory. */
 static unsigned char *stage(struct tf_ctx *c, size_t n)
 {
+    auto &staging = stagings[c->place];
+    tf_cuda_select(c);
     n = (n + 15) / 16 * 16;
     if (staging.block[staging.at] != nullptr && staging.used + n > BLOCK) {
         tf_cuda_failed(c, cudaEventRecord(staging.done[staging.at], tf_cuda_stream(c)), "upload");
@@ -168,7 +173,7 @@ static unsigned char *stage(struct tf_ctx *c, size_t n)
 
 void tf_cuda_send(struct tf_ctx *c, void *dst, const void *src, size_t n)
 {
-    TF_ASSERT(!tf_cuda_capturing());
+    TF_ASSERT(!tf_cuda_capturing(c));
     for (size_t at = 0, part; at < n; at += part) {
         part = n - at < PART ? n - at : PART;
         const void *from = (const char *)src + at;
@@ -203,7 +208,7 @@ int tf_cuda_download(struct tf_ctx *c, void *dst, enum tf_elem e, const tf_mem *
 }
 
 /* What is on its way to the host, in a ring: into pinned memory, from which the answer copies it,
- * or without that straight to where it goes. */
+ * or without that straight to where it goes. Of training, on one device. */
 static struct fetch {
     double *room; /* pinned [TF_ASYNC_DOWNLOAD_MAX] */
     double *dst;
@@ -253,6 +258,7 @@ int tf_cuda_download_wait(struct tf_ctx *c, struct tf_err *err)
 size_t tf_cuda_free_memory(struct tf_ctx *c)
 {
     size_t available = 0, total;
+    tf_cuda_select(c);
     tf_cuda_failed(c, cudaMemGetInfo(&available, &total), "memory");
     return available;
 }

@@ -91,22 +91,41 @@ static int read_left_out(struct tf_err *err)
 
 /* ---- the device ---- */
 
-bool tf_cuda_started_early;
+bool tf_cuda_started_early[TF_CUDA_PLACES];
 
+/* What all devices in use have in common. */
 static struct {
     bool known;
-    int number; /* CUDA's, from 0 */
     int arch, sms;
     size_t shared; /* bytes of it that a block may have */
     bool pdl; /* the code for this device has wait_for_previous() */
     size_t logits; /* TF_CUDA_XENT_ROOM, or 0 */
     char name[96];
+} device;
+
+/* The devices in use. */
+static int places = 1, numbers[TF_CUDA_PLACES]; /* CUDA's, from 0 */
+static struct {
     cudaStream_t stream;
     struct tf_blas *blas;
     /* that are open: the stream and the library's handle are made for the first and go with the
      * last */
     int lanes;
-} device;
+} at[TF_CUDA_PLACES];
+
+static thread_local int selected = -1;
+
+static cudaError_t select_number(int number)
+{
+    cudaError_t e = selected == number ? cudaSuccess : cudaSetDevice(number);
+    selected = e == cudaSuccess ? number : -1;
+    return e;
+}
+
+void tf_cuda_select(const struct tf_ctx *c)
+{
+    (void)select_number(c->number); /* it was selected before: else what follows fails, too */
+}
 
 static __global__ void nothing()
 {
@@ -127,23 +146,12 @@ static long long number_in(const char *name, long long most, long long other, st
     return n;
 }
 
-static int find_device(struct tf_err *err)
+/* Its properties; it has code of this plugin. */
+static int look_at(int number, cudaDeviceProp *p, int *ptx, struct tf_err *err)
 {
-    if (device.known)
-        return 0;
-    if (read_left_out(err) != 0)
-        return -1;
-    int n = 0;
-    cudaError_t e = cudaGetDeviceCount(&n);
-    if (e == cudaSuccess && n == 0)
-        e = cudaErrorNoDevice;
-    if (e == cudaSuccess && device.number >= n)
-        return tf_fail(err, "there is no device %d; the last one is cuda:%d", device.number, n - 1);
-    cudaDeviceProp p;
+    cudaError_t e = select_number(number);
     if (e == cudaSuccess)
-        e = cudaSetDevice(device.number);
-    if (e == cudaSuccess)
-        e = cudaGetDeviceProperties(&p, device.number);
+        e = cudaGetDeviceProperties(p, number);
     if (e != cudaSuccess) {
         cudaGetLastError();
         return tf_fail(err, "%s", cudaGetErrorString(e));
@@ -154,11 +162,52 @@ static int find_device(struct tf_err *err)
     if (e != cudaSuccess) {
         cudaGetLastError();
         return tf_fail(err, "%.95s, compute capability %d.%d: %s; build with CUDA_ARCH=%d%d",
-                       p.name, p.major, p.minor, cudaGetErrorString(e), p.major, p.minor);
+                       p->name, p->major, p->minor, cudaGetErrorString(e), p->major, p->minor);
+    }
+    *ptx = a.ptxVersion;
+    return 0;
+}
+
+/* A result must not depend on which of the devices in use computed it. */
+static int check_alike(int place, const cudaDeviceProp *first, const cudaDeviceProp *p,
+                       struct tf_err *err)
+{
+    if (strcmp(first->name, p->name) == 0 && first->major == p->major &&
+        first->minor == p->minor && first->multiProcessorCount == p->multiProcessorCount &&
+        first->sharedMemPerBlockOptin == p->sharedMemPerBlockOptin)
+        return 0;
+    return tf_fail(err, "GPUs of two kinds, whose results may differ: cuda:%d is %.60s with %d "
+                   "multiprocessors, cuda:%d is %.60s with %d", numbers[0], first->name,
+                   first->multiProcessorCount, numbers[place], p->name, p->multiProcessorCount);
+}
+
+static int find_devices(struct tf_err *err)
+{
+    if (device.known)
+        return 0;
+    if (read_left_out(err) != 0)
+        return -1;
+    int n = 0;
+    cudaError_t e = cudaGetDeviceCount(&n);
+    if (e == cudaSuccess && n == 0)
+        e = cudaErrorNoDevice;
+    if (e != cudaSuccess) {
+        cudaGetLastError();
+        return tf_fail(err, "%s", cudaGetErrorString(e));
+    }
+    cudaDeviceProp p = {}, other = {};
+    int ptx = 0, others_ptx;
+    for (int i = 0; i < places; i++) {
+        if (numbers[i] >= n)
+            return tf_fail(err, "there is no device %d; the last one is cuda:%d", numbers[i],
+                           n - 1);
+        if (look_at(numbers[i], i == 0 ? &p : &other, i == 0 ? &ptx : &others_ptx, err) != 0 ||
+            (i > 0 && check_alike(i, &p, &other, err) != 0))
+            return -1;
     }
     device.arch = 10 * p.major + p.minor;
     device.shared = p.sharedMemPerBlockOptin;
-    device.pdl = device.arch >= 90 && a.ptxVersion >= 90 && tf_cuda_uses(TF_CUDA_PDL);
+    device.pdl = device.arch >= 90 && ptx >= 90 && tf_cuda_uses(TF_CUDA_PDL);
     /* How many multiprocessors choices of kernels go by: small tests have those of large ones. */
     const long long sms = number_in("TF_CUDA_SMS", 1024, p.multiProcessorCount, err),
                     logits = sms < 0 ? -1 : number_in("TF_CUDA_XENT_ROOM", 1LL << 40, 0, err);
@@ -173,7 +222,7 @@ static int find_device(struct tf_err *err)
 
 static int probe_from(int arch, const char *precision, struct tf_err *err)
 {
-    if (find_device(err) != 0)
+    if (find_devices(err) != 0)
         return -1;
     if (device.arch < arch)
         return tf_fail(err, "%s has compute capability %d.%d; %s needs %d.%d", device.name,
@@ -206,28 +255,31 @@ template <> bool has_mma<half>(const struct tf_ctx *c)
     return c->arch >= 75 && tf_cuda_uses(TF_CUDA_MMA);
 }
 
-/* What the first lane opened, where no lane is left. */
-static void release_device()
+/* What the first lane of a device opened, where no lane is left. */
+static void release_device(int place)
 {
-    if (device.lanes > 0)
+    auto &d = at[place];
+    if (d.lanes > 0)
         return;
-    tf_blas_free(device.blas);
-    if (device.stream != nullptr)
-        cudaStreamDestroy(device.stream);
-    device.blas = nullptr;
-    device.stream = nullptr;
+    tf_blas_free(d.blas);
+    if (d.stream != nullptr)
+        cudaStreamDestroy(d.stream);
+    d.blas = nullptr;
+    d.stream = nullptr;
 }
 
-struct tf_ctx *tf_cuda_open(size_t act, const char *precision, struct tf_err *err)
+struct tf_ctx *tf_cuda_open(size_t act, const char *precision, int place, struct tf_err *err)
 {
     unsigned epilogues;
-    if (find_device(err) != 0 || tf_cuda_epilogues(&epilogues, device.arch, precision, err) != 0)
+    if (find_devices(err) != 0 || tf_cuda_epilogues(&epilogues, device.arch, precision, err) != 0)
         return nullptr;
-    cudaError_t e = cudaSetDevice(device.number); /* of this thread */
-    if (e == cudaSuccess && device.lanes == 0) {
-        e = cudaStreamCreateWithFlags(&device.stream, cudaStreamNonBlocking);
-        if (e == cudaSuccess && (device.blas = tf_blas_new(device.name, err)) == nullptr) {
-            release_device();
+    TF_ASSERT(place < places);
+    auto &d = at[place];
+    cudaError_t e = select_number(numbers[place]);
+    if (e == cudaSuccess && d.lanes == 0) {
+        e = cudaStreamCreateWithFlags(&d.stream, cudaStreamNonBlocking);
+        if (e == cudaSuccess && (d.blas = tf_blas_new(device.name, err)) == nullptr) {
+            release_device(place);
             return nullptr;
         }
     }
@@ -237,13 +289,15 @@ struct tf_ctx *tf_cuda_open(size_t act, const char *precision, struct tf_err *er
     if (e != cudaSuccess) {
         cudaGetLastError();
         tf_fail(err, "%s: %s", device.name, cudaGetErrorString(e));
-        release_device();
+        release_device(place);
         return nullptr;
     }
     struct tf_ctx *c = new tf_ctx();
+    c->place = place;
+    c->number = numbers[place];
     c->rng = (struct tf_rng_state *)rng;
-    c->queue = device.stream;
-    c->blas = device.blas;
+    c->queue = d.stream;
+    c->blas = d.blas;
     c->act = act;
     c->sms = device.sms;
     c->arch = device.arch;
@@ -257,7 +311,7 @@ struct tf_ctx *tf_cuda_open(size_t act, const char *precision, struct tf_err *er
     tf_blas_describe(library, sizeof library);
     snprintf(c->text, sizeof c->text, "%s, CUDA %d.%d, %s, %s", device.name, version / 1000,
              version % 1000 / 10, library, precision);
-    device.lanes++;
+    d.lanes++;
     return c;
 }
 
@@ -265,14 +319,15 @@ void tf_cuda_close(struct tf_ctx *c)
 {
     if (c == nullptr)
         return;
+    const int place = c->place;
     tf_cuda_graphs_forget(c);
     cudaStreamSynchronize(tf_cuda_stream(c));
     cudaFree(c->scratch);
     cudaFree(c->rng);
+    if (--at[place].lanes == 0)
+        tf_cuda_times_show(c);
     delete c;
-    if (--device.lanes == 0)
-        tf_cuda_times_show(device.stream);
-    release_device();
+    release_device(place);
 }
 
 int tf_cuda_set_tuning(struct tf_ctx *c, const char *text, size_t n, struct tf_err *err)
@@ -314,9 +369,15 @@ template <typename A> static int probe(struct tf_err *err)
 }
 
 template <typename A>
-static struct tf_ctx *lane_open(const struct tf_ctx_opts *, struct tf_err *err)
+static struct tf_ctx *lane_open(const struct tf_ctx_opts *o, struct tf_err *err)
 {
-    return tf_cuda_open(sizeof(A), kind<A>::name, err);
+    return tf_cuda_open(sizeof(A), kind<A>::name, o->device, err);
+}
+
+static const int *devices(int *n)
+{
+    *n = places;
+    return numbers;
 }
 
 static const char *describe(struct tf_ctx *c)
@@ -373,6 +434,7 @@ template <typename A> static constexpr struct tf_backend table(unsigned default_
                       sizeof(A)},
         .probe = probe<A>,
         .open = lane_open<A>,
+        .devices = devices,
         .describe = describe,
         .kernels = kernels<A>,
 #define COMMON(op) .op = tf_cuda_##op,
@@ -389,17 +451,31 @@ template <typename A> static constexpr struct tf_backend table(unsigned default_
 static const struct tf_backend fp32 = table<float>(0), with_bf16 = table<bf16>(TF_USE_TRAINING),
                                with_half = table<half>(TF_USE_SCORING | TF_USE_DECODING);
 
-extern "C" __attribute__((visibility("default"))) const struct tf_backend *const *
-tf_backend_entry(int number, bool wrap)
+/* Take these n devices, or with n 0 all, unless lanes are open on others. Without CUDA, or with too
+ * many of them, find_devices() fails. */
+static bool take_devices(const int *device_numbers, int n, bool wrap)
 {
-    int n = 0;
-    if (wrap && cudaGetDeviceCount(&n) == cudaSuccess && n > 0)
-        number %= n;
-    cudaGetLastError(); /* find_device() reports it */
-    if (number != device.number && device.lanes > 0)
-        return nullptr; /* one device a process */
-    device.known = device.known && number == device.number;
-    device.number = number;
+    int there = 0, wanted[TF_CUDA_PLACES] = {};
+    if ((wrap || n == 0) && (cudaGetDeviceCount(&there) != cudaSuccess || there == 0))
+        there = 1;
+    cudaGetLastError();
+    const bool all = n == 0;
+    n = all ? there < TF_CUDA_PLACES ? there : TF_CUDA_PLACES : n;
+    for (int i = 0; i < n; i++)
+        wanted[i] = all ? i : wrap ? device_numbers[i] % there : device_numbers[i];
+    const bool same = n == places && memcmp(wanted, numbers, (size_t)n * sizeof *wanted) == 0;
+    for (int i = 0; i < places && !same; i++)
+        if (at[i].lanes > 0)
+            return false;
+    device.known = device.known && same;
+    places = n;
+    memcpy(numbers, wanted, sizeof numbers);
+    return true;
+}
+
+extern "C" __attribute__((visibility("default"))) const struct tf_backend *const *
+tf_backend_entry(const int *device_numbers, int n, bool wrap)
+{
     static const struct tf_backend *const tables[] = {&fp32, &with_bf16, &with_half, nullptr};
-    return tables;
+    return take_devices(device_numbers, n, wrap) ? tables : nullptr;
 }

@@ -1,5 +1,5 @@
 /* times.cu - time of each operation on the device. With TF_CUDA_TIMES in the environment, a table
- * goes to stderr when the last lane closes. */
+ * goes to stderr when the last lane of a device closes. */
 #include "device_private.h"
 
 #include <stdio.h>
@@ -76,8 +76,10 @@ struct sum {
     size_t n;
 };
 
-std::vector<span> pending;
-std::map<std::string, sum> sums;
+struct account {
+    std::vector<span> pending;
+    std::map<std::string, sum> sums;
+} accounts[TF_CUDA_PLACES];
 
 } // namespace
 
@@ -88,42 +90,44 @@ bool tf_cuda_timing()
     return on;
 }
 
-static void fold(cudaStream_t s)
+static void fold(struct account &a, cudaStream_t s)
 {
     cudaStreamSynchronize(s);
-    for (const span &p : pending) {
-        sum &to = sums[p.what];
+    for (const span &p : a.pending) {
+        sum &to = a.sums[p.what];
         to.ms += between(p.from, p.to);
         to.n++;
     }
-    pending.clear();
+    a.pending.clear();
 }
 
 tf_cuda_timed::tf_cuda_timed(struct tf_ctx *c, const char *what)
-    : stream(tf_cuda_stream(c)), open(on)
+    : stream(tf_cuda_stream(c)), place(c->place), open(on)
 {
     if (open)
-        pending.push_back({what, mark_new(stream), mark()});
+        accounts[place].pending.push_back({what, mark_new(stream), mark()});
 }
 
 tf_cuda_timed::~tf_cuda_timed()
 {
     if (!open)
         return;
-    pending.back().to = mark_new(stream);
-    if (pending.size() == PENDING)
-        fold(stream);
+    struct account &a = accounts[place];
+    a.pending.back().to = mark_new(stream);
+    if (a.pending.size() == PENDING)
+        fold(a, stream);
 }
 
-void tf_cuda_times_show(cudaStream_t s)
+void tf_cuda_times_show(struct tf_ctx *c)
 {
     if (!on)
         return;
-    fold(s);
-    std::vector<std::pair<std::string, sum>> all(sums.begin(), sums.end());
+    struct account &of = accounts[c->place];
+    fold(of, tf_cuda_stream(c));
+    std::vector<std::pair<std::string, sum>> all(of.sums.begin(), of.sums.end());
     std::sort(all.begin(), all.end(),
               [](const auto &a, const auto &b) { return a.second.ms > b.second.ms; });
     for (const auto &a : all)
         fprintf(stderr, "cuda: %10.3f ms %8zu  %s\n", a.second.ms, a.second.n, a.first.c_str());
-    sums.clear();
+    of.sums.clear();
 }

@@ -197,7 +197,7 @@ void tf_cuda_adam(struct tf_ctx *c, tf_mem *p, tf_mem *m, tf_mem *v, const tf_me
         .gscale = h->gscale,
         .clip = h->clip,
     };
-    struct tf_shadows shadows = tf_cuda_shadows(p);
+    struct tf_shadows shadows = tf_cuda_shadows(c, p);
     launch(c, "adam", adam_kernel, grid_for(c, n), dim3(THREADS), 0, (float *)p, (float *)m,
            (float *)v, (const float *)g, n, (const double *)norm2, k, shadows,
            quads((float *)p, (float *)m, (float *)v, (const float *)g, shadows.as_bf16,

@@ -14,12 +14,13 @@ struct weights {
     void *as_bf16, *as_half;   /* shadows, or NULL */
 };
 
-std::map<const float *, struct weights> table; /* by address */
-std::map<const char *, size_t> narrow;         /* bytes of WEIGHTs */
+std::map<const float *, struct weights> tables[TF_CUDA_PLACES]; /* by address */
+std::map<const char *, size_t> narrows[TF_CUDA_PLACES];         /* bytes of WEIGHTs */
 
 /* The allocation that holds p. */
-std::map<const float *, struct weights>::iterator find(const float *p)
+std::map<const float *, struct weights>::iterator find(const struct tf_ctx *c, const float *p)
 {
+    auto &table = tables[c->place];
     auto i = table.upper_bound(p);
     if (i == table.begin())
         return table.end();
@@ -74,18 +75,19 @@ static void refresh(struct tf_ctx *c, struct weights &w, const float *base, size
         tf_cuda_convert(c, "weights", shadow + at, base + at, n);
 }
 
-void tf_cuda_weights_new(tf_mem *p, size_t n)
+void tf_cuda_weights_new(struct tf_ctx *c, tf_mem *p, size_t n)
 {
-    table[(const float *)p] = {n, nullptr, nullptr};
+    tables[c->place][(const float *)p] = {n, nullptr, nullptr};
 }
 
-void tf_cuda_narrow_new(tf_mem *p, size_t bytes)
+void tf_cuda_narrow_new(struct tf_ctx *c, tf_mem *p, size_t bytes)
 {
-    narrow[(const char *)p] = bytes;
+    narrows[c->place][(const char *)p] = bytes;
 }
 
-bool tf_cuda_narrow(const tf_mem *p)
+bool tf_cuda_narrow(const struct tf_ctx *c, const tf_mem *p)
 {
+    auto &narrow = narrows[c->place];
     auto i = narrow.upper_bound((const char *)p);
     if (i == narrow.begin())
         return false;
@@ -93,9 +95,10 @@ bool tf_cuda_narrow(const tf_mem *p)
     return (const char *)p < i->first + i->second;
 }
 
-void tf_cuda_weights_gone(tf_mem *p)
+void tf_cuda_weights_gone(struct tf_ctx *c, tf_mem *p)
 {
-    narrow.erase((const char *)p);
+    auto &table = tables[c->place];
+    narrows[c->place].erase((const char *)p);
     auto i = table.find((const float *)p);
     if (i == table.end())
         return;
@@ -106,18 +109,18 @@ void tf_cuda_weights_gone(tf_mem *p)
 
 void tf_cuda_wrote(struct tf_ctx *c, const tf_mem *p, size_t n)
 {
-    auto i = find((const float *)p);
-    if (i == table.end())
+    auto i = find(c, (const float *)p);
+    if (i == tables[c->place].end())
         return;
     size_t at = (size_t)((const float *)p - i->first);
     refresh<bf16>(c, i->second, i->first, at, n);
     refresh<half>(c, i->second, i->first, at, n);
 }
 
-struct tf_shadows tf_cuda_shadows(const tf_mem *p)
+struct tf_shadows tf_cuda_shadows(const struct tf_ctx *c, const tf_mem *p)
 {
-    auto i = find((const float *)p);
-    if (i == table.end())
+    auto i = find(c, (const float *)p);
+    if (i == tables[c->place].end())
         return {};
     size_t at = (size_t)((const float *)p - i->first);
     bf16 *b = (bf16 *)i->second.as_bf16;
@@ -127,10 +130,10 @@ struct tf_shadows tf_cuda_shadows(const tf_mem *p)
 
 template <typename A> const A *tf_cuda_shadow(struct tf_ctx *c, const tf_mem *p)
 {
-    if (tf_cuda_narrow(p))
+    if (tf_cuda_narrow(c, p))
         return (const A *)p;
-    auto i = find((const float *)p);
-    TF_ASSERT(i != table.end());
+    auto i = find(c, (const float *)p);
+    TF_ASSERT(i != tables[c->place].end());
     struct weights &w = i->second;
     if (shadow_of<A>(w) == nullptr) {
         void *shadow;

@@ -10,7 +10,7 @@
  * and ema. Gradients have none. NULL after a failure. */
 template <typename A> const A *tf_cuda_shadow(struct tf_ctx *c, const tf_mem *p);
 /* Is p one of WEIGHTs? */
-bool tf_cuda_narrow(const tf_mem *p);
+bool tf_cuda_narrow(const struct tf_ctx *c, const tf_mem *p);
 /* Launch y = x, n elements, counted as `what`. */
 template <typename A>
 void tf_cuda_convert(struct tf_ctx *c, const char *what, A *y, const float *x, size_t n);
@@ -19,6 +19,6 @@ struct tf_shadows {
     half *as_half;
 };
 /* Where p is in the shadows that there are; NULL for the others. */
-struct tf_shadows tf_cuda_shadows(const tf_mem *p);
+struct tf_shadows tf_cuda_shadows(const struct tf_ctx *c, const tf_mem *p);
 
 #endif
