@@ -52,7 +52,8 @@ def cublas_flags(b):
 
 def targets_of(build, emulate):
     names = [f"bin/tf-{t}" for t in ("train", "decode", "batch", "avgckpt", "info", "cbor")]
-    names += [f"tests/{t}.t" for t in PROGRAMS]
+    # of the processor beside a GPU: cuda_call
+    names += [f"tests/{t}.t" for t in (*PROGRAMS, "ops/int8", "ops/bf16")]
     names += ["emulate/tf-backend-cuda.so" if emulate else "bin/tf-backend-cuda.so"]
     return [f"{build}/{t}" for t in names]
 
