@@ -68,8 +68,11 @@ int tf_add_output(struct tf_params *p, const struct tf_config *c, int64_t rows, 
 size_t tf_params_without_packed(struct tf_params *p, bool tables_packed)
 {
     size_t apart = p->size = 0;
-    for (size_t i = 0; i < p->n; i++)
-        append_to_block(tf_param_is_packed(&p->v[i], tables_packed) ? &apart : &p->size, &p->v[i]);
+    for (size_t i = 0; i < p->n; i++) {
+        const bool packed = tf_param_is_packed(&p->v[i], tables_packed);
+        size_t alone = 0;
+        append_to_block(packed ? &apart : p->v[i].table ? &alone : &p->size, &p->v[i]);
+    }
     return apart;
 }
 

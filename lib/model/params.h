@@ -108,8 +108,8 @@ static inline bool tf_param_is_packed(const struct tf_param *p, bool tables_pack
 /* config must have passed tf_config_check with vocab_size > 0 */
 void tf_params_init(struct tf_params *p, const struct tf_config *c);
 void tf_params_release(struct tf_params *p);
-/* Leave the packed parameters out of the flat block. Their offsets are then in a block of their
- * own, of so many elements. */
+/* Leave the packed parameters and tables of embeddings out of the flat block. The offsets of the
+ * former are then in a block of their own, of so many elements; each table is a block. */
 size_t tf_params_without_packed(struct tf_params *p, bool tables_packed);
 const struct tf_param *tf_params_find(const struct tf_params *p, const char *name); /* or NULL */
 /* Initial values. Embeddings are normal with standard deviation D^-0.5, biases zero, gains of layer

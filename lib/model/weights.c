@@ -180,11 +180,19 @@ static bool is_narrow(const struct tf_weights *w, const struct tf_param *p)
     return w->narrow != NULL && tf_param_is_packed(p, w->tables_narrow);
 }
 
+/* Parameter i among the PARAMs. */
+static tf_mem *param_at(const struct tf_weights *w, size_t i)
+{
+    return w->table != NULL && w->table[i] != NULL
+               ? w->table[i]
+               : tf_at(w->be, TF_ELEM_PARAM, w->flat, w->params.v[i].offset);
+}
+
 tf_mem *tf_weights_at(const struct tf_weights *w, int i)
 {
     const struct tf_param *p = &w->params.v[i];
     return is_narrow(w, p) ? tf_at(w->be, TF_ELEM_WEIGHT, w->narrow, p->offset)
-                           : tf_at(w->be, TF_ELEM_PARAM, w->flat, p->offset);
+                           : param_at(w, (size_t)i);
 }
 
 /* From a file to WEIGHTs of the type that the file has. */
@@ -203,8 +211,9 @@ static int unpacked_stored(struct tf_weights *w, const struct tf_stored *s, stru
     const bool narrow = narrow_dtype(w->be, &dtype) && is_narrow(w, p);
     if (narrow && s->t->dtype == dtype)
         return narrow_as_it_is(w, s, err);
+    tf_mem *const whole = narrow ? NULL : param_at(w, (size_t)(p - w->params.v));
     if (is_direct(w->be)) {
-        tf_stored_floats((float *)w->flat + p->offset, s);
+        tf_stored_floats(whole, s);
         return 0;
     }
     const size_t rows = (size_t)p->dims[0], columns = p->n / rows,
@@ -213,16 +222,15 @@ static int unpacked_stored(struct tf_weights *w, const struct tf_stored *s, stru
     uint16_t *as = narrow ? tf_xarray(NULL, step * columns, sizeof *as) : NULL;
     int rc = 0;
     for (size_t j = 0; rc == 0 && j < rows; j += step) {
-        const size_t some = rows - j < step ? rows - j : step, n = some * columns,
-                     to = p->offset + j * columns;
+        const size_t some = rows - j < step ? rows - j : step, n = some * columns, to = j * columns;
         tf_stored_rows(piece, s, j, some);
         if (!narrow) {
-            rc = upload(w, tf_at(w->be, TF_ELEM_PARAM, w->flat, to), piece, n, err);
+            rc = upload(w, tf_at(w->be, TF_ELEM_PARAM, whole, to), piece, n, err);
         } else if (tf_floats_as(as, dtype, piece, n, err) != 0) {
             rc = tf_context(err, "tensor '%s'", s->t->name);
         } else {
-            w->be->upload(w->ctx, tf_at(w->be, TF_ELEM_WEIGHT, w->narrow, to), TF_ELEM_WEIGHT, as,
-                          n);
+            w->be->upload(w->ctx, tf_at(w->be, TF_ELEM_WEIGHT, w->narrow, p->offset + to),
+                          TF_ELEM_WEIGHT, as, n);
             rc = w->be->sync(w->ctx, err);
         }
     }
@@ -253,9 +261,22 @@ static int load_stored(struct tf_weights *w, size_t i, const struct tf_stored *s
     if ((alone ? pack_stored(w, i, s, err) : unpacked_stored(w, s, err)) != 0)
         return -1;
     w->loaded[i] = true;
-    return packed && !alone
-               ? pack_param(w, i, tf_at(w->be, TF_ELEM_PARAM, w->flat, s->p->offset), err)
-               : 0;
+    return packed && !alone ? pack_param(w, i, param_at(w, i), err) : 0;
+}
+
+/* Memory for tables of embeddings that tf_params_without_packed left out. */
+static int alloc_tables(struct tf_weights *w, bool tables_packed, struct tf_err *err)
+{
+    w->table = tf_xcalloc(w->params.n, sizeof *w->table);
+    for (size_t i = 0; i < w->params.n; i++) {
+        const struct tf_param *p = &w->params.v[i];
+        if (!p->table || tf_param_is_packed(p, tables_packed))
+            continue;
+        w->table[i] = w->be->alloc(w->ctx, TF_ELEM_PARAM, p->n, err);
+        if (w->table[i] == NULL)
+            return -1;
+    }
+    return 0;
 }
 
 int tf_weights_begin(struct tf_weights *w, const struct tf_backend *be, struct tf_ctx *ctx,
@@ -271,13 +292,14 @@ int tf_weights_begin(struct tf_weights *w, const struct tf_backend *be, struct t
         w->tables_packed = be->tables_packed || (be->packs_halves && tables_are(w, m, TF_F16));
         tf_params_without_packed(&w->params, w->tables_packed);
         w->packed = tf_xcalloc(w->params.n, sizeof *w->packed);
+        rc = alloc_tables(w, w->tables_packed, err);
     }
     enum tf_dtype dtype;
     if (rc == 0 && !packed && narrow_dtype(be, &dtype)) {
         w->tables_narrow = tables_are(w, m, dtype);
         const size_t n = tf_params_without_packed(&w->params, w->tables_narrow);
         w->narrow = be->alloc(ctx, TF_ELEM_WEIGHT, n, err);
-        rc = w->narrow != NULL ? 0 : -1;
+        rc = w->narrow != NULL ? alloc_tables(w, w->tables_narrow, err) : -1;
     }
     if (rc == 0)
         rc = alloc_flat(w, err);
@@ -348,6 +370,10 @@ void tf_weights_release(struct tf_weights *w)
         w->be->free(w->ctx, w->flat);
     if (w->narrow != NULL)
         w->be->free(w->ctx, w->narrow);
+    for (size_t i = 0; w->table != NULL && i < w->params.n; i++)
+        if (w->table[i] != NULL)
+            w->be->free(w->ctx, w->table[i]);
+    free(w->table);
     if (w->sinusoids != NULL)
         w->be->free(w->ctx, w->sinusoids);
     tf_params_release(&w->params);

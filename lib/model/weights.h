@@ -29,6 +29,9 @@ struct tf_weights {
      * else NULL */
     tf_mem *narrow;
     bool tables_narrow; /* with the tables of embeddings */
+    /* PARAM: of a file for decoding or forward passes, tables of embeddings that are not so, each
+     * alone: a copy of flat for products (biases) then has none of them. By parameter; or NULL */
+    tf_mem **table;
     tf_mem *sinusoids;  /* PARAM [pos_rows, D], NULL with learned positions */
     size_t pos_rows;
     bool encoder_is_frozen; /* training needs no gradient of it: they are 0 */
