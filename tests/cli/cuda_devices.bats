@@ -80,7 +80,7 @@ device: unspecified launch failure$" notes || warned=$((warned + 1))
 }
 
 @test "GPUs that can't be used together" {
-    for d in cuda:0,0 cuda:0, cuda:,1 cuda:0,x cuda:all,1 cuda:al; do
+    for d in cuda:0,0 'cuda:0,' cuda:,1 cuda:0,x cuda:all,1 cuda:al; do
         t 2 "${decode[@]}" --device $d
         expect_error "no backend '$d': cpu, ref, ref64, cuda, cuda:N, cuda:N,N..., cuda:all or auto"
     done
