@@ -20,7 +20,8 @@ static struct tf_opt opts[] = {
     OPT_STR(0, "prefix", &o.prefix, .arg = "FILE", .flags = TF_OPT_FILE, .excludes = "begin",
             .help = "token stream with one prefix per input; each output starts with its prefix"),
     OPT_STR(0, "insert", &o.insert, .arg = "FILE", .flags = TF_OPT_FILE,
-            .excludes = "prefix begin min-length no-repeat-ngram repetition-penalty forbid diverse",
+            .excludes = "prefix begin min-length no-repeat-ngram repetition-penalty forbid diverse "
+                        "shortlist",
             .help = "each output is its input with tokens of this stream between (CPU only)"),
     OPT_INT(0, "max-insert", &o.max_insert, .arg = "N", .def = "0", .lo = 0, .hi = 1 << 20,
             .flags = TF_OPT_SEMANTIC, .needs = "insert",
@@ -112,6 +113,10 @@ static int run(const struct tf_args *args, struct tf_err *err)
     if (o.run.models.n == 0)
         return tf_fail_status(err, TF_USAGE, "-m FILE is required");
     o.run.adopt = adopt;
+    o.run.shortlist = o.shortlist != NULL;
+    o.shortlist_cut = tf_opt_given(opts, "shortlist-first") ||
+                      tf_opt_given(opts, "shortlist-best") ||
+                      tf_opt_given(opts, "shortlist-threshold");
     o.run.own_precision = o.rule != PAPER;
     o.nbest_out = o.nbest > 0 || o.token_scores;
     o.run.precision = precision > 0 ? decoding[precision] : NULL;

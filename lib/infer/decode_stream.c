@@ -21,8 +21,10 @@ struct decode {
     struct tf_forbidden forbidden;
     struct tf_terms terms;
     struct tf_diverse diverse;
-    struct tf_arena wanted; /* of the window */
-    uint64_t number;        /* of its first record */
+    struct tf_shortlist shortlist;
+    struct tf_allowed_rule allowed;
+    struct tf_arena wanted;         /* of the window */
+    uint64_t number;                /* of its first record */
     struct tf_lane_search **search; /* one per lane */
     struct tf_sentence *sentences;  /* of the window */
     struct tf_lane_item *items;     /* the good ones among them */
@@ -119,10 +121,41 @@ static int refuse_gpu(const struct decode *d, struct tf_err *err)
                          : o->constraints != NULL ? "constraints"
                          : o->terms != NULL       ? "terms"
                          : o->diverse > 0         ? "diverse"
+                         : o->shortlist != NULL   ? "shortlist"
                                                   : NULL;
     if (option == NULL || d->s.models.be->host)
         return 0;
     return tf_fail_status(err, TF_USAGE, "--%s: runs on the CPU only; use --device cpu", option);
+}
+
+static int read_shortlist(struct decode *d, struct tf_err *err)
+{
+    const struct tf_decode_opts *o = d->o;
+    struct tf_ensemble *m = &d->s.models;
+    const struct tf_config *c = &m->model[0].config;
+    const bool own = m->vocab_target.kind == TF_BYTES;
+    const struct tf_shortlist_vocab vocab = {
+        .source = m->vocab,
+        .source_n = m->vocab_n,
+        .target = own ? m->vocab_target.text : m->vocab,
+        .target_n = own ? m->vocab_target.n : m->vocab_n,
+        .source_ids = (size_t)m->source_ids,
+        .target_ids = (size_t)m->ids,
+        .unk = m->header.special.unk,
+    };
+    const struct tf_shortlist_cut cut = {(size_t)o->shortlist_first, (size_t)o->shortlist_best,
+                                         o->shortlist_threshold};
+    uint8_t sum[32];
+    if (tf_shortlist_read(&d->shortlist, o->shortlist, &vocab, o->shortlist_cut ? &cut : NULL, sum,
+                          err) != 0)
+        return -1;
+    d->allowed = (struct tf_allowed_rule){.list = &d->shortlist,
+                                          .ids = (size_t)m->ids,
+                                          .eos = (uint32_t)c->eos,
+                                          .source_eos = c->source_eos,
+                                          .one_vocab = c->source_vocab_size == 0};
+    tf_value_put(&m->arena, &m->inputs, "shortlist", tf_value_bytes(&m->arena, sum, sizeof sum));
+    return 0;
 }
 
 static int start_decode(struct decode *d, struct tf_err *err)
@@ -141,12 +174,11 @@ static int start_decode(struct decode *d, struct tf_err *err)
     d->diverse = (struct tf_diverse){(size_t)d->o->diverse, d->o->diversity};
     if (d->o->diverse > 0)
         d->memory.copies = d->diverse.groups;
-    if (refuse_gpu(d, err) != 0 ||
+    if (refuse_gpu(d, err) != 0 || (d->o->shortlist != NULL && read_shortlist(d, err) != 0) ||
         (d->o->forbid != NULL &&
          tf_forbidden_read(&d->forbidden, d->o->forbid, &d->s.models, err) != 0) ||
-        (has_terms(d) &&
-         tf_terms_read(&d->terms, d->o->constraints, d->o->terms, d->o->terms_name, &d->s.models,
-                       &d->search_opts, err) != 0))
+        (has_terms(d) && tf_terms_read(&d->terms, d->o->constraints, d->o->terms, d->o->terms_name,
+                                       &d->s.models, &d->search_opts, err) != 0))
         return -1;
     d->insertions.most = (size_t)d->o->max_insert;
     if (d->o->insert != NULL &&
@@ -161,6 +193,7 @@ static int start_decode(struct decode *d, struct tf_err *err)
     const struct tf_search_limits limits = {
         .insertions = d->o->insert != NULL ? &d->insertions : NULL,
         .forbidden = d->o->forbid != NULL ? &d->forbidden : NULL,
+        .allowed = d->o->shortlist != NULL ? &d->allowed : NULL,
         .continues = has_terms(d) ? &d->terms.continues : NULL,
         .diverse = d->o->diverse > 0 ? &d->diverse : NULL};
     d->search = tf_lane_search_new(d->s.lanes, &d->search_opts, limits);
@@ -249,8 +282,7 @@ static int write_result(struct decode *d, struct tf_item *it, const struct tf_se
                         struct tf_err *err)
 {
     static const float nothing[1] = {0};
-    struct tf_hyp empty = {.token_logp = nothing,
-                           .alignment = d->o->alignment ? nothing : NULL};
+    struct tf_hyp empty = {.token_logp = nothing, .alignment = d->o->alignment ? nothing : NULL};
     struct tf_hyp *h = s->n_src > 0 ? s->hyps : &empty;
     const size_t n = s->n_src > 0 ? s->n_hyps : 1;
     int good = tf_output_count(&d->s.out, it, d->s.in.name, err);
@@ -377,6 +409,7 @@ static void release_decode(struct decode *d)
     free(d->items);
     tf_insertions_release(&d->insertions);
     tf_forbidden_release(&d->forbidden);
+    tf_shortlist_release(&d->shortlist);
     tf_terms_release(&d->terms);
     tf_arena_release(&d->wanted);
 }

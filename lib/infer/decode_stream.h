@@ -15,6 +15,10 @@ struct tf_decode_opts {
                          * only */
     const char *forbid; /* a text file of words that no output has (forbidden_private.h), or NULL;
                          * CPU only */
+    const char *shortlist;                   /* a file (text/shortlist.h), or NULL; CPU only */
+    int64_t shortlist_first, shortlist_best; /* as below */
+    double shortlist_threshold;
+    bool shortlist_cut;              /* the user gave one of these */
     const char *terms_name;          /* in messages, or NULL: its path */
     const char *constraints, *terms; /* what outputs contain (terms_private.h), or NULL; CPU only */
     /* Of these the user's alpha to free_prefix count; decoding fills in the rest. */
@@ -24,8 +28,8 @@ struct tf_decode_opts {
     int64_t diverse;
     double diversity; /* its strength */
     int64_t max_extra, max_insert, seed;
-    double max_factor; /* of the input's tokens, before max_extra is added */
-    bool nbest_out; /* n-best records instead of token records */
+    double max_factor;          /* of the input's tokens, before max_extra is added */
+    bool nbest_out;             /* n-best records instead of token records */
     const char *alignment_head; /* see alignment_private.h; NULL: the model's */
     bool alignment;             /* with the source and the alignments of each output */
     bool token_scores, allow_unk;

@@ -83,6 +83,7 @@ struct choice {
     bool own_precision;
     int threads;
     bool pack; /* for decoding */
+    bool shortlist;
     struct tf_force force;
 };
 
@@ -185,8 +186,10 @@ static int open_replica(struct tf_ensemble *m, struct tf_replica *r, void *arg, 
 static int begin_replica(struct tf_ensemble *m, struct tf_replica *r, void *arg, struct tf_err *err)
 {
     const struct loading *l = arg;
-    return tf_weights_begin(&r->model[m->n], m->be, r->ctx, &l->config, l->file, l->choice->pack,
-                            err);
+    const enum tf_weights_use use = !l->choice->pack       ? TF_WEIGHTS_FORWARD
+                                    : l->choice->shortlist ? TF_WEIGHTS_SELECTING
+                                                           : TF_WEIGHTS_DECODING;
+    return tf_weights_begin(&r->model[m->n], m->be, r->ctx, &l->config, l->file, use, err);
 }
 
 static int take_tensor(struct tf_ensemble *m, struct tf_replica *r, void *arg, struct tf_err *err)
@@ -302,13 +305,14 @@ static void weigh(struct tf_ensemble *m, const struct tf_strs *paths)
 
 int tf_ensemble_open(struct tf_ensemble *m, const struct tf_strs *paths, const char *device,
                      const char *precision, bool own_precision, int threads, enum tf_use use,
-                     struct tf_force force, struct tf_err *err)
+                     bool shortlist, struct tf_force force, struct tf_err *err)
 {
     *m = (struct tf_ensemble){.inputs = tf_value_map()};
     m->be = tf_backend_find(device, precision, use, &m->no_gpu, err);
     if (m->be == NULL)
         return -1;
-    const struct choice choice = {precision, own_precision, threads, use == TF_USE_DECODING, force};
+    const struct choice choice = {precision, own_precision, threads, use == TF_USE_DECODING,
+                                  shortlist, force};
     make_replicas(m, paths->n);
     weigh(m, paths);
     struct tf_sha256 sha;

@@ -51,10 +51,10 @@ struct tf_ensemble {
  * the CPU that of "search" in the first model's header, if it is there), read every file ("-"
  * and /dev/fd/N included) and upload its weights, packed for decoding if `use` is decoding. Fails
  * when the models differ in vocabulary or languages (but for what is forced), size, end-of-sentence
- * id or whether sources end with it; everything else may differ. */
+ * id or whether sources end with it; everything else may differ. shortlist: decoding has one. */
 int tf_ensemble_open(struct tf_ensemble *m, const struct tf_strs *paths, const char *device,
                      const char *precision, bool own_precision, int threads, enum tf_use use,
-                     struct tf_force force, struct tf_err *err) TF_MUST_CHECK;
+                     bool shortlist, struct tf_force force, struct tf_err *err) TF_MUST_CHECK;
 void tf_ensemble_close(struct tf_ensemble *m);
 /* Device i has failed: leave it out, and warn. Not for the last one. */
 void tf_ensemble_lose(struct tf_ensemble *m, size_t i, const struct tf_err *why);

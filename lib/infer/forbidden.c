@@ -219,19 +219,30 @@ static struct tf_text text_end(const struct tf_search *q, const struct tf_spelli
     return (struct tf_text){buf->p, buf->len};
 }
 
-static void forbid(const struct tf_search *q, tf_mem *lp, size_t row, const uint32_t *ids, size_t n)
+/* A row of lp, and the sentence that it is of. */
+struct place {
+    const struct tf_search *q;
+    const struct tf_search_view *v;
+    tf_mem *lp;
+    size_t row;
+};
+
+static void forbid(const struct place *p, const uint32_t *ids, size_t n)
 {
-    const size_t V = q->opts.V;
-    for (size_t i = 0; i < n; i++)
-        if (ids[i] < V && q->be->elem_size[TF_ELEM_STAT] == sizeof(float))
-            ((float *)lp)[row * V + ids[i]] = -INFINITY;
-        else if (ids[i] < V)
-            ((double *)lp)[row * V + ids[i]] = -(double)INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        const size_t column = tf_search_column(p->v, ids[i]), at = p->row * p->q->lp_ld + column;
+        if (column == SIZE_MAX)
+            continue;
+        if (p->q->be->elem_size[TF_ELEM_STAT] == sizeof(float))
+            ((float *)p->lp)[at] = -INFINITY;
+        else
+            ((double *)p->lp)[at] = -(double)INFINITY;
+    }
 }
 
 /* All starts that the text ends in. */
 static void forbid_after(const struct tf_forbidden_case *c, struct tf_text text,
-                         const struct tf_search *q, tf_mem *lp, size_t row)
+                         const struct place *p)
 {
     for (size_t n = 0; n <= c->longest && n <= text.n; n++) {
         const struct tf_text end = {text.p + (text.n - n), n};
@@ -246,7 +257,7 @@ static void forbid_after(const struct tf_forbidden_case *c, struct tf_text text,
         for (; c->has_length[n] && low < c->n && tf_text_same(c->starts[low].start, end); low++) {
             const struct tf_forbidden_start *s = &c->starts[low];
             if (!s->word || !tf_word_before(text.p, text.n - n))
-                forbid(q, lp, row, s->ids, s->n);
+                forbid(p, s->ids, s->n);
         }
     }
 }
@@ -258,12 +269,13 @@ void tf_forbidden_mask(const struct tf_forbidden *f, const struct tf_search *q, 
     for (size_t i = 0; i < q->S; i++) {
         const struct tf_search_view v = tf_search_view_of(q, &w, i);
         for (size_t r = v.row0; r < v.row0 + v.live && !v.forced; r++) {
-            forbid(q, lp, r, f->always, f->n_always);
+            const struct place p = {q, &v, lp, r};
+            forbid(&p, f->always, f->n_always);
             for (int as = EXACT; as <= LOWER; as++) {
                 const struct tf_forbidden_case *c = &f->as[as];
                 if (c->n == 0)
                     continue;
-                forbid_after(c, text_end(q, &c->spelling, r, c->longest + 4, &buf), q, lp, r);
+                forbid_after(c, text_end(q, &c->spelling, r, c->longest + 4, &buf), &p);
             }
         }
     }

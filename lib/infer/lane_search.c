@@ -14,6 +14,7 @@ enum { GROUP_SLOTS = 32768, SLOTS_PER_TOKEN = 4 };
 struct member {
     struct tf_memory memory; /* the encoder's output */
     struct tf_cache cache;
+    struct tf_outputs outputs; /* with limits.allowed: of the group */
     tf_mem *start; /* U32 [start_cap]: first ids, where they differ from the first model's */
 };
 
@@ -25,7 +26,7 @@ struct tf_lane_search {
     struct tf_search_limits limits;
     struct tf_insertion_progress progress;
     const struct tf_wanted **wanted; /* of the group */
-    struct member *member; /* one per model */
+    struct member *member;           /* one per model */
     struct tf_search search;
     /* STAT [logits_cap]: of one model; logarithms of the mean probability of the models so far */
     tf_mem *logits, *mixture;
@@ -35,6 +36,7 @@ struct tf_lane_search {
     struct tf_packed_ids src, prefix;
     uint32_t *limit;
     uint64_t *key;
+    struct tf_allowed_group allowed; /* with limits.allowed */
 };
 
 /* Of the device that has least. */
@@ -102,6 +104,7 @@ static void free_one(struct tf_lane_search *s)
     for (size_t i = 0; i < s->models->n; i++) {
         tf_memory_release(&s->lane->model[i], s->ctx, &s->member[i].memory);
         tf_cache_release(&s->member[i].cache, &s->lane->model[i], s->ctx);
+        tf_outputs_release(&s->member[i].outputs, &s->lane->model[i], s->ctx);
         if (s->member[i].start != NULL)
             s->be->free(s->ctx, s->member[i].start);
     }
@@ -117,6 +120,7 @@ static void free_one(struct tf_lane_search *s)
     free(s->limit);
     free(s->key);
     free(s->wanted);
+    tf_allowed_release(&s->allowed);
     free(s);
 }
 
@@ -152,9 +156,31 @@ static void pack_group(struct tf_lane_search *s, const struct tf_lane_item *grou
     }
 }
 
+/* Find the ids that the sentences are searched for, and lay out their weights. */
+static int select_outputs(struct tf_lane_search *s, const struct tf_lane_item *group, size_t n,
+                          struct tf_err *err)
+{
+    struct tf_allowed_sentence *sentences = tf_xarray(NULL, n, sizeof *sentences);
+    for (size_t i = 0; i < n; i++) {
+        const struct tf_sentence *v = group[i].item;
+        sentences[i] = (struct tf_allowed_sentence){.src = v->src,
+                                                    .n_src = v->n_src,
+                                                    .prefix = v->prefix,
+                                                    .n_prefix = v->n_prefix,
+                                                    .wanted = &v->wanted};
+    }
+    tf_allowed_set(&s->allowed, s->limits.allowed, sentences, n);
+    free(sentences);
+    for (size_t i = 0; i < s->models->n; i++)
+        if (tf_outputs_select(&s->member[i].outputs, &s->lane->model[i], s->ctx, s->allowed.all.v,
+                              s->allowed.all.n, err) != 0)
+            return -1;
+    return 0;
+}
+
 static int reserve_memory(struct tf_lane_search *s, struct tf_err *err)
 {
-    size_t need = s->search.max_rows * s->search.opts.V;
+    size_t need = s->search.max_rows * s->search.lp_ld;
     for (size_t i = 0; i < s->models->n; i++)
         if (tf_cache_init(&s->member[i].cache, &s->lane->model[i], s->ctx, s->search.slots, err) <
             0)
@@ -206,6 +232,23 @@ static int upload_start_ids(struct tf_lane_search *s, size_t n, struct tf_err *e
     return rc;
 }
 
+/* From logits z to log-probabilities, as log_softmax of the backend; with a shortlist over the
+ * columns of each sentence, which are then in front. */
+static void to_logs(struct tf_lane_search *s, tf_mem *z, tf_mem *acc, float weight)
+{
+    const struct tf_search *q = &s->search;
+    if (q->allowed == NULL) {
+        s->be->log_softmax(s->ctx, z, acc, q->rows, (int)q->opts.V, weight);
+        return;
+    }
+    tf_allowed_gather(&s->allowed, q, z);
+    for (size_t i = 0; i < q->S; i++)
+        for (size_t r = q->row0[i]; r < q->row0[i] + q->live[i]; r++)
+            s->be->log_softmax(s->ctx, tf_at(s->be, TF_ELEM_STAT, z, r * q->lp_ld),
+                               acc != NULL ? tf_at(s->be, TF_ELEM_STAT, acc, r * q->lp_ld) : NULL,
+                               1, (int)q->allowed[i].n, weight);
+}
+
 /* One step of the models, whose probabilities are averaged, and of the search. */
 static int step_models(struct tf_lane_search *s, struct tf_err *err)
 {
@@ -219,16 +262,16 @@ static int step_models(struct tf_lane_search *s, struct tf_err *err)
                                .first = q->first,
                                .n_src = q->n_src,
                                .table_ld = q->ld};
-    size_t n = s->models->n, V = q->opts.V;
+    const size_t n = s->models->n;
     tf_mem *lp = n > 1 ? s->mixture : s->logits;
     for (size_t i = 0; i < n; i++) {
         d.z = i == 0 ? lp : s->logits;
+        d.outputs = q->allowed != NULL ? &s->member[i].outputs : NULL;
         d.ids = s->first_step && s->member[i].start != NULL ? s->member[i].start : q->ids;
         if (tf_decode_step(s->lane->work[i], &s->member[i].memory, &s->member[i].cache, &d, err) <
             0)
             return -1;
-        s->be->log_softmax(s->ctx, d.z, i == 0 ? NULL : lp, q->rows, (int)V,
-                           (float)s->models->share[i]);
+        to_logs(s, d.z, i == 0 ? NULL : lp, (float)s->models->share[i]);
     }
     if (s->first_step && s->be->poll > 1)
         q->rows = q->max_rows;
@@ -325,6 +368,12 @@ int tf_lane_search_run(struct tf_lane_search *s, const struct tf_lane_item *grou
                                 .prefix = s->prefix.ids.v,
                                 .prefix_off = s->prefix.offsets.v,
                                 .key = s->key};
+    if (s->limits.allowed != NULL) {
+        if (select_outputs(s, group, n, err) != 0)
+            return -1;
+        g.allowed = s->allowed.sentence;
+        g.lp_ld = s->allowed.all.n;
+    }
     if (tf_search_start(&s->search, &g, err) < 0 || reserve_memory(s, err) != 0 ||
         upload_start_ids(s, n * copies, err) < 0)
         return -1;

@@ -5,6 +5,7 @@
 #ifndef TF_INFER_LANE_SEARCH_PRIVATE_H
 #define TF_INFER_LANE_SEARCH_PRIVATE_H
 
+#include "infer/allowed_private.h"
 #include "infer/diverse_private.h"
 #include "infer/forbidden_private.h"
 #include "infer/insertions_private.h"
@@ -37,10 +38,12 @@ struct tf_search_memory tf_search_memory(const struct tf_ensemble *m,
 struct tf_lane_item tf_search_item(struct tf_sentence *s, const struct tf_search_opts *opts,
                                    const struct tf_search_memory *memory);
 
-/* Constraints on the search, each NULL or one that needs backend memory on the host. */
+/* Constraints on the search, each NULL or one that needs backend memory on the host. allowed: with
+ * models that were loaded for selecting. */
 struct tf_search_limits {
     const struct tf_insertions *insertions;
     const struct tf_forbidden *forbidden;
+    const struct tf_allowed_rule *allowed;
     const struct tf_continues *continues; /* of words: outputs have all terms of their sentence */
     const struct tf_diverse *diverse; /* groups of the beam; opts.K and N are of a group */
 };

@@ -14,7 +14,7 @@ int tf_session_open(struct tf_session *s, const struct tf_session_opts *o, enum 
                              .threads = o->threads > 0 ? (int)o->threads : tf_threads_default()};
     if (tf_output_open(&s->out, output, text, o->bad, err) != 0 ||
         tf_ensemble_open(&s->models, &o->models, o->device, o->precision, o->own_precision,
-                         s->threads, use, o->force, err) != 0 ||
+                         s->threads, use, o->shortlist, o->force, err) != 0 ||
         (o->adopt != NULL && o->adopt(&s->models.header.search, s->models.name, err) != 0) ||
         tf_input_open(&s->in, &s->models, in, err) != 0)
         return -1;

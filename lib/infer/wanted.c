@@ -120,9 +120,10 @@ struct step {
     uint32_t *y;
 };
 
-static double log_p(const struct step *s, size_t row, size_t id)
+/* Of a column. */
+static double log_p(const struct step *s, size_t row, size_t column)
 {
-    const size_t at = (s->view.row0 + row) * s->q->opts.V + id;
+    const size_t at = (s->view.row0 + row) * s->q->lp_ld + column;
     return s->q->be->elem_size[TF_ELEM_STAT] == sizeof(float) ? (double)((const float *)s->lp)[at]
                                                               : ((const double *)s->lp)[at];
 }
@@ -241,9 +242,12 @@ static bool valid(const struct step *s, size_t row, uint32_t id)
 
 /* ---- candidates ---- */
 
-static bool candidate(const struct step *s, size_t row, uint32_t id, struct tf_candidate *g)
+static bool candidate(const struct step *s, size_t row, size_t column, struct tf_candidate *g)
 {
-    const double x = log_p(s, row, id);
+    if (column >= s->view.columns)
+        return false;
+    const double x = log_p(s, row, column);
+    const uint32_t id = tf_search_id(&s->view, column);
     *g = (struct tf_candidate){s->view.logp[row] + (x > 0 ? 0 : x), x > 0 ? 0 : x, (uint32_t)row,
                                id};
     return isfinite(x) && isfinite(g->logp);
@@ -265,14 +269,14 @@ static void find_best(struct step *s, size_t most, struct tf_candidate *best)
     for (size_t row = 0; row < s->view.live; row++) {
         best[row].id = (uint32_t)NONE;
         double low = -INFINITY;
-        for (size_t id = 0; id < s->q->opts.V; id++) {
+        for (size_t j = 0; j < s->view.columns; j++) {
             struct tf_candidate g;
-            if (log_p(s, row, id) < low || !candidate(s, row, (uint32_t)id, &g))
+            if (log_p(s, row, j) < low || !candidate(s, row, j, &g))
                 continue;
             const bool first = best[row].id == (uint32_t)NONE ||
                                tf_candidate_compare(&g, &best[row]) < 0;
             const bool good = s->n < most || tf_candidate_compare(&g, &s->v[most - 1]) < 0;
-            if (!(first || good) || !valid(s, row, (uint32_t)id))
+            if (!(first || good) || !valid(s, row, g.id))
                 continue;
             if (first)
                 best[row] = g;
@@ -305,7 +309,8 @@ static void add_wanted(struct step *s)
         for (size_t i = 0; i < s->n_next; i++) {
             const struct next *next = &s->rows[row].next[i];
             if ((i == 0 || next->id != next[-1].id) && next->need < s->rows[row].need &&
-                candidate(s, row, next->id, &g) && valid(s, row, next->id))
+                candidate(s, row, tf_search_column(&s->view, next->id), &g) &&
+                valid(s, row, next->id))
                 add(s, &g, n);
         }
 }
@@ -354,7 +359,7 @@ static void forced(struct step *s)
     for (size_t row = 0; row < s->view.live; row++) {
         struct tf_candidate g;
         read_row(s, row);
-        if (candidate(s, row, s->view.id, &g) &&
+        if (candidate(s, row, tf_search_column(&s->view, s->view.id), &g) &&
             (!s->view.may_end || tf_wanted_need(s->wanted, s->continues, s->y, s->view.t) == 0))
             s->v[s->n++] = g;
     }

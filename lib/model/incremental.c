@@ -89,6 +89,48 @@ void tf_cache_release(struct tf_cache *c, const struct tf_weights *w, struct tf_
     *c = (struct tf_cache){0};
 }
 
+/* Arrays of packed weights are freed with their lane: each is half as large again as the last. */
+static int reserve_outputs(struct tf_outputs *o, const struct tf_weights *w, struct tf_ctx *ctx,
+                           size_t n, struct tf_err *err)
+{
+    const struct tf_param *p = &w->params.v[w->params.project];
+    const size_t all = (size_t)p->dims[p->outputs];
+    if (n <= o->cap)
+        return 0;
+    n = n + n / 2 < all ? n + n / 2 : all;
+    tf_outputs_release(o, w, ctx);
+    o->w = w->be->pack_new(ctx, (int)p->dims[!p->outputs], (int)n, 0, err);
+    if (o->w == NULL ||
+        (w->params.project_b >= 0 && ensure(w->be, ctx, &o->b, TF_ELEM_PARAM, n, err) != 0))
+        return tf_context(err, "weights of %zu outputs", n);
+    o->cap = n;
+    return 0;
+}
+
+int tf_outputs_select(struct tf_outputs *o, const struct tf_weights *w, struct tf_ctx *ctx,
+                      const uint32_t *ids, size_t n, struct tf_err *err)
+{
+    const struct tf_backend *be = w->be;
+    TF_ASSERT(be->host && w->selects);
+    if (reserve_outputs(o, w, ctx, n, err) != 0)
+        return -1;
+    be->pack_select(ctx, o->w, w->packed[w->params.project], ids, n);
+    for (size_t i = 0; o->b != NULL && i < n; i++)
+        be->copy(ctx, tf_at(be, TF_ELEM_PARAM, o->b, i), TF_ELEM_PARAM,
+                 tf_at(be, TF_ELEM_PARAM, tf_weights_at(w, w->params.project_b), ids[i]), 1);
+    o->n = n;
+    return 0;
+}
+
+void tf_outputs_release(struct tf_outputs *o, const struct tf_weights *w, struct tf_ctx *ctx)
+{
+    if (o->w != NULL)
+        w->be->pack_free(ctx, o->w);
+    if (o->b != NULL)
+        w->be->free(ctx, o->b);
+    *o = (struct tf_outputs){0};
+}
+
 static int reserve_step(struct tf_work *k, size_t rows, struct tf_err *err)
 {
     const struct tf_widths *most = &k->w->params.dec.most;
@@ -128,7 +170,10 @@ int tf_decode_step(struct tf_work *k, const struct tf_memory *m, struct tf_cache
         k->be->embed_rows(k->ctx, k->step.x, s->ids, s->at, tf_weight(k, t->tgt_embed), pos,
                           s->rows, D, scale);
     const struct tf_decoding d = {.memory = m, .cache = cache, .now = s};
-    tf_linear_rows(k, s->z, tf_decoder_step(k, &d, s->rows), t->project, t->project_b, s->rows,
-                   TF_LIN_STAT);
+    const tf_mem *y = tf_decoder_step(k, &d, s->rows);
+    if (s->outputs != NULL)
+        k->be->linear_packed(k->ctx, s->z, y, s->outputs->w, s->outputs->b, s->rows, TF_LIN_STAT);
+    else
+        tf_linear_rows(k, s->z, y, t->project, t->project_b, s->rows, TF_LIN_STAT);
     return 0;
 }

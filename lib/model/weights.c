@@ -72,20 +72,26 @@ static int outputs(const struct tf_param *p)
     return (int)p->dims[p->outputs];
 }
 
+/* How parameter i is packed. */
+static unsigned packing(const struct tf_weights *w, size_t i, bool halves)
+{
+    const bool apart = w->selects && i == (size_t)w->params.project;
+    return (halves ? TF_PACK_HALVES : 0u) | (apart ? TF_PACK_APART : 0u);
+}
+
 /* Pack parameter i from values [p->n] in memory of the backend. */
 static int pack_param(struct tf_weights *w, size_t i, const tf_mem *values, struct tf_err *err)
 {
     const struct tf_param *p = &w->params.v[i];
-    w->packed[i] =
-        tf_pack_all(w->be, w->ctx, values, inputs(p), outputs(p), p->outputs == 0, err);
+    w->packed[i] = tf_pack_all(w->be, w->ctx, values, inputs(p), outputs(p), p->outputs == 0,
+                               packing(w, i, false), err);
     return w->packed[i] != NULL ? 0 : -1;
 }
 
 /* Is parameter i packed, alone or beside its values? */
 static bool is_packed(const struct tf_weights *w, size_t i)
 {
-    return tf_param_is_packed(&w->params.v[i], w->tables_packed) ||
-           i == (size_t)w->params.project;
+    return tf_param_is_packed(&w->params.v[i], w->tables_packed) || i == (size_t)w->params.project;
 }
 
 int tf_weights_pack(struct tf_weights *w, struct tf_err *err)
@@ -158,7 +164,7 @@ static int pack_stored(struct tf_weights *w, size_t i, const struct tf_stored *s
     const struct tf_param *p = &w->params.v[i];
     const size_t n = (size_t)outputs(p);
     const bool halves = s->t->dtype == TF_F16 && w->be->packs_halves;
-    w->packed[i] = w->be->pack_new(w->ctx, inputs(p), outputs(p), halves, err);
+    w->packed[i] = w->be->pack_new(w->ctx, inputs(p), outputs(p), packing(w, i, halves), err);
     if (w->packed[i] == NULL)
         return -1;
     if (!is_direct(w->be) || (s->t->dtype != TF_F32 && !halves))
@@ -280,10 +286,14 @@ static int alloc_tables(struct tf_weights *w, bool tables_packed, struct tf_err 
 }
 
 int tf_weights_begin(struct tf_weights *w, const struct tf_backend *be, struct tf_ctx *ctx,
-                     const struct tf_config *c, const struct tf_model_file *m, bool packed,
-                     struct tf_err *err)
+                     const struct tf_config *c, const struct tf_model_file *m,
+                     enum tf_weights_use use, struct tf_err *err)
 {
-    *w = (struct tf_weights){.be = be, .ctx = ctx, .config = *c};
+    const bool packed = use != TF_WEIGHTS_FORWARD;
+    *w = (struct tf_weights){.be = be,
+                             .ctx = ctx,
+                             .config = *c,
+                             .selects = use == TF_WEIGHTS_SELECTING};
     tf_params_init(&w->params, c);
     w->loaded = tf_xcalloc(w->params.n, sizeof *w->loaded);
     int rc = tf_model_check_size(m, &w->params, err);

@@ -36,6 +36,7 @@ struct tf_weights {
     size_t pos_rows;
     bool encoder_is_frozen; /* training needs no gradient of it: they are 0 */
     bool tables_packed;        /* decoding looks embeddings up in packed tables */
+    bool selects;              /* decoding needs some outputs of the model at a time only */
     struct tf_packed **packed; /* one per matrix of the table; NULL before they are packed */
     bool *loaded;              /* from a file: one per parameter of the table */
 };
@@ -46,12 +47,16 @@ int tf_weights_init(struct tf_weights *w, const struct tf_backend *be, struct tf
 /* Pack matrices for decoding; required before tf_encode and tf_decode_step. */
 int tf_weights_pack(struct tf_weights *w, struct tf_err *err) TF_MUST_CHECK;
 /* The parameters of a file m: begin, take tensors of it as they are read, and end when all of it
- * has been. c: its configuration. packed: those for decoding alone, packed. Fails if m cannot have
- * so many: of a pipe that is known when it has been read. There is no copy of all of them but the
- * backend's. */
+ * has been. c: its configuration. Fails if m cannot have so many: of a pipe that is known when it
+ * has been read. There is no copy of all of them but the backend's. */
+enum tf_weights_use {
+    TF_WEIGHTS_FORWARD,
+    TF_WEIGHTS_DECODING,  /* those for decoding alone, packed */
+    TF_WEIGHTS_SELECTING, /* the same, with tf_outputs for every decoding step (incremental.h) */
+};
 int tf_weights_begin(struct tf_weights *w, const struct tf_backend *be, struct tf_ctx *ctx,
-                     const struct tf_config *c, const struct tf_model_file *m, bool packed,
-                     struct tf_err *err) TF_MUST_CHECK;
+                     const struct tf_config *c, const struct tf_model_file *m,
+                     enum tf_weights_use use, struct tf_err *err) TF_MUST_CHECK;
 /* Load what tensor t of m completes; what is wrong is left to the end. */
 int tf_weights_take(struct tf_weights *w, const struct tf_model_file *m, const struct tf_tensor *t,
                     struct tf_err *err) TF_MUST_CHECK;

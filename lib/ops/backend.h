@@ -418,20 +418,28 @@ typedef void tf_scatter_rows_fn(struct tf_ctx *c, tf_mem_act *dst, size_t ld_dst
 
 /* ---- linear maps with weights laid out in advance, for decoding ---- */
 
-#define TF_PACKED_OPS(OP) OP(pack_new) OP(pack) OP(linear_packed) OP(embed_packed)
+#define TF_PACKED_OPS(OP) OP(pack_new) OP(pack) OP(pack_select) OP(linear_packed) OP(embed_packed)
 
 enum { TF_PACK_COLUMNS = 64 };
 
-/* Memory for w [K, N]; NULL and err without it, but of the host's backends as tf_xmalloc. halves:
- * pack is given binary16, and results are those of the same values in fp32; only of a backend that
- * packs halves. */
-typedef struct tf_packed *tf_pack_new_fn(struct tf_ctx *c, int K, int N, bool halves,
+enum {
+    /* pack is given binary16, and results are those of the same values in fp32; only of a backend
+     * that packs halves */
+    TF_PACK_HALVES = 1,
+    TF_PACK_APART = 2, /* columns one after the other, for pack_select; not for linear_packed */
+};
+/* Memory for w [K, N]; NULL and err without it, but of the host's backends as tf_xmalloc. */
+typedef struct tf_packed *tf_pack_new_fn(struct tf_ctx *c, int K, int N, unsigned flags,
                                          struct tf_err *err);
 /* Lay out columns first .. first + n of w, each column once: w [K, n] has stride ld, transposed
  * [n, K] is dense. first is a multiple of TF_PACK_COLUMNS, and so is n but for the last columns.
  * w may be freed afterwards. */
 typedef void tf_pack_fn(struct tf_ctx *c, struct tf_packed *p, const tf_mem_param *w, size_t ld,
                         bool transposed, size_t first, size_t n);
+/* w [K, n] of `to` = columns ids [n] of `from`, which is APART. `to` is of pack_new with the same K
+ * and at least n columns, without flags; it has n columns then. */
+typedef void tf_pack_select_fn(struct tf_ctx *c, struct tf_packed *to, const struct tf_packed *from,
+                               const tf_mem_u32 *ids, size_t n);
 /* On the host it does nothing: closing the lane frees. */
 typedef void tf_pack_free_fn(struct tf_ctx *c, struct tf_packed *p);
 /* y [rows, N] = x [rows, K] w + b; flags TF_LIN_RELU, TF_LIN_STAT: y ACT, or STAT with the latter.
@@ -517,12 +525,12 @@ static inline tf_mem *tf_at(const struct tf_backend *be, enum tf_elem e, const t
     return (char *)p + i * be->elem_size[e];
 }
 
-/* Lay out all of w [K, N], or transposed [N, K]. */
+/* Lay out all of w [K, N], or transposed [N, K], with the flags of pack_new. */
 static inline struct tf_packed *tf_pack_all(const struct tf_backend *be, struct tf_ctx *c,
                                             const tf_mem_param *w, int K, int N, bool transposed,
-                                            struct tf_err *err)
+                                            unsigned flags, struct tf_err *err)
 {
-    struct tf_packed *p = be->pack_new(c, K, N, false, err);
+    struct tf_packed *p = be->pack_new(c, K, N, flags, err);
     if (p != NULL)
         be->pack(c, p, w, (size_t)N, transposed, 0, (size_t)N);
     return p;

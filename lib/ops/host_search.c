@@ -30,36 +30,43 @@ static void put_element(void *row, bool wide, size_t i, double x)
 }
 
 /* The element of ids[j] times the penalty, once for an id that occurs several times: all are read
- * first. */
+ * first. at: columns of the ids, and last of EOS. */
 static void apply_rules(const struct tf_search_opts *o, void *row, bool wide, const uint32_t *ids,
-                        size_t t, double *old)
+                        const size_t *at, size_t t, double *old)
 {
     for (size_t j = 0; j < t; j++)
-        old[j] = get_element(row, wide, ids[j]);
+        old[j] = get_element(row, wide, at[j]);
     for (size_t j = 0; j < t && o->repetition > 0; j++)
-        put_element(row, wide, ids[j], o->repetition * old[j]);
+        put_element(row, wide, at[j], o->repetition * old[j]);
     for (size_t j = 0; j < t; j++)
         if (tf_search_repeats(ids, t, (size_t)o->ngram, j))
-            put_element(row, wide, ids[j], -INFINITY);
+            put_element(row, wide, at[j], -INFINITY);
     if ((int64_t)t < o->min_length)
-        put_element(row, wide, (size_t)o->eos, -INFINITY);
+        put_element(row, wide, at[t], -INFINITY);
 }
 
 void tf_search_rules(const struct tf_search *s, tf_mem *lp)
 {
     const struct tf_search_pass w = tf_search_begin_pass(s);
-    const size_t V = s->opts.V, size = s->be->elem_size[TF_ELEM_STAT];
+    const size_t size = s->be->elem_size[TF_ELEM_STAT];
     if (!tf_search_has_rules(&s->opts))
         return;
     uint32_t *ids = tf_xarray(NULL, w.t + 1, sizeof *ids);
+    size_t *at = tf_xarray(NULL, w.t + 1, sizeof *at);
     double *old = tf_xarray(NULL, w.t + 1, sizeof *old);
     for (size_t i = 0; i < s->S; i++) {
         const struct tf_search_view v = tf_search_view_of(s, &w, i);
         for (size_t r = v.row0; r < v.row0 + v.live && !v.forced; r++) {
             history(ids, s, w.t, r);
-            apply_rules(&s->opts, (char *)lp + r * V * size, size == sizeof(double), ids, w.t, old);
+            for (size_t j = 0; j <= w.t; j++) {
+                at[j] = tf_search_column(&v, j < w.t ? ids[j] : s->opts.eos);
+                TF_ASSERT(at[j] < v.columns);
+            }
+            apply_rules(&s->opts, (char *)lp + r * s->lp_ld * size, size == sizeof(double), ids, at,
+                        w.t, old);
         }
     }
     free(ids);
+    free(at);
     free(old);
 }

@@ -32,6 +32,8 @@ static inline int tf_candidate_compare(const void *x, const void *y)
 /* A sentence before the step, as selection needs it. */
 struct tf_search_view {
     size_t t, row0, live; /* its rows in lp */
+    size_t columns;       /* of these */
+    const uint32_t *ids;  /* of the columns, or NULL: 0, 1, ... */
     size_t draws;         /* sampling: draws of this step */
     const double *logp;   /* [live] */
     bool forced;          /* one id only */
@@ -56,7 +58,11 @@ static inline struct tf_search_view tf_search_view_of(const struct tf_search *s,
 {
     const uint32_t *row0 = s->row0, *live = s->live, *limit = s->limit, *off = s->prefix_off,
                    *prefix = s->prefix;
-    struct tf_search_view v = {.t = w->t, .row0 = row0[i], .live = live[i]};
+    struct tf_search_view v = {.t = w->t, .row0 = row0[i], .live = live[i], .columns = s->opts.V};
+    if (s->allowed != NULL) {
+        v.ids = s->allowed[i].ids;
+        v.columns = s->allowed[i].n;
+    }
     size_t P = off[i + 1] - off[i];
     v.logp = s->logp + v.row0;
     v.may_end = w->t >= P;
@@ -65,6 +71,27 @@ static inline struct tf_search_view tf_search_view_of(const struct tf_search *s,
     v.id = w->t < P ? prefix[off[i] + w->t] : s->opts.eos;
     v.draws = v.live == 0 ? 0 : w->t == P ? s->opts.K : v.live;
     return v;
+}
+
+static inline uint32_t tf_search_id(const struct tf_search_view *v, size_t column)
+{
+    return v->ids != NULL ? v->ids[column] : (uint32_t)column;
+}
+
+/* The column of an id, or SIZE_MAX. */
+static inline size_t tf_search_column(const struct tf_search_view *v, uint32_t id)
+{
+    if (v->ids == NULL)
+        return id < v->columns ? id : SIZE_MAX;
+    size_t low = 0, high = v->columns;
+    while (low < high) {
+        const size_t mid = (low + high) / 2;
+        if (v->ids[mid] < id)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < v->columns && v->ids[low] == id ? low : SIZE_MAX;
 }
 
 static inline bool tf_search_banned(const struct tf_search_opts *r, uint32_t id)

@@ -184,6 +184,9 @@ int tf_search_start(struct tf_search *s, const struct tf_search_group *g, struct
     s->max_rows = n * s->opts.K;
     s->ld = s->max_steps;
     s->rows = n;
+    s->allowed = g->allowed;
+    s->lp_ld = g->allowed != NULL ? g->lp_ld : s->opts.V;
+    TF_ASSERT(g->allowed == NULL || s->be->host);
     if (reserve_arrays(s, err) != 0)
         return -1;
     h->stage = tf_xarray(h->stage, (9 + s->ld) * n + 1 + TF_SEARCH_COUNTS, sizeof *h->stage);

@@ -85,6 +85,10 @@
  * reads counts now and then and uses counts[TF_SEARCH_BOUND], which no later step exceeds: a
  * sentence with fewer live hypotheses than K may have more of them later.
  *
+ * Columns. A row of lp has a column for each id, in order. With `allowed`, on host backends only, a
+ * sentence has a list of ids instead, ascending, EOS and those of its prefix among them: column j
+ * of its rows is for id j of its list, and the other ids do not exist. Rows are lp_ld apart.
+ *
  * Slots of the self-attention cache are assigned in order and never reused in a group. */
 #ifndef TF_OPS_SEARCH_STATE_H
 #define TF_OPS_SEARCH_STATE_H
@@ -117,9 +121,9 @@ struct tf_search_opts {
     double top_p;       /* > 0, < 1; 0 or 1: all */
     uint64_t seed;
     int64_t min_length, ngram; /* 0: none */
-    double repetition;        /* > 0; 0: none */
-    enum tf_search_rule rule; /* TF_SEARCH_PAPER with sample */
-    bool free_prefix;         /* the forced prefix costs nothing */
+    double repetition;         /* > 0; 0: none */
+    enum tf_search_rule rule;  /* TF_SEARCH_PAPER with sample */
+    bool free_prefix;          /* the forced prefix costs nothing */
 };
 /* Is min_length, ngram or repetition set? */
 static inline bool tf_search_has_rules(const struct tf_search_opts *r)
@@ -193,6 +197,12 @@ enum { TF_SEARCH_LIVE, TF_SEARCH_STEP, TF_SEARCH_SLOT, TF_SEARCH_BOUND, TF_SEARC
     X(double, fin_eos, s->S * s->opts.N)
 #define TF_SEARCH_ARRAYS(X) TF_SEARCH_STATE(X) TF_SEARCH_HISTORY(X) TF_SEARCH_FINISHED(X)
 
+/* Ids that a sentence is searched for: n, ascending. */
+struct tf_allowed {
+    const uint32_t *ids;
+    size_t n;
+};
+
 struct tf_search {
     struct tf_search_opts opts;
     const struct tf_backend *be;
@@ -207,6 +217,8 @@ struct tf_search {
     size_t ld;       /* stride of table, >= max_steps */
     size_t slots;    /* of the cache, the dead rows' one (slots - 1) included, and maybe more */
     size_t rows;     /* rows of lp in the next call */
+    size_t lp_ld;    /* its stride */
+    const struct tf_allowed *allowed; /* of each sentence, or NULL; borrowed */
 
     /* Backend memory. table and table_next, logp and logp_next may be swapped by search_step. */
 #define TF_SEARCH_FIELD(type, name, n) type *name;
@@ -224,7 +236,9 @@ struct tf_search_group {
     const uint32_t *limit; /* n */
     /* packed, n + 1 offsets; NULL: none. A prefix is no longer than its limit and holds no EOS */
     const uint32_t *prefix, *prefix_off;
-    const uint64_t *key; /* n, for sampling; else NULL */
+    const uint64_t *key;              /* n, for sampling; else NULL */
+    const struct tf_allowed *allowed; /* n, to outlive the group's search, or NULL: all ids */
+    size_t lp_ld;                     /* with `allowed`: stride of lp, no less than any list */
     size_t copies; /* sentences one after the other that share a source, of n / copies; 0: 1 */
 };
 

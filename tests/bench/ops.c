@@ -257,7 +257,7 @@ static void bench_packed(int side)
     putchar('\n');
     for (size_t i = 0; i < sizeof shape / sizeof shape[0]; i++) {
         struct linear l = linear_new(128, shape[i][0], shape[i][1]);
-        l.packed = tf_pack_all(be, ctx, l.w, l.K, l.N, false, &err);
+        l.packed = tf_pack_all(be, ctx, l.w, l.K, l.N, false, 0, &err);
         printf("  %14d x %5d", l.K, l.N);
         for (size_t j = 0; j < sizeof rows / sizeof rows[0]; j++) {
             l.R = rows[j];

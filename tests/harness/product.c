@@ -58,7 +58,7 @@ float *computed(const struct tf_backend *be, const struct product *p, size_t fro
     struct tf_ctx *c = be->open(&(struct tf_ctx_opts){.threads = 1}, &err);
     struct tf_packed *w = NULL;
     if (c != NULL)
-        w = tf_pack_all(be, c, p->w, (int)p->K, (int)p->N, p->transposed, &err);
+        w = tf_pack_all(be, c, p->w, (int)p->K, (int)p->N, p->transposed, 0, &err);
     if (w == NULL)
         TF_BUG("%s", err.msg);
     float *y = tf_xarray(NULL, rows * p->N + 1, sizeof *y);

@@ -27,7 +27,8 @@ static float *computed_both(const struct tf_backend *be, const struct product *p
     struct tf_err err = {0};
     struct tf_ctx *c = be->open(&(struct tf_ctx_opts){.threads = 1}, &err);
     struct tf_packed *w =
-        c != NULL ? be->pack_new(c, (int)p->K, (int)p->N, halves != NULL, &err) : NULL;
+        c != NULL ? be->pack_new(c, (int)p->K, (int)p->N, halves != NULL ? TF_PACK_HALVES : 0, &err)
+                  : NULL;
     if (w == NULL)
         TF_BUG("%s", err.msg);
     be->pack(c, w, halves != NULL ? (const void *)halves : p->w, p->N, p->transposed, 0, p->N);

@@ -102,7 +102,7 @@ static float *embedded(const struct tf_backend *be, const float *table, size_t V
 {
     struct tf_err err = {0};
     struct tf_ctx *c = be->open(&(struct tf_ctx_opts){.threads = 1}, &err);
-    struct tf_packed *w = c != NULL ? be->pack_new(c, (int)D, (int)V, false, &err) : NULL;
+    struct tf_packed *w = c != NULL ? be->pack_new(c, (int)D, (int)V, 0, &err) : NULL;
     if (w == NULL)
         TF_BUG("%s", err.msg);
     for (size_t j = 0; j < V; j += TF_PACK_COLUMNS)

@@ -471,8 +471,8 @@ static void test_decoding(void)
     struct tf_err err = {0};
     tf_mem *w = PUT(TF_ELEM_PARAM, 1, 2, 3, 4, 5, 6), *x = PUT(TF_ELEM_ACT, 1, -1),
            *y = fill(TF_ELEM_ACT, 0, 3), *b = PUT(TF_ELEM_PARAM, 10, 3, 0);
-    struct tf_packed *plain = tf_pack_all(l.be, l.c, w, 2, 3, false, &err),
-                     *turned = tf_pack_all(l.be, l.c, w, 2, 3, true, &err);
+    struct tf_packed *plain = tf_pack_all(l.be, l.c, w, 2, 3, false, 0, &err),
+                     *turned = tf_pack_all(l.be, l.c, w, 2, 3, true, 0, &err);
     if (!ok(plain != NULL && turned != NULL, "%s: matrices packed %s", l.name, err.msg))
         return;
     l.be->linear_packed(l.c, y, x, plain, b, 1, TF_LIN_RELU);

@@ -228,7 +228,7 @@ static void scores(const char *model, const char *device, double tolerance)
     is_int(decode(o, temp_path("in.tfs"), temp_path("nbest.tfs"), &err), TF_PARTIAL,
            "%s: 3 best with token scores", device);
     read_back(&a, temp_path("nbest.tfs"));
-    must(tf_ensemble_open(&m, &o.run.models, device, NULL, false, 1, TF_USE_SCORING,
+    must(tf_ensemble_open(&m, &o.run.models, device, NULL, false, 1, TF_USE_SCORING, false,
                           (struct tf_force){0}, &err),
          &err);
     struct tf_work *k = tf_work_new(&m.model[0], m.replica->ctx);

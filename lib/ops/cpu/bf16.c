@@ -168,14 +168,24 @@ static void multiply_bf16(struct tf_ctx *c, const struct tf_cpu_gemm *g)
 
 static void reserve_scratch(struct tf_ctx *c, struct tf_packed *w)
 {
-    w->panels = tf_arena_alloc(&c->packed, tf_cpu_panels_size(pairs(w->K), w->N) * sizeof(float));
+    const size_t K = pairs(w->K), n = w->apart ? K * w->N : tf_cpu_panels_size(K, w->N);
+    w->panels = tf_arena_alloc(&c->packed, n * sizeof(float));
 }
 
 static void pack_part(struct tf_ctx *c, struct tf_packed *p, const tf_mem_param *w, size_t ld,
                       bool transposed, size_t first, size_t n)
 {
-    panels_of(c, out(p->panels, first * pairs(p->K)), w, transposed ? p->K : ld, transposed, p->K,
-              n);
+    float *to = out(p->panels, first * pairs(p->K));
+    if (p->apart)
+        pair_columns(to, w, p->K, n, p->K);
+    else
+        panels_of(c, to, w, transposed ? p->K : ld, transposed, p->K, n);
+}
+
+static void select_columns(struct tf_ctx *c, struct tf_packed *to, const struct tf_packed *from,
+                           const uint32_t *ids, size_t n)
+{
+    TF_CPU(select_panels)(c, to->panels, from->panels, ids, pairs(to->K), n);
 }
 
 static void multiply_packed(struct tf_ctx *c, const struct tf_cpu_gemm *g,
@@ -188,10 +198,11 @@ static void multiply_packed(struct tf_ctx *c, const struct tf_cpu_gemm *g,
 
 static void unpack_column(float *e, const struct tf_packed *w, size_t id)
 {
-    const float *from = in(w->panels, id / TF_NR * TF_NR * pairs(w->K) + id % TF_NR);
+    const size_t K = pairs(w->K), step = w->apart ? 1 : TF_NR;
+    const float *from = in(w->panels, w->apart ? id * K : id / TF_NR * TF_NR * K + id % TF_NR);
     for (size_t k = 0; k < w->K; k++) {
         uint32_t pair;
-        memcpy(&pair, from + k / 2 * TF_NR, sizeof pair);
+        memcpy(&pair, from + k / 2 * step, sizeof pair);
         pair = k % 2 == 0 ? pair << 16 : pair & 0xffff0000;
         memcpy(e + k, &pair, sizeof pair);
     }
@@ -206,4 +217,5 @@ const struct tf_cpu_products TF_CPU_SET(bf16) = {.rows = 240,
                                                  .multiply_packed = multiply_packed,
                                                  .reserve = reserve_scratch,
                                                  .pack = pack_part,
+                                                 .select = select_columns,
                                                  .column = unpack_column};

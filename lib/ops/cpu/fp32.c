@@ -119,6 +119,18 @@ void TF_CPU(panels_t)(float *p, const float *b, size_t ldb, size_t K, size_t N)
                             least(N - j, 16));
 }
 
+void TF_CPU(select_panels)(struct tf_ctx *c, float *p, const float *table, const uint32_t *ids,
+                           size_t K, size_t N)
+{
+    float *rows = tf_cpu_scratch(c, TF_CPU_BLOCK, TF_NR * K);
+    for (size_t n0 = 0; n0 < N; n0 += TF_NR, p += TF_NR * K) {
+        const size_t n = least(N - n0, TF_NR);
+        for (size_t j = 0; j < n; j++)
+            memcpy(rows + j * K, table + ids[n0 + j] * K, K * sizeof *rows);
+        TF_CPU(panels_t)(p, rows, K, K, n);
+    }
+}
+
 /* ---- for the operations ---- */
 
 static void lay_out_a(struct tf_ctx *c, struct tf_cpu_gemm *g, const float *a, size_t lda,
@@ -163,8 +175,8 @@ static void multiply_floats(struct tf_ctx *c, const struct tf_cpu_gemm *g)
 
 static void reserve_scratch(struct tf_ctx *c, struct tf_packed *w)
 {
-    w->panels = tf_arena_alloc(&c->packed, tf_cpu_panels_size(w->K, w->N) *
-                                               (w->halves ? sizeof(uint16_t) : sizeof(float)));
+    const size_t n = w->apart ? w->K * w->N : tf_cpu_panels_size(w->K, w->N);
+    w->panels = tf_arena_alloc(&c->packed, n * (w->halves ? sizeof(uint16_t) : sizeof(float)));
 }
 
 /* Panels of halves, as TF_CPU(panels) and, of [N, K], panels_t lay out floats. */
@@ -198,12 +210,34 @@ static void pack_part(struct tf_ctx *c, struct tf_packed *p, const tf_mem_param 
 {
     (void)c;
     const size_t at = first * p->K;
-    if (p->halves && transposed)
+    if (p->apart && p->halves)
+        memcpy((uint16_t *)p->panels + at, w, n * p->K * sizeof(uint16_t));
+    else if (p->apart)
+        memcpy(out(p->panels, at), w, n * p->K * sizeof(float));
+    else if (p->halves && transposed)
         halves_in_panels_t((uint16_t *)p->panels + at, w, p->K, n);
     else if (p->halves)
         halves_in_panels((uint16_t *)p->panels + at, w, ld, p->K, n);
     else
         panels_of(out(p->panels, at), w, transposed ? p->K : ld, transposed, p->K, n);
+}
+
+static void select_columns(struct tf_ctx *c, struct tf_packed *to, const struct tf_packed *from,
+                           const uint32_t *ids, size_t n)
+{
+    const size_t K = to->K;
+    if (!to->halves) {
+        TF_CPU(select_panels)(c, to->panels, from->panels, ids, K, n);
+        return;
+    }
+    uint16_t *rows = tf_host_scratch(c, TF_CPU_BLOCK, TF_NR * K * sizeof *rows);
+    for (size_t n0 = 0; n0 < n; n0 += TF_NR) {
+        const size_t some = least(n - n0, TF_NR);
+        for (size_t j = 0; j < some; j++)
+            memcpy(rows + j * K, (const uint16_t *)from->panels + ids[n0 + j] * K,
+                   K * sizeof *rows);
+        halves_in_panels_t((uint16_t *)to->panels + n0 * K, rows, K, some);
+    }
 }
 
 /* 16 halves as floats; they are finite. */
@@ -284,11 +318,12 @@ static void multiply_packed(struct tf_ctx *c, const struct tf_cpu_gemm *g,
 
 static void unpack_column(float *e, const struct tf_packed *w, size_t id)
 {
-    const size_t at = id / TF_NR * TF_NR * w->K + id % TF_NR;
+    const size_t at = w->apart ? id * w->K : id / TF_NR * TF_NR * w->K + id % TF_NR,
+                 step = w->apart ? 1 : TF_NR;
     if (!w->halves) {
         const float *from = in(w->panels, at);
         for (size_t k = 0; k < w->K; k++)
-            e[k] = from[k * TF_NR];
+            e[k] = from[k * step];
         return;
     }
     const uint16_t *from = (const uint16_t *)w->panels + at;
@@ -296,7 +331,7 @@ static void unpack_column(float *e, const struct tf_packed *w, size_t id)
         uint16_t h[16] = {0};
         const size_t n = least(w->K - k, 16);
         for (size_t i = 0; i < n; i++)
-            h[i] = from[(k + i) * TF_NR];
+            h[i] = from[(k + i) * step];
         v_store_n(e + k, v_halves(h), n);
     }
 }
@@ -310,4 +345,5 @@ const struct tf_cpu_products TF_CPU(fp32) = {.rows = 240,
                                              .multiply_packed = multiply_packed,
                                              .reserve = reserve_scratch,
                                              .pack = pack_part,
+                                             .select = select_columns,
                                              .column = unpack_column};

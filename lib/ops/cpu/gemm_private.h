@@ -65,6 +65,10 @@ void TF_CPU(panels)(float *p, const float *b, size_t ldb, size_t K, size_t N);
 /* The same for b' [N, K] (stride ldb). */
 void TF_CPU(panels_t)(float *p, const float *b, size_t ldb, size_t K, size_t N);
 
+/* The same for b' [N, K] of the rows ids [N] of a table, K floats each. */
+void TF_CPU(select_panels)(struct tf_ctx *c, float *p, const float *table, const uint32_t *ids,
+                           size_t K, size_t N);
+
 /* A product reads A' [K, M] (stride lda) best from slices of TF_MR columns. The slice, and the size
  * of it all in floats. */
 static inline size_t tf_cpu_slice(size_t K)

@@ -280,13 +280,16 @@ static void multiply_packed(struct tf_ctx *c, const struct tf_cpu_gemm *g,
 }
 
 /* ---- the weights: column j of panel p, k = GROUP g + i, at byte ((p groups + g) TF_NR + j) GROUP
- * + i. Panels are filled up with columns, and groups with k, whose q is 0. ---- */
+ * + i. Panels are filled up with columns, and groups with k, whose q is 0. Columns that are apart
+ * have their bytes in a row. ---- */
 
 static void reserve_scratch(struct tf_ctx *c, struct tf_packed *w)
 {
     const size_t padded = whole(w->N, TF_NR), column = groups_of(w->K) * GROUP;
     w->scale = tf_arena_alloc(&c->packed, padded * sizeof *w->scale);
     w->panels = tf_arena_alloc(&c->packed, padded * column);
+    if (w->apart)
+        return;
     /* The last panel is filled up. */
     const size_t from = w->N / TF_NR * TF_NR;
     memset((uint8_t *)w->panels + from * column, OFFSET, (padded - from) * column);
@@ -296,7 +299,15 @@ static void reserve_scratch(struct tf_ctx *c, struct tf_packed *w)
 /* The first group of column j. */
 static uint8_t *bytes_of(const struct tf_packed *p, size_t j)
 {
+    if (p->apart)
+        return (uint8_t *)p->panels + j * groups_of(p->K) * GROUP;
     return (uint8_t *)p->panels + (j / TF_NR * groups_of(p->K) * TF_NR + j % TF_NR) * GROUP;
+}
+
+/* From a group of a column to the next. */
+static size_t group_step(const struct tf_packed *p)
+{
+    return p->apart ? GROUP : TF_NR * GROUP;
 }
 
 /* Columns from j on, n or 16 of w [K, n], stride ld. */
@@ -335,8 +346,9 @@ static void pack_columns(struct tf_packed *p, const float *w, size_t ld, size_t 
 static void pack_row(struct tf_packed *p, q_of_x *q, const float *row, size_t j)
 {
     uint8_t *to = bytes_of(p, j);
+    const size_t step = group_step(p);
     p->scale[j] = quantise(q, row, p->K).scale;
-    for (size_t k = 0; k < p->K; k += GROUP, to += TF_NR * GROUP)
+    for (size_t k = 0; k < p->K; k += GROUP, to += step)
         for (size_t i = 0; i < GROUP; i++)
             to[i] = (uint8_t)(q[k + i] + OFFSET);
 }
@@ -353,12 +365,31 @@ static void pack_part(struct tf_ctx *c, struct tf_packed *p, const tf_mem_param 
             pack_columns(p, in(w, j), ld, first + j, n - j);
 }
 
+static void select_columns(struct tf_ctx *c, struct tf_packed *to, const struct tf_packed *from,
+                           const uint32_t *ids, size_t n)
+{
+    (void)c;
+    const size_t groups = groups_of(to->K), panel = groups * TF_NR * GROUP;
+    if (n % TF_NR != 0) {
+        memset((uint8_t *)to->panels + n / TF_NR * panel, OFFSET, panel);
+        memset(to->scale + n, 0, (whole(n, TF_NR) - n) * sizeof *to->scale);
+    }
+    for (size_t j = 0; j < n; j++) {
+        const uint8_t *q = bytes_of(from, ids[j]);
+        uint8_t *column = bytes_of(to, j);
+        for (size_t k = 0; k < groups; k++)
+            memcpy(column + k * TF_NR * GROUP, q + k * GROUP, GROUP);
+        to->scale[j] = from->scale[ids[j]];
+    }
+}
+
 static void unpack_column(float *e, const struct tf_packed *w, size_t id)
 {
     const uint8_t *from = bytes_of(w, id);
+    const size_t step = group_step(w);
     const float scale = w->scale[id];
     for (size_t k = 0; k < w->K; k++) {
-        const uint8_t q = (uint8_t)(from[k / GROUP * TF_NR * GROUP + k % GROUP] - OFFSET);
+        const uint8_t q = (uint8_t)(from[k / GROUP * step + k % GROUP] - OFFSET);
         e[k] = (float)(int8_t)q * scale;
     }
 }
@@ -368,4 +399,5 @@ const struct tf_cpu_products TF_CPU_SET(int8) = {.rows = ROWS,
                                                  .multiply_packed = multiply_packed,
                                                  .reserve = reserve_scratch,
                                                  .pack = pack_part,
+                                                 .select = select_columns,
                                                  .column = unpack_column};

@@ -81,7 +81,9 @@ struct tf_cpu_gemm {
 /* w [K, N], or a table [N, K], laid out for decoding. */
 struct tf_packed {
     size_t K, N;
+    size_t room;  /* columns, >= N */
     bool halves;  /* binary16 */
+    bool apart;   /* columns one after the other instead of panels */
     void *panels; /* as lay_out_b has them, of floats, halves or pairs of bf16; int8.c: of bytes */
     float *scale; /* int8.c: of a column */
 };
@@ -105,7 +107,9 @@ struct tf_cpu_products {
     void (*multiply_packed)(struct tf_ctx *c, const struct tf_cpu_gemm *g,
                             const struct tf_packed *w);
     void (*reserve)(struct tf_ctx *c, struct tf_packed *w); /* memory for K and N */
-    tf_pack_fn *pack;
+    tf_pack_fn *pack; /* of columns that are apart: transposed */
+    void (*select)(struct tf_ctx *c, struct tf_packed *to, const struct tf_packed *from,
+                   const uint32_t *ids, size_t n); /* to->N is n */
     void (*column)(float *e, const struct tf_packed *w, size_t id); /* e [K] = column id of w */
 };
 extern const struct tf_cpu_products tf_cpu_openblas; /* without packed weights */

@@ -48,33 +48,34 @@ static bool any_above(const float *x, float low)
     return any;
 }
 
-static void consider(const struct tf_search *s, struct list *l, double logp, uint32_t row,
-                     const float *lp, size_t id, float *low)
+static void consider(const struct tf_search *s, const struct tf_search_view *v, struct list *l,
+                     uint32_t row, const float *lp, size_t j, float *low)
 {
-    if (!(lp[id] >= *low) || !isfinite(lp[id]) || tf_search_banned(&s->opts, (uint32_t)id))
+    const double logp = v->logp[row];
+    if (!(lp[j] >= *low) || !isfinite(lp[j]) || tf_search_banned(&s->opts, tf_search_id(v, j)))
         return;
-    double x = lp[id] > 0 ? 0 : (double)lp[id];
+    double x = lp[j] > 0 ? 0 : (double)lp[j];
     if (!isfinite(logp + x))
         return;
-    insert(l, logp + x, x, row, (uint32_t)id);
+    insert(l, logp + x, x, row, tf_search_id(v, j));
     *low = bound(l, logp);
 }
 
 static size_t best_candidates(const struct tf_search *s, const struct tf_search_view *v,
                               const float *lp, struct tf_candidate *out)
 {
-    size_t V = s->opts.V;
+    const size_t n = v->columns;
     struct list l = {out, 0, s->opts.K == 1 ? 1 : 2 * s->opts.K};
     for (size_t row = 0; row < v->live; row++) {
-        const float *p = lp + row * V;
+        const float *p = lp + row * s->lp_ld;
         float low = bound(&l, v->logp[row]);
-        size_t id = 0;
-        for (; id + BLOCK <= V; id += BLOCK)
-            if (any_above(p + id, low))
-                for (size_t j = id; j < id + BLOCK; j++)
-                    consider(s, &l, v->logp[row], (uint32_t)row, p, j, &low);
-        for (; id < V; id++)
-            consider(s, &l, v->logp[row], (uint32_t)row, p, id, &low);
+        size_t j = 0;
+        for (; j + BLOCK <= n; j += BLOCK)
+            if (any_above(p + j, low))
+                for (size_t k = j; k < j + BLOCK; k++)
+                    consider(s, v, &l, (uint32_t)row, p, k, &low);
+        for (; j < n; j++)
+            consider(s, v, &l, (uint32_t)row, p, j, &low);
     }
     return l.n;
 }
@@ -83,8 +84,9 @@ static size_t forced(const struct tf_search *s, const struct tf_search_view *v, 
                      struct tf_candidate *out)
 {
     struct list l = {out, 0, s->opts.K == 1 ? 1 : 2 * s->opts.K};
-    for (size_t row = 0; row < v->live; row++) {
-        float x = lp[row * s->opts.V + v->id];
+    const size_t at = tf_search_column(v, v->id);
+    for (size_t row = 0; row < v->live && at < v->columns; row++) {
+        float x = lp[row * s->lp_ld + at];
         x = x > 0 ? 0 : x;
         if (isfinite(x) && isfinite(v->logp[row] + (double)x))
             insert(&l, v->logp[row] + (double)x, (double)x, (uint32_t)row, v->id);
@@ -92,7 +94,7 @@ static size_t forced(const struct tf_search *s, const struct tf_search_view *v, 
     return l.n;
 }
 
-/* What a row can draw: n candidates in order of ids. Keys are distinct and larger for likelier
+/* What a row can draw: n candidates in order of columns. Keys are distinct and larger for likelier
  * candidates; those with keys below min_key are excluded. */
 struct drawable {
     uint64_t *key, min_key;
@@ -100,12 +102,12 @@ struct drawable {
     size_t n;
 };
 
-/* Ordered by x <= 0, then by id, descending. */
-static uint64_t key_of(float x, size_t id)
+/* Ordered by x <= 0, then by column, descending. */
+static uint64_t key_of(float x, size_t column)
 {
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);
-    return (uint64_t)(x == 0 ? 0x80000000u : ~bits) << 32 | (UINT32_MAX - (uint32_t)id);
+    return (uint64_t)(x == 0 ? 0x80000000u : ~bits) << 32 | (UINT32_MAX - (uint32_t)column);
 }
 
 static double weight_from(const struct drawable *u, uint64_t min_key)
@@ -142,12 +144,13 @@ static void fill_drawable(struct drawable *u, const struct tf_search *s,
     float top = -INFINITY;
     u->n = 0;
     u->min_key = 0;
-    for (size_t id = v->forced ? v->id : 0; id < (v->forced ? v->id + 1 : opts->V); id++) {
-        float x = lp[id] > 0 ? 0 : lp[id];
+    const size_t first = v->forced ? tf_search_column(v, v->id) : 0;
+    for (size_t j = first; j < v->columns && (!v->forced || j == first); j++) {
+        float x = lp[j] > 0 ? 0 : lp[j];
         if (!isfinite(x) || !isfinite(logp + (double)x) ||
-            (!v->forced && tf_search_banned(opts, (uint32_t)id)))
+            (!v->forced && tf_search_banned(opts, tf_search_id(v, j))))
             continue;
-        u->key[u->n] = key_of(x, id);
+        u->key[u->n] = key_of(x, j);
         u->weight[u->n++] = (double)x;
         top = x > top ? x : top;
     }
@@ -170,7 +173,7 @@ static size_t draw_candidate(const struct tf_search *s, const struct tf_search_v
     for (size_t d = 0; d < v->draws; d++) {
         if (d == 0 || v->draws == v->live) { /* each draw has its row, or all draw from the first */
             row = v->draws == v->live ? d : 0;
-            fill_drawable(u, s, v, lp + row * s->opts.V, v->logp[row]);
+            fill_drawable(u, s, v, lp + row * s->lp_ld, v->logp[row]);
         }
         double at = tf_search_uniform(s, i, v->t, d) * u->total, run = 0;
         size_t drawn = u->n;
@@ -181,10 +184,10 @@ static size_t draw_candidate(const struct tf_search *s, const struct tf_search_v
             }
         if (drawn == u->n)
             continue;
-        uint32_t id = UINT32_MAX - (uint32_t)u->key[drawn];
-        float y = lp[row * s->opts.V + id];
+        const size_t j = UINT32_MAX - (uint32_t)u->key[drawn];
+        float y = lp[row * s->lp_ld + j];
         double x = y > 0 ? 0 : (double)y;
-        out[n++] = (struct tf_candidate){v->logp[row] + x, x, (uint32_t)row, id};
+        out[n++] = (struct tf_candidate){v->logp[row] + x, x, (uint32_t)row, tf_search_id(v, j)};
     }
     return n;
 }
@@ -202,7 +205,7 @@ void TF_CPU(search_step)(struct tf_ctx *c, struct tf_search *s, tf_mem_stat *lp)
     }
     for (size_t i = 0; i < s->S; i++) {
         struct tf_search_view v = tf_search_view_of(s, &w, i);
-        const float *mine = in(lp, v.row0 * s->opts.V);
+        const float *mine = in(lp, v.row0 * s->lp_ld);
         size_t n = s->opts.sample ? draw_candidate(s, &v, mine, i, &u, g)
                    : v.forced     ? forced(s, &v, mine, g)
                                   : best_candidates(s, &v, mine, g);

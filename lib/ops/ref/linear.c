@@ -69,10 +69,10 @@ struct tf_packed {
     tf_real w[]; /* [K, N] */
 };
 
-struct tf_packed *TF_REF(pack_new)(struct tf_ctx *c, int K, int N, bool halves,
+struct tf_packed *TF_REF(pack_new)(struct tf_ctx *c, int K, int N, unsigned flags,
                                    struct tf_err *err)
 {
-    (void)halves, (void)err;
+    (void)flags, (void)err;
     struct tf_packed *p =
         tf_arena_alloc(&c->packed, sizeof *p + (size_t)K * (size_t)N * sizeof(tf_real));
     p->K = K;
@@ -88,6 +88,17 @@ void TF_REF(pack)(struct tf_ctx *c, struct tf_packed *p, const tf_mem_param *w, 
     for (size_t k = 0; k < n_in; k++)
         for (size_t j = 0; j < n; j++)
             p->w[k * n_out + first + j] = *in(w, transposed ? j * n_in + k : k * ld + j);
+}
+
+void TF_REF(pack_select)(struct tf_ctx *c, struct tf_packed *to, const struct tf_packed *from,
+                         const tf_mem_u32 *ids, size_t n)
+{
+    (void)c;
+    const uint32_t *id = ids;
+    to->N = (int)n;
+    for (size_t k = 0; k < (size_t)to->K; k++)
+        for (size_t j = 0; j < n; j++)
+            to->w[k * n + j] = from->w[k * (size_t)from->N + id[j]];
 }
 
 void TF_REF(linear_packed)(struct tf_ctx *c, tf_mem *y, const tf_mem_act *x,

@@ -3,17 +3,18 @@
 #include "ops/ref/ref_private.h"
 #include "ops/host_search.h"
 
-/* Candidate (row, id), or false when there is none. row counts within the sentence. */
+/* The candidate of a column, or false when there is none. row counts within the sentence. */
 static bool candidate(const struct tf_search *s, const struct tf_search_view *v, const tf_real *lp,
-                      size_t row, size_t id, struct tf_candidate *g)
+                      size_t row, size_t column, struct tf_candidate *g)
 {
-    if (v->forced ? id != v->id : tf_search_banned(&s->opts, (uint32_t)id))
+    const uint32_t id = tf_search_id(v, column);
+    if (v->forced ? id != v->id : tf_search_banned(&s->opts, id))
         return false;
-    double x = (double)lp[row * s->opts.V + id];
+    double x = (double)lp[row * s->lp_ld + column];
     if (!isfinite(x))
         return false;
     x = x > 0 ? 0 : x;
-    *g = (struct tf_candidate){v->logp[row] + x, x, (uint32_t)row, (uint32_t)id};
+    *g = (struct tf_candidate){v->logp[row] + x, x, (uint32_t)row, id};
     return isfinite(g->logp);
 }
 
@@ -34,9 +35,9 @@ static size_t best_candidates(const struct tf_search *s, const struct tf_search_
     for (n = 0; n < want; n++) {
         bool found = false;
         for (size_t row = 0; row < v->live; row++)
-            for (size_t id = 0; id < s->opts.V; id++) {
+            for (size_t j = 0; j < v->columns; j++) {
                 struct tf_candidate g;
-                if (!candidate(s, v, lp, row, id, &g) || (n && !before(&out[n - 1], &g)))
+                if (!candidate(s, v, lp, row, j, &g) || (n && !before(&out[n - 1], &g)))
                     continue;
                 if (!found || before(&g, &out[n]))
                     out[n] = g;
@@ -58,8 +59,8 @@ static struct tf_candidate descend(const struct tf_search *s, const struct tf_se
     *sum = 0;
     for (size_t n = 0; n < most && *sum < need; n++, last = next) {
         bool found = false;
-        for (size_t id = 0; id < s->opts.V; id++) {
-            if (!candidate(s, v, lp, row, id, &g))
+        for (size_t j = 0; j < v->columns; j++) {
+            if (!candidate(s, v, lp, row, j, &g))
                 continue;
             bool below = g.x < last.x || (g.x == last.x && g.id > last.id);
             if (below && (!found || g.x > next.x))
@@ -72,11 +73,12 @@ static struct tf_candidate descend(const struct tf_search *s, const struct tf_se
     return last;
 }
 
-/* Is candidate (row, id) not below `last`? */
+/* Is the candidate of a column not below `last`? */
 static bool drawable(const struct tf_search *s, const struct tf_search_view *v, const tf_real *lp,
-                     size_t row, size_t id, const struct tf_candidate *last, struct tf_candidate *g)
+                     size_t row, size_t column, const struct tf_candidate *last,
+                     struct tf_candidate *g)
 {
-    return candidate(s, v, lp, row, id, g) &&
+    return candidate(s, v, lp, row, column, g) &&
            (g->x > last->x || (g->x == last->x && g->id <= last->id));
 }
 
@@ -89,23 +91,23 @@ static size_t draw_candidate(const struct tf_search *s, const struct tf_search_v
         size_t row = v->draws == v->live ? d : 0;
         double max = -INFINITY, total = 0, run = 0;
         struct tf_candidate g;
-        for (size_t id = 0; id < s->opts.V; id++)
-            if (candidate(s, v, lp, row, id, &g) && g.x > max)
+        for (size_t j = 0; j < v->columns; j++)
+            if (candidate(s, v, lp, row, j, &g) && g.x > max)
                 max = g.x;
-        size_t most = s->opts.top_k > 0 ? (size_t)s->opts.top_k : s->opts.V;
+        size_t most = s->opts.top_k > 0 ? (size_t)s->opts.top_k : v->columns;
         struct tf_candidate last = {.x = -INFINITY};
         if (top_p || s->opts.top_k > 0)
             last = descend(s, v, lp, row, max, most, INFINITY, &total);
         if (top_p)
             last = descend(s, v, lp, row, max, most, s->opts.top_p * total, &total);
         total = 0;
-        for (size_t id = 0; id < s->opts.V; id++)
-            if (drawable(s, v, lp, row, id, &last, &g))
+        for (size_t j = 0; j < v->columns; j++)
+            if (drawable(s, v, lp, row, j, &last, &g))
                 total += exp((g.x - max) / s->opts.temperature);
         double u = tf_search_uniform(s, i, v->t, d) * total;
         bool found = false;
-        for (size_t id = 0; id < s->opts.V && run <= u; id++)
-            if (drawable(s, v, lp, row, id, &last, &g)) {
+        for (size_t j = 0; j < v->columns && run <= u; j++)
+            if (drawable(s, v, lp, row, j, &last, &g)) {
                 run += exp((g.x - max) / s->opts.temperature);
                 out[n] = g;
                 found = true;
@@ -123,7 +125,7 @@ void TF_REF(search_step)(struct tf_ctx *c, struct tf_search *s, tf_mem_stat *lp)
     struct tf_search_pass w = tf_search_begin_pass(s);
     for (size_t i = 0; i < s->S; i++) {
         struct tf_search_view v = tf_search_view_of(s, &w, i);
-        const tf_real *mine = in(lp, v.row0 * s->opts.V);
+        const tf_real *mine = in(lp, v.row0 * s->lp_ld);
         size_t n =
             s->opts.sample ? draw_candidate(s, &v, mine, i, g) : best_candidates(s, &v, mine, g);
         for (size_t k = 0; k < n; k++)

@@ -8,11 +8,14 @@
     make.py alignments         of them, the alignments of pairs
     make.py cut                of tied-src, whose outputs do not end, what a beam of 12 finds within
                                the lengths of the first 40 lines: tied-src.cut
+    make.py shortlists         searches with the lists NAME.lex: NAME.short
 
 Text and vocabularies are in this directory: `vocab.spm` of both languages, `en.spm` and `de.spm` of
 one each, all of 32 pieces; variants whose names begin with "two" have the latter. NAME.scores has
 the log-probability of each of the first 20 pairs, NAME.links what `--alignment hard` prints for
-them, and NAME.weights what `--alignment soft` prints for the first. Needs the package pymarian
+them, and NAME.weights what `--alignment soft` prints for the first. NAME.short has the
+translation of each of the first 12 lines with `--shortlist NAME.lex 4 3 0.15`, one line at a time,
+and its log-probability, by a model of tests/cli/marian.py. Needs the package pymarian
 (written with 1.12.42)."""
 import gzip
 import os
@@ -65,6 +68,7 @@ SIZES = {"--dim-emb": "4", "--enc-depth": "2", "--dec-depth": "2", "--transforme
 GOLDEN = ["relu", "before", "before-no-top", "ssru", "ssru-before", "tied-layers", "tied-src", "ff",
           "two", "two-intgemm8"]
 ALIGNED = ["before", "ssru", "two"]
+LISTED = {"one": ("tied-embeddings-all=true", "vocab.spm", "vocab.spm"), "both": ("tied=none", "en.spm", "de.spm")}
 
 
 def marian(command, *args, text=None):
@@ -135,6 +139,41 @@ def cut():
             out.write(marian("decode", "-m", path, "-v", at("vocab.spm"), at("vocab.spm"),
                              "-b", "12", "-n", "1", "--max-length-factor", "1",
                              "--cpu-threads", "1", text=lines))
+
+
+def pieces(vocab):
+    import sentencepiece
+    sp = sentencepiece.SentencePieceProcessor(model_file=at(vocab))
+    return [sp.id_to_piece(i) for i in range(sp.get_piece_size())]
+
+
+def shortlists():
+    """Of models with random weights, which the test makes, too: those here say little."""
+    program = os.path.join(HERE, "../../cli/marian.py")
+    for name, (options, *vocabs) in LISTED.items():
+        rng = random.Random(name)
+        source, target = (pieces(v)[2:] for v in vocabs)
+        # Pairs that are there twice, equal probabilities, unknown pieces and NULL.
+        lines = [f"{rng.choice(target)} {rng.choice(source)} {rng.choice([.1, .2, .2, .3, .4])}\n"
+                 for _ in range(150)]
+        lines[10:10] = [f"NULL {source[0]} 0.9\n", f"{target[-1]} NULL 0.9\n",
+                        f"qq {source[3]} 0.8\n", f"{target[-2]} <unk> 0.7\n"]
+        with open(at(name + ".lex"), "w", encoding="utf-8") as f:
+            f.writelines(lines)
+        with tempfile.TemporaryDirectory() as tmp:
+            path = os.path.join(tmp, "m.npz")
+            subprocess.run([sys.executable, program, "make", path, "32", options], check=True)
+            with open(at("en"), encoding="utf-8") as f, open(tmp + "/in", "w", encoding="utf-8") as to:
+                to.writelines(f.readlines()[:12])
+            marian("decode", "-m", path, "-v", *map(at, vocabs), "-i", tmp + "/in", "-o",
+                   tmp + "/out", "--shortlist", at(name + ".lex"), "4", "3", "0.15", "--n-best",
+                   "--beam-size", "1", "--mini-batch", "1", "--maxi-batch", "1", "--cpu-threads",
+                   "1", "--workspace", "128", "--max-length-factor", "3", "--skip-cost=false")
+            with open(tmp + "/out", encoding="utf-8") as f, \
+                    open(at(name + ".short"), "w", encoding="utf-8") as out:
+                for line in f:
+                    _, words, _, score = line.rstrip("\n").split(" ||| ")
+                    out.write(f"{score}\t{words}\n")
 
 
 def make(directory, name):
@@ -224,6 +263,7 @@ def golden():
         os.remove(path)
     alignments()
     cut()
+    shortlists()
 
 
 def main():
@@ -233,6 +273,8 @@ def main():
         alignments()
     elif sys.argv[1] == "cut":
         cut()
+    elif sys.argv[1] == "shortlists":
+        shortlists()
     elif sys.argv[1] == "score":
         print(score(sys.argv[2], sys.argv[3:5]), end="")
     else:

@@ -1,0 +1,180 @@
+#!/usr/bin/env bats
+# Shortlists: tf-decode chooses among the tokens of a list, as Marian does; both kinds of file.
+bats_require_minimum_version 1.5.0
+load helper
+load translate
+
+setup_file() {
+    make_model
+    export GOLDEN=$TOP/tests/golden/marian
+}
+
+decode() {
+    tf-decode -m "$MODEL" --max-extra 5 "$@"
+}
+
+d_t() {
+    local want=$1
+    shift
+    t "$want" tf-decode -m "$MODEL" --max-extra 5 "$@"
+}
+
+# info KEY: a number of the model
+info() {
+    tf-info "$MODEL" | awk -v key="$1" '$1 == key { print $2; exit }'
+}
+
+# binary FIRST SOURCES <LINES: a list in Bergamot's form, of lines of a source id and its target ids
+binary() {
+    "$TF_PYTHON" -c '
+import struct, sys
+first, sources = int(sys.argv[1]), int(sys.argv[2])
+lists = {int(w[0]): [int(x) for x in w[1:]] for w in (line.split() for line in sys.stdin)}
+off, ids = [0], []
+for i in range(sources):
+    ids += lists.get(i, [])
+    off.append(len(ids))
+body = struct.pack(f"<4Q{len(off)}Q{len(ids)}I", first, 3, len(off), len(ids), *off, *ids)
+s = 0
+for (v,) in struct.iter_unpack("<Q", body[:len(body) // 8 * 8]):
+    s ^= (v + 0x9e3779b9 + (s << 6) + (s >> 2)) & (1 << 64) - 1
+    s &= (1 << 64) - 1
+sys.stdout.buffer.write(struct.pack("<2Q", 0xF11A48D5013417F5, s) + body)' "$@"
+}
+
+@test "outputs and scores are those of Marian with the same list" {
+    need "$TF_PYTHON"
+    for name in one both; do
+        case $name in
+        one) how=tied-embeddings-all=true source=vocab target=vocab ;;
+        both) how=tied=none source=en target=de ;;
+        esac
+        "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz 32 $how
+        tf-convert m.npz --vocab "$GOLDEN/$source.spm" --vocab-target "$GOLDEN/$target.spm" -o m.tfm
+        head -12 "$GOLDEN/en" | tf-tokenize -m m.tfm |
+            tf-decode -m m.tfm --beam 1 --alpha 0 --max-factor 3 --max-extra 3 --token-scores \
+                --shortlist "$GOLDEN/$name.lex" --shortlist-first 4 --shortlist-best 3 \
+                --shortlist-threshold 0.15 >out
+        tf-tokenize -d -m m.tfm --nbest out | cut -f 4 | cmp - <(cut -f 2 "$GOLDEN/$name.short")
+        # At its limit Marian's have no end, which is the last of ours.
+        tf-cbor json out | "$TF_PYTHON" -c '
+import json, sys
+wants = [float(line.split("\t")[0]) for line in open(sys.argv[1])]
+hyps = [json.loads(line)["hyps"][0] for line in sys.stdin if "\"hyps\"" in line]
+assert len(hyps) == len(wants) == 12
+for want, h in zip(wants, hyps):
+    p = h["token_logp"]
+    assert min(abs(sum(p) - want), abs(sum(p[:-1]) - want)) < 1e-3 * abs(want), (want, sum(p))
+' "$GOLDEN/$name.short"
+        rm m.tfm
+    done
+}
+
+@test "a list of all tokens changes nothing, in any search" {
+    printf 'a a 1\n' >list
+    for way in '--beam 4' '--beam 1' '--sample --nbest 3' '--no-repeat-ngram 2 --nbest 2' \
+        '--precision int8' '--device ref --beam 2'; do
+        decode $way "$LINES_TFS" | tf-tokenize -d -m "$MODEL" >want
+        decode $way --shortlist list --shortlist-first 9999 "$LINES_TFS" |
+            tf-tokenize -d -m "$MODEL" | cmp - want
+    done
+}
+
+@test "outputs have tokens of their own list only, whatever batch, threads and precision" {
+    # The token of a source id is the only one that it may become, but for the first.
+    ids=$(info vocab_size)
+    tf-cbor json "$LINES_TFS" >lines.json
+    seq 0 $((ids - 1)) | awk '{ print $1, ($1 + 1) % '"$ids"' }' | binary 3 "$ids" >list
+    for way in '--beam 4 --nbest 4' '--beam 1' '--sample' '--precision int8' '--precision bf16' \
+        "-m $MODEL --beam 3"; do
+        decode $way --shortlist list "$LINES_TFS" -o out
+        decode $way --shortlist list --threads 1 --batch 1 --window 3 "$LINES_TFS" | cmp - out
+        decode $way --shortlist list --threads 2 --batch 7 "$LINES_TFS" | cmp - out
+        tf-cbor json out | "$TF_PYTHON" -c '
+import json, sys
+V, eos = int(sys.argv[2]), int(sys.argv[3])
+sources = [json.loads(line) for line in open(sys.argv[1])]
+sources = [r["ids"] for r in sources if "ids" in r]
+n = 0
+for r in map(json.loads, sys.stdin):
+    if "ids" not in r and "hyps" not in r: continue
+    own = {0, 1, 2, *sources[r["idx"]], *((i + 1) % V for i in sources[r["idx"]])}
+    some = [i for i in range(3, V) if i not in own]
+    own.update(some[:-len(own) % 8])
+    for h in r.get("hyps", [r]):
+        assert set(h["ids"]) <= own | {eos, (eos + 1) % V}, (r["idx"], h["ids"], own)
+    n += 1
+assert n == len(sources)' lines.json "$ids" "$(info eos)"
+    done
+    tf-cbor json out | grep -q '"shortlist":'
+}
+
+@test "text and binary of the same list give the same" {
+    ids=$(info vocab_size)
+    printf '▁b ▁a 0.5\n▁c ▁a 0.4\nb a 0.3\n▁a ▁b 1e-1\n' >text
+    decode --shortlist text --shortlist-first 5 --shortlist-best 1 "$LINES_TFS" |
+        tf-tokenize -d -m "$MODEL" >want
+    # The ids of a and b, each a piece.
+    pair=$(printf 'a\nb\n' | tf-tokenize -m "$MODEL" | tf-cbor json | sed -n 's/.*"ids":\[\([0-9]*\)\].*/\1/p')
+    paste -d ' ' <(echo "$pair") <(tac <<<"$pair") | binary 5 "$ids" >list
+    decode --shortlist list "$LINES_TFS" | tf-tokenize -d -m "$MODEL" | cmp - want
+    gzip -c text >text.gz
+    decode --shortlist text.gz --shortlist-first 5 --shortlist-best 1 "$LINES_TFS" |
+        tf-tokenize -d -m "$MODEL" | cmp - want
+    tf-translate -q -m "$MODEL" --max-extra 5 --shortlist text --shortlist-first 5 \
+        --shortlist-best 1 "$LINES_TXT" | cmp - want
+}
+
+@test "what is forced need not be in the list" {
+    printf 'a a 1\n' >list
+    short() { decode --shortlist list --shortlist-first 3 "$@" "$LINES_TFS"; }
+    awk 'NR == 7 { print ""; next } { print "c c b" }' "$LINES_TXT" >words
+    tf-tokenize -m "$MODEL" --pieces --phrases 1 words >phrases
+    short --constraints phrases | tf-tokenize -d -m "$MODEL" >text
+    [ "$(grep -c 'c c b' text)" -eq $((LINES - 1)) ]
+    tf-tokenize -m "$MODEL" words >prefix
+    short --prefix prefix --no-repeat-ngram 3 --repetition-penalty 1.1 | tf-tokenize -d -m "$MODEL" >text
+    [ "$(grep -c '^c c b' text)" -eq $((LINES - 1)) ]
+    echo b >never
+    short --forbid never | tf-tokenize -d -m "$MODEL" >text
+    [ "$(grep -cw b text)" -eq 0 ]
+}
+
+@test "bad lists are named" {
+    ids=$(info vocab_size)
+    printf 'a b 0.5\na b\n' >list
+    d_t 1 --shortlist list "$LINES_TFS"
+    expect_error "list: line 2: not a target piece, a source piece and a probability"
+    printf 'a b x\n' >list
+    d_t 1 --shortlist list "$LINES_TFS"
+    expect_error "list: line 1: 'x': not a number"
+    printf 'cat Katze 0.5\ndog Hund 0.5\n' >list
+    d_t 1 --shortlist list "$LINES_TFS"
+    expect_contains "$stderr" "list: 2 of its 2 pairs have a piece that the model's vocabulary lacks"
+    printf 'NULL a 0.5\n' >list
+    d_t 1 --shortlist list "$LINES_TFS"
+    expect_error "list: no pairs of pieces"
+    echo "1 2 3" | binary 3 "$ids" >good
+    d_t 0 --shortlist good "$LINES_TFS" -o out
+    head -c 40 good >list
+    d_t 1 --shortlist list "$LINES_TFS"
+    expect_error "list: shortlist: truncated, or not a binary shortlist"
+    head -c -4 good >list
+    d_t 1 --shortlist list "$LINES_TFS"
+    expect_contains "$stderr" "bytes, but its head says"
+    { head -c 60 good; printf '\001'; tail -c +62 good; } >list
+    d_t 1 --shortlist list "$LINES_TFS"
+    expect_error "list: shortlist: damaged: its checksum is wrong"
+    echo "1 2 9999" | binary 3 "$ids" >list
+    d_t 1 --shortlist list "$LINES_TFS"
+    expect_error "list: shortlist: target id 9999, but the vocabulary has $ids"
+    echo "1 2" | binary 3 9 >list
+    d_t 1 --shortlist list "$LINES_TFS"
+    expect_error "list: shortlist for a vocabulary of 9 source ids, but the model has $ids"
+    d_t 1 --shortlist good --shortlist-first 5 "$LINES_TFS"
+    expect_contains "$stderr" "good: a binary shortlist has its own numbers"
+    d_t 1 --shortlist none "$LINES_TFS"
+    expect_error "none: No such file or directory"
+    d_t 2 --shortlist good --insert "$LINES_TFS" "$LINES_TFS"
+    d_t 2 --shortlist-first 5 "$LINES_TFS"
+}
