@@ -239,6 +239,14 @@ static void note_positions(const struct tf_import *m)
                 m->name);
 }
 
+static void note_shortlist(const struct tf_import *m)
+{
+    const char *list;
+    if (m->dir != NULL && tf_dir_match(m->dir, "lex.*.bin", &list) > 0)
+        tf_note("%s: a shortlist, which is not part of the model: tf-decode --shortlist %s",
+                m->name, list);
+}
+
 /* The search that its program does with it, and notes of what was read. */
 static int complete_import(struct tf_import *m, struct tf_err *err)
 {
@@ -250,6 +258,7 @@ static int complete_import(struct tf_import *m, struct tf_err *err)
     note_model(m);
     note_words(m);
     note_positions(m);
+    note_shortlist(m);
     return m->segmenter[0].p == NULL ? 0 : tf_import_check_vocab(m, m->vocab_name, m->name, err);
 }
 

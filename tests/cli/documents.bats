@@ -140,7 +140,9 @@ man_blocks() {
 @test "tf-howto(7): every recipe" {
     awk '/^\.Bd -literal/ { on = 1; next } /^\.Ed/ { if (on) print "%%"; on = 0 } on' \
         "$TOP/man/tf-howto.7" | sed 's/\\e/\\/g' >examples
+    sed 's/.*/0-0/' "$WORLD/train.en" >links # an aligner's
     run_blocks examples
+    [ "$(awk 'NF == 3 && $3 > 0 && $3 <= 1' lex.s2t | wc -l)" -gt 5 ]
     [ "$(wc -l <best.moses)" -gt 20 ]
     # Back-translation: each line has three sources, and tf-batch takes them.
     pairs=$(tf-cbor json more.tfs | jq -s 'map(select(.type == "batch").idx | length) | add')

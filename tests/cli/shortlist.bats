@@ -68,6 +68,16 @@ for want, h in zip(wants, hyps):
 ' "$GOLDEN/$name.short"
         rm m.tfm
     done
+    # Of a directory with a list, which is no part of the model.
+    mkdir dir
+    "$TF_PYTHON" "$TOP/tests/cli/marian.py" make dir/model.npz 32 tied-embeddings-all=true
+    cp "$GOLDEN/vocab.spm" dir
+    tf-convert dir -o m.tfm 2>log
+    [ "$(grep -c shortlist log)" -eq 0 ]
+    touch dir/lex.50.50.xx.bin
+    tf-convert dir -o n.tfm 2>log
+    grep -q 'a shortlist, which is not part .*: tf-decode --shortlist dir/lex.50.50.xx.bin' log
+    cmp m.tfm n.tfm
 }
 
 @test "a list of all tokens changes nothing, in any search" {
