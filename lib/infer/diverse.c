@@ -113,18 +113,20 @@ static bool same_ids(const struct tf_hyp *a, const struct tf_hyp *b)
 }
 
 size_t tf_diverse_rank(struct tf_hyp *hyps, size_t n, const struct tf_search_opts *o,
-                       size_t n_prefix)
+                       size_t n_prefix, size_t limit)
 {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
         struct tf_hyp h = hyps[i];
+        const bool cut = h.n > 0 && h.n >= limit && tf_search_cuts_off(o);
         double logp = 0, counted = 0;
         for (size_t t = 0; t <= h.n; t++) {
             logp += (double)h.token_logp[t];
-            counted += o->free_prefix && t < n_prefix ? 0 : (double)h.token_logp[t];
+            if (!(o->free_prefix && t < n_prefix) && !(cut && t == h.n))
+                counted += (double)h.token_logp[t];
         }
         h.logp = (float)logp;
-        h.score = (float)(counted / tf_search_penalty(h.n + 1, o->alpha, o->normalize));
+        h.score = (float)(counted / tf_search_penalty(h.n + !cut, o->alpha, o->normalize));
         size_t at = kept;
         bool equal = false;
         for (size_t k = 0; k < kept && !equal; k++)

@@ -11,8 +11,9 @@
  * live. So do the authors' program and transformers; what ends does not count. Penalties add up in
  * logp of a row, and ends are finished, and hypotheses dropped, by these numbers.
  *
- * The outputs of all groups are ranked by score = log P / lp(len), without penalties, in the order
- * of the groups where equal; of equal outputs the first stays. */
+ * The outputs of all groups are ranked by score = log P / lp(len), without penalties and at the
+ * limit by point 6 of that rule, in the order of the groups where equal; of equal outputs the first
+ * stays. */
 #ifndef TF_INFER_DIVERSE_PRIVATE_H
 #define TF_INFER_DIVERSE_PRIVATE_H
 
@@ -29,8 +30,8 @@ struct tf_diverse {
 void tf_diverse_step(const struct tf_diverse *d, struct tf_search *q, tf_mem *lp);
 
 /* Rank the outputs of all groups, in their order: set logp and score of each from token_logp.
- * n_prefix: tokens of the forced prefix. Returns how many are left. */
+ * n_prefix: tokens of the forced prefix. limit: of the sentence. Returns how many are left. */
 size_t tf_diverse_rank(struct tf_hyp *hyps, size_t n, const struct tf_search_opts *o,
-                       size_t n_prefix);
+                       size_t n_prefix, size_t limit);
 
 #endif

@@ -349,7 +349,7 @@ static void copy_hypotheses(struct tf_lane_search *s, struct tf_sentence *v, siz
             token_logp += h.n + 1;
         }
     if (s->limits.diverse != NULL)
-        v->n_hyps = tf_diverse_rank(v->hyps, v->n_hyps, &s->search.opts, v->n_prefix);
+        v->n_hyps = tf_diverse_rank(v->hyps, v->n_hyps, &s->search.opts, v->n_prefix, v->limit);
 }
 
 int tf_lane_search_run(struct tf_lane_search *s, const struct tf_lane_item *group, size_t n,

@@ -16,7 +16,7 @@ hyps() {
 @test "without strength each group is a beam search of its size" {
     natively
     local search
-    for search in paper fairseq transformers; do
+    for search in paper fairseq transformers marian ctranslate2; do
         tf-decode -m "$MODEL" --search $search -k 3 -n 3 --token-scores "$LINES_TFS" -o want
         tf-decode -m "$MODEL" --search $search -k 6 -n 6 --token-scores --diverse 2 --diversity 0 \
             "$LINES_TFS" -o got

@@ -205,7 +205,7 @@ static void rank(struct results *out, const struct tf_search *q, size_t sentence
             h[n] = (struct tf_hyp){
                 .ids = ids[n], .n = tf_search_result(q, g, k).n, .token_logp = terms[n]};
         }
-    out->n = tf_diverse_rank(h, n, &q->opts, n_prefix);
+    out->n = tf_diverse_rank(h, n, &q->opts, n_prefix, limit[sentence]);
     for (size_t k = 0; k < out->n; k++) {
         out->v[k] = (struct hyp){
             .n = h[k].n, .all = (double)h[k].logp, .score = (double)h[k].score};
