@@ -246,7 +246,7 @@ static void cut_pairs(struct pair *v, size_t *n, const struct tf_shortlist_cut *
 {
     size_t kept = 0;
     qsort(v, *n, sizeof *v, by_probability);
-    while (kept < *n && kept < cut->best && (double)v[kept].p > cut->threshold)
+    while (kept < *n && kept < cut->best && v[kept].p > (float)cut->threshold)
         kept++;
     qsort(v, kept, sizeof *v, by_target);
     *n = kept;

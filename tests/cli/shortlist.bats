@@ -135,6 +135,18 @@ assert n == len(sources)' lines.json "$ids" "$(info eos)"
         --shortlist-best 1 "$LINES_TXT" | cmp - want
 }
 
+@test "a threshold is a bound that probabilities have to be above" {
+    local t
+    for t in a b c ▁a ▁b ▁c; do printf '%s a 0.1\n%s ▁a 0.1\n' "$t" "$t"; done >list
+    echo "a b 0.5" >>list
+    for t in 0.09 0.1 0.2; do
+        decode -n 1 --shortlist list --shortlist-first 4 --shortlist-threshold $t "$LINES_TFS" |
+            tf-cbor json | jq -c .hyps >$t
+    done
+    cmp 0.1 0.2
+    run -1 cmp 0.09 0.2
+}
+
 @test "what is forced need not be in the list" {
     printf 'a a 1\n' >list
     short() { decode --shortlist list --shortlist-first 3 "$@" "$LINES_TFS"; }
