@@ -248,13 +248,25 @@ static int read_member(struct rerank *r, struct tf_json_reader *j, struct object
         o->score = j->real;
         o->has_score = true;
     } else {
+        tf_buf_clear(text ? &o->text : &o->reason);
         tf_buf_add(text ? &o->text : &o->reason, j->text.p, j->text.len);
         o->has_text = o->has_text || text;
     }
     return 0;
 }
 
-/* Take the hypothesis of an object before those of its alternatives. */
+/* Move the last hypothesis of a list to its front. */
+static void put_first(struct list *l)
+{
+    const struct hyp first = l->v[l->n - 1];
+    memmove(l->v + 1, l->v, (l->n - 1) * sizeof *l->v);
+    l->v[0] = first;
+    for (size_t i = 0; i < l->n; i++)
+        l->v[i].place = i;
+}
+
+/* Take the hypothesis of an object; that of the first one comes before those of its alternatives,
+ * wherever they are among its members. */
 static int take_object(struct rerank *r, struct object *o, bool first, struct tf_err *err)
 {
     if (!o->has_text) {
@@ -264,33 +276,30 @@ static int take_object(struct rerank *r, struct object *o, bool first, struct tf
                  o->reason.p != NULL ? o->reason.len : 7);
         return 0;
     }
-    if (!o->has_score && !first)
+    if (!o->has_score && (!first || r->list.n > 0))
         return wrong(r, err, "no score");
     for (size_t i = 0; i < o->text.len; i++)
         if (o->text.p[i] == '\n' || (o->text.p[i] == '\t' && r->o->all))
             o->text.p[i] = ' ';
-    return add_hyp(r, o->text.p != NULL ? o->text.p : "", o->text.len,
-                   r->o->weight[0] * o->score, err);
+    if (add_hyp(r, o->text.p != NULL ? o->text.p : "", o->text.len, r->o->weight[0] * o->score,
+                err) != 0)
+        return -1;
+    if (first)
+        put_first(&r->list);
+    return 0;
 }
 
 static int read_object(struct rerank *r, struct tf_json_reader *j, bool first, struct tf_err *err)
 {
     struct object o = {0};
     enum tf_json_kind kind = TF_JSON_KEY;
-    bool taken = false;
     int rc = 0;
     while (rc == 0 && kind == TF_JSON_KEY && (rc = tf_json_next(j, &kind, err)) == 0 &&
-           kind == TF_JSON_KEY) {
-        if (!first || !tf_text_is((struct tf_text){j->text.p, j->text.len}, "alternatives")) {
-            rc = read_member(r, j, &o, err);
-            continue;
-        }
-        rc = take_object(r, &o, true, err);
-        taken = true;
-        if (rc == 0)
-            rc = read_alternatives(r, j, err);
-    }
-    if (rc == 0 && !taken)
+           kind == TF_JSON_KEY)
+        rc = first && tf_text_is((struct tf_text){j->text.p, j->text.len}, "alternatives")
+                 ? read_alternatives(r, j, err)
+                 : read_member(r, j, &o, err);
+    if (rc == 0)
         rc = take_object(r, &o, first, err);
     tf_buf_release(&o.text);
     tf_buf_release(&o.reason);

@@ -90,6 +90,8 @@ X
     awk -F '\t' '$2 == 1 { print $4 }' got >want
     tf-rerank --mbr chrf++ --scale 2.5 --length 0.25 lists.tsv | cmp - want
     tf-rerank --mbr chrf++ --scale 2.5 --length 0.25 lists.json | cmp - want
+    # The members of an object have no order.
+    jq -cS . lists.json | tf-rerank --mbr chrf++ --scale 2.5 --length 0.25 | cmp - want
     tf-bleu -sl -b -w 12 -tok char ref -i hyp >scores
     naive 0 0 >want
     tf-rerank --mbr bleu --tokenize char --nbest lists.tsv >got
@@ -170,6 +172,7 @@ a b c|in: line 1: no number of an input
 {"line":1|in: line 1: json: byte
 {"line":1,"text":7}|in: line 1: text or score: of another type
 {"text":"a","score":1,"alternatives":[{"text":"b"}]}|in: line 1: no score
+{"text":"a","alternatives":[{"text":"b","score":1}]}|in: line 1: no score
 {"text":"a","score":1,"alternatives":3}|in: line 1: alternatives: no array
 {"text":"a"} x|in: line 1: json: byte
 X
