@@ -22,8 +22,8 @@ static const struct tf_opt *find(struct tf_opt *opts, const char *name, bool *ne
     return *negated ? o : NULL;
 }
 
-/* The word of the command line that a line is; NULL with a reason. */
-static char *word_of(char *line, struct tf_opt *opts, struct tf_err *err)
+/* The word of the command line that a line is, not of option `own`; NULL with a reason. */
+static char *word_of(char *line, struct tf_opt *opts, const char *own, struct tf_err *err)
 {
     const size_t n = strcspn(line, " \t\r=:");
     const char *value = line + n + strspn(line + n, blanks);
@@ -39,6 +39,10 @@ static char *word_of(char *line, struct tf_opt *opts, struct tf_err *err)
         tf_fail_status(err, TF_USAGE, "no option '%.80s'", line);
         return NULL;
     }
+    if (strcmp(line, own) == 0) {
+        tf_fail_status(err, TF_USAGE, "--%s: only on the command line", own);
+        return NULL;
+    }
     is_false = o->kind == TF_OPT_FLAG && strcmp(value, "false") == 0;
     if (o->kind == TF_OPT_FLAG && strcmp(value, "true") == 0)
         value = "";
@@ -47,12 +51,12 @@ static char *word_of(char *line, struct tf_opt *opts, struct tf_err *err)
     struct tf_buf b = {0};
     tf_buf_printf(&b, "--%s%s", is_false && !negated ? "no-" : "",
                   is_false && negated ? line + 3 : line);
-    if (*value != 0 && !is_false)
+    if (!is_false && (*value != 0 || o->kind != TF_OPT_FLAG)) /* else the next word is its value */
         tf_buf_printf(&b, "=%s", value);
     return b.p;
 }
 
-static int read_file(struct tf_strs *words, const char *path, struct tf_opt *opts,
+static int read_file(struct tf_strs *words, const char *path, struct tf_opt *opts, const char *own,
                      struct tf_err *err)
 {
     struct tf_in in;
@@ -65,13 +69,14 @@ static int read_file(struct tf_strs *words, const char *path, struct tf_opt *opt
         return -1;
     for (unsigned long number = 1; (rc = tf_in_line(&in, &line, &n, LONGEST, err)) > 0; number++) {
         if (rc == 2 || memchr(line, 0, n) != NULL) {
-            rc = tf_fail_status(err, TF_USAGE, "%s: line %lu: no option", path, number);
+            rc = tf_fail_status(err, TF_USAGE, "%s: line %lu: %s", path, number,
+                                rc == 2 ? "too long" : "has a NUL byte");
             break;
         }
         char *copy = tf_xstrndup(line, n), *text = copy + strspn(copy, blanks);
         for (size_t end = strlen(text); end > 0 && strchr(blanks, text[end - 1]) != NULL; end--)
             text[end - 1] = 0;
-        char *word = *text != 0 && *text != '#' ? word_of(text, opts, err) : tf_xstrdup("");
+        char *word = *text != 0 && *text != '#' ? word_of(text, opts, own, err) : tf_xstrdup("");
         free(copy);
         if (word == NULL) {
             rc = tf_context(err, "%s: line %lu", path, number);
@@ -109,7 +114,7 @@ int tf_opt_file_expand(int *argc, char ***argv, const char *name, struct tf_opt 
     tf_strs_add(&words, **argv);
     for (int i = 1; i < *argc && strcmp((*argv)[i], "--") != 0; i++) {
         const char *path = path_of(*argv, *argc, &i, name);
-        if (path != NULL && read_file(&words, path, opts, err) != 0)
+        if (path != NULL && read_file(&words, path, opts, name, err) != 0)
             return tf_context(err, "--%s", name);
     }
     for (int i = 1; i <= *argc; i++) /* and the NULL at the end */

@@ -120,6 +120,19 @@ X
         save-every) expect_error "--save-every" ;;
         esac
     done
+    # A line without a value takes none from the next, nor does the last from the command line.
+    printf 'valid-command =\nsave-every = 3\n' >bad
+    train --settings bad --valid b.tfs --steps 3 -o empty b.tfs
+    grep -q '"command":\["tf-train","--valid-command=","--save-every=3",' empty/log.jsonl
+    echo init >bad
+    tr_t 1 --settings bad --steps 3 -o x b.tfs
+    expect_error "'': No such file or directory"
+    echo settings=settings >bad
+    tr_t 2 --settings bad -o x b.tfs
+    expect_error "--settings: bad: line 1: --settings: only on the command line"
+    printf 'steps 3\0\n' >bad
+    tr_t 2 --settings bad -o x b.tfs
+    expect_error "--settings: bad: line 1: has a NUL byte"
     tr_t 1 --settings none -o x b.tfs
     expect_error "none: No such file or directory"
     tr_t 2 --settings - -o x b.tfs
