@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { COLUMNS = 2, HEIGHT = 250, TOP = 46, LINE = 17, MOST_LINES = 12, LONGEST = 1 << 24 };
 
@@ -126,6 +127,13 @@ static int draw_samples(struct tf_buf *out, const struct tf_curves *c, const cha
     return rc;
 }
 
+/* Is it stdin or a pipe, which can be read once only? */
+static bool is_stream(const char *path)
+{
+    struct stat st;
+    return strcmp(path, "-") == 0 || (stat(path, &st) == 0 && !S_ISREG(st.st_mode));
+}
+
 /* *c has names for the legend. */
 static int draw(struct tf_buf *out, const struct tf_curves *c, const char *const *names,
                 const char *title, struct tf_err *err)
@@ -153,8 +161,9 @@ int tf_run_figure_draw(struct tf_buf *out, const struct tf_curves *c, struct tf_
     if (c->nlabels > 0 && c->nlabels != c->nlogs)
         return tf_fail_status(err, TF_USAGE, "%zu labels for %zu logs", c->nlabels, c->nlogs);
     for (size_t i = 0; i < c->nlogs; i++)
-        if (strcmp(c->logs[i], "-") == 0)
-            return tf_fail_status(err, TF_USAGE, "run: logs are read more than once: no stdin");
+        if (is_stream(c->logs[i]))
+            return tf_fail_status(err, TF_USAGE,
+                                  "run: logs are read more than once: no stdin and no pipe");
     char **names = tf_xcalloc(c->nlogs, sizeof *names);
     for (size_t i = 0; i < c->nlogs; i++) {
         names[i] = tf_curves_log_name(c, i);

@@ -83,7 +83,10 @@ PY
     t 1 tf-plot run fairseq.jsonl
     expect_error 'fairseq.jsonl: nothing to draw: no line has "step" and one of loss, metric, lr, '
     t 2 tf-plot run -
-    expect_error "run: logs are read more than once: no stdin"
+    expect_error "run: logs are read more than once: no stdin and no pipe"
+    mkfifo pipe
+    t 2 tf-plot run pipe
+    expect_error "run: logs are read more than once: no stdin and no pipe"
     t 2 tf-plot -l a run run two
     expect_error "1 labels for 2 logs"
     t 1 tf-plot run none
