@@ -181,7 +181,8 @@ static void show(struct tf_run_report *r, const struct tf_update_metrics *u)
     if (r->o->steps > 0)
         snprintf(all, sizeof all, "/%lld", (long long)r->o->steps);
     else if (r->o->epochs > 0)
-        snprintf(all, sizeof all, "  epoch %llu/%lld", (unsigned long long)u->at.cursor.epoch + 1,
+        snprintf(all, sizeof all, "  epoch %.0f/%lld",
+                 fmin((double)u->at.cursor.epoch + 1, (double)r->o->epochs),
                  (long long)r->o->epochs);
     tf_progress_show(&r->progress, "step %llu%s  loss %.3f  %.0f tok/s%s",
                      (unsigned long long)u->at.step, all, s->loss / s->tokens,
