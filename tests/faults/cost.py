@@ -168,6 +168,7 @@ def commands(rig):
         ("tf-bleu", ["tf-bleu", "-sl", "-e", "latin1", "REF", "-i", "HYP"], "text", 2),
         ("tf-bleu -m chrf", ["tf-bleu", "-cw", "2", "REF", "-m", "chrf", "-i", "HYP"], "text", 2),
         ("tf-bleu -m ter", ["tf-bleu", "REF", "-m", "ter", "-i", "HYP"], "text", 2),
+        ("tf-rerank", ["tf-rerank", "REF"], "lists", 1),
         ("tf-tree", ["tf-tree"], "trees", 1),
         ("tf-tree", ["tf-tree", "-l"], "trees", 1),
         ("tf-evalb", ["tf-evalb", "-e", "1000000", "-p", "new", "REF", "HYP"], "trees", 2),
@@ -383,6 +384,19 @@ def fields(n):
     }
 
 
+def lists(n):
+    """N-best lists in columns and in JSON: many, long ones, long lines, many scores."""
+    row = "%d\t%d\t-1.5\ta b\n"
+    object = '{"text":"a","score":-1,"alternatives":[{"text":"b","score":-2}]}\n'
+    return {
+        "lists of one": ("".join(row % (i, 1) for i in range(n // 18)), ),
+        "one list": ("".join(row % (0, i) for i in range(1, min(n // 18, 65536))), ),
+        "one text": ("0\t1\t-1.5\t" + "a " * (n // 2) + "\n", ),
+        "scores": ("0\t1\t-1.5\ta" + "\t-1" * (n // 3) + "\n", ),
+        "objects": (object * (n // len(object)), ),
+    }
+
+
 def layouts(n):
     """Layouts of tf-split, and the sentences."""
     def layout(*places, end='{"end":""}'):
@@ -452,7 +466,7 @@ def inputs(rig, r, kind, n):
     if kind == "text":
         return {k: tuple(x.encode() for x in v) for k, v in texts(r, n).items()}
     made = {"trees": trees, "parameters": parameters, "logs": logs, "points": points,
-            "fields": fields, "layouts": layouts}
+            "fields": fields, "layouts": layouts, "lists": lists}
     if kind in made:
         return {k: tuple(x.encode() for x in v) for k, v in made[kind](n).items()}
     if kind == "bundle":
