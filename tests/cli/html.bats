@@ -205,6 +205,11 @@ X
         'x - Yes. 3' '' | cmp - got
     t 1 "$TOP/examples/files/texts" a.srt head -n 1
     expect_error "texts: head wrote 1 lines for 2"
+    printf 'msgid "a"\nmsgstr ""\n' >b.po
+    t 4 "$TOP/examples/files/texts" b.po sh -c 'sed s/.*//; exit 4'
+    printf '#, fuzzy\nmsgid "a"\nmsgstr ""\n' | diff - <(echo "$output")
+    t 1 "$TOP/examples/files/texts" b.po sh -c 'exit 2'
+    expect_error "texts: sh failed with status 2"
 }
 
 @test "Markdown and DOCX by way of pandoc" {
