@@ -177,8 +177,7 @@ static int translate(const struct tf_args *args, struct tf_err *err)
     add(&encode, !o.run.quiet, "--list-unknown", NULL);
     tf_strs_add(&decode, "tf-decode");
     tf_strs_add(&decode, "--quiet");
-    for (size_t i = 0; i < models->n; i++)
-        add(&decode, true, "-m", models->v[i]);
+    tf_opt_weighted_words(&decode, "-m", models);
     add(&decode, true, "--bad", fail ? "ok" : bad);
     tf_opt_words(&decode, opts, own);
     add(&decode, json, "--nbest", nbest != NULL ? nbest : "1"); /* only these have scores */
