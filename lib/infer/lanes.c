@@ -30,15 +30,17 @@ struct tf_lanes *tf_lanes_new(struct tf_ensemble *models, int threads, size_t ba
         const struct tf_replica *r = &models->replica[i % models->replicas];
         struct tf_ctx_opts open = {.threads = threads, .device = (int)(i % models->replicas)};
         struct tf_lane *lane = &l->lane[i];
+        struct tf_err why = {0}; /* of a device that is left out nothing is left in err */
         lane->model = r->model;
         if (r->lost)
             continue;
-        lane->ctx = models->be->open(&open, err);
+        lane->ctx = models->be->open(&open, &why);
         if (lane->ctx == NULL && devices_left(l) > 1) {
-            tf_ensemble_lose(models, i, err);
+            tf_ensemble_lose(models, i, &why);
             continue;
         }
         if (lane->ctx == NULL) {
+            *err = why;
             tf_lanes_free(l);
             return NULL;
         }
