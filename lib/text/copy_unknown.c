@@ -1,7 +1,6 @@
 /* copy_unknown.c - see copy_unknown_private.h. */
 #include "text/copy_unknown_private.h"
 #include "base/memory.h"
-#include "text/unicode.h"
 
 #include <stdlib.h>
 
@@ -28,23 +27,18 @@ struct copying {
     struct edit *edits;
 };
 
-/* Returns an array to free. any: white space of any kind separates, else spaces alone. */
-static struct tf_text *split_words(struct tf_text s, bool any, size_t *n)
+/* Returns an array to free. */
+static struct tf_text *split_words(struct tf_text s, size_t *n)
 {
     struct tf_text *words = tf_xarray(NULL, s.n / 2 + 1, sizeof *words);
-    size_t begin = 0;
     *n = 0;
-    for (size_t p = 0; p < s.n;) {
-        int len;
-        const uint32_t c = tf_utf8_get(s.p + p, &len);
-        const bool space = any ? tf_uc_space(c) : c == ' ';
-        if (space && p > begin)
-            words[(*n)++] = (struct tf_text){s.p + begin, p - begin};
-        p += (size_t)len;
-        begin = space ? p : begin;
+    for (size_t p = 0, end; p < s.n; p = end) {
+        for (end = p; end < s.n && s.p[end] != ' ';)
+            end++;
+        if (end > p)
+            words[(*n)++] = (struct tf_text){s.p + p, end - p};
+        end += end == p;
     }
-    if (begin < s.n)
-        words[(*n)++] = (struct tf_text){s.p + begin, s.n - begin};
     return words;
 }
 
@@ -176,8 +170,8 @@ void tf_copy_unknown(struct tf_buf *out, struct tf_text source, struct tf_text t
                      struct tf_text links)
 {
     struct copying c = {.translation = translation};
-    c.source = split_words(source, true, &c.n_source);
-    c.target = split_words(translation, false, &c.n_target);
+    c.source = split_words(source, &c.n_source);
+    c.target = split_words(translation, &c.n_target);
     c.linked = tf_xcalloc(c.n_source + 1, sizeof *c.linked);
     c.parts = tf_xcalloc(c.n_source + 1, sizeof *c.parts);
     c.of = tf_xarray(NULL, c.n_target + 1, sizeof *c.of);

@@ -17,8 +17,7 @@
 #include "text/text.h"
 
 /* Append the translation with what is copied. links: hard links with unknown parts (links.h). Words
- * of the translation are what spaces separate, of the source what white space of any kind does: the
- * usual normalizations make spaces of it. Both are UTF-8. */
+ * are what spaces separate. */
 void tf_copy_unknown(struct tf_buf *out, struct tf_text source, struct tf_text translation,
                      struct tf_text links);
 

@@ -12,6 +12,7 @@
 #include "text/html.h"
 #include "text/placeholders_private.h"
 #include "text/text_file.h"
+#include "text/unicode.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -206,6 +207,22 @@ static void note_several(struct through *t, bool *noted)
     tf_note("%s: line %llu %s", t->in.name, (unsigned long long)line, t->o->several);
 }
 
+/* Make a space of each white space from an offset on. Normalizations do that with some vocabularies,
+ * and with others do not; copy_unknown has to count the words that the model sees. */
+static void make_spaces(struct tf_buf *b, size_t from)
+{
+    size_t to = from;
+    int len;
+    for (size_t p = from; p < b->len; p += (size_t)len) {
+        const bool space = tf_uc_space(tf_utf8_get(b->p + p, &len));
+        if (space)
+            b->p[to++] = ' ';
+        for (int i = 0; i < len && !space; i++)
+            b->p[to++] = b->p[p + (size_t)i];
+    }
+    b->len = to;
+}
+
 static int feed_all(struct through *t, struct tf_buf *pending, struct tf_err *err)
 {
     struct tf_place place;
@@ -236,8 +253,10 @@ static int feed_all(struct through *t, struct tf_buf *pending, struct tf_err *er
             tf_placeholders_hide(&kept, sentence, true, pending);
         else if (rc > 0)
             tf_buf_add(pending, sentence.p, sentence.n);
-        if (rc > 0 && t->o->copy_unknown)
+        if (rc > 0 && t->o->copy_unknown) {
+            make_spaces(pending, from);
             tf_buf_add(&sent, pending->p + from, pending->len - from);
+        }
         push(t, &place, &kept, sent);
         if (rc == 0)
             return 0;

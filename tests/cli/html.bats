@@ -253,6 +253,11 @@ for x, y, z in zip(a, plain, got):
 PY
     echo 'a € b {x}' >in
     tf-translate -q -m "$ALIGNING" --copy-unk --placeholders in | grep -F '{x}' | grep -F '€'
+    # Words of the text are what any white space separates.
+    printf 'a b€ c %%\n' >in
+    printf 'a\tb€\xe3\x80\x80c\xc2\xa0%%\n' | tf-translate -q -m "$ALIGNING" --copy-unk >got
+    tf-translate -q -m "$ALIGNING" --copy-unk in | cmp - got
+    grep -F '€' got
     t 2 tf-translate -m "$ALIGNING" --copy-unk --html
     t 2 tf-tokenize -d -m "$MODEL" --alignment soft --alignment-unknown "$LINES_TFS"
 }

@@ -31,9 +31,6 @@ int main(void)
     /* What is there is not copied. */
     copies("a ~ b", "A~ B", "0-0 2-1 ?1:0:0", "A~ B");
     copies("a b", "A B", "0-0 1-1", "A B");
-    /* White space of a source that a normalization makes spaces. */
-    copies("a\tb~\xE3\x80\x80 \xC2\xA0%", "A B", "0-0 1-1 ?1:1:0 ?2:0:0", "A B~ %");
-    copies("\ta ~ ", "A\xC2\xA0" "B", "0-0 ?1:0:0", "A\xC2\xA0" "B ~");
     /* Links and parts that do not fit. */
     copies("a ~b", "A", "0-0 9-9 1-7 ?1:0:9 ?5:0:0 - x", "A");
     copies("a \xC3\xA9~", "A B", "0-0 1-1 ?1:1:0", "A \xC3\xA9~ B");
