@@ -207,8 +207,8 @@ static void note_several(struct through *t, bool *noted)
     tf_note("%s: line %llu %s", t->in.name, (unsigned long long)line, t->o->several);
 }
 
-/* Make a space of each white space from an offset on. Normalizations do that with some vocabularies,
- * and with others do not; copy_unknown has to count the words that the model sees. */
+/* Make a space of each white space from an offset on, as the normalizations of some vocabularies do:
+ * copy_unknown has to count the words that the model sees. */
 static void make_spaces(struct tf_buf *b, size_t from)
 {
     size_t to = from;
