@@ -207,7 +207,7 @@ static void note_several(struct through *t, bool *noted)
     tf_note("%s: line %llu %s", t->in.name, (unsigned long long)line, t->o->several);
 }
 
-/* Make a space of each white space from an offset on, as the normalizations of some vocabularies do:
+/* Make a space of each white space from an offset on, as normalizations of some vocabularies do:
  * copy_unknown has to count the words that the model sees. */
 static void make_spaces(struct tf_buf *b, size_t from)
 {
