@@ -71,11 +71,12 @@ static size_t conversion_at(const char *s)
     return is && strspn(p + 1, LETTERS DIGITS) == 0 ? (size_t)(p + 1 - s) : 0;
 }
 
-/* The length of a character of plane 15 or 16. */
+/* The length of a character of plane 15 or 16. The text may be invalid. */
 static size_t object_at(const char *s)
 {
     const unsigned char *p = (const unsigned char *)s;
-    return (p[0] == 0xf3 && p[1] >= 0xb0) || p[0] == 0xf4 ? 4 : 0;
+    const bool begins = (p[0] == 0xf3 && p[1] >= 0xb0) || p[0] == 0xf4;
+    return begins && p[1] >> 6 == 2 && p[2] >> 6 == 2 && p[3] >> 6 == 2 ? 4 : 0;
 }
 
 static size_t placeholder_at(const char *text, size_t at, bool addresses)
