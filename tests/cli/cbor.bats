@@ -515,6 +515,7 @@ PY
         in=$V/tokens.cbor
         [ "$verb" != unjson ] || in=lines
         tf-cbor $verb "$in" >want
+        : >got # that of the verb before may be the same
         mkfifo pipe
         exec 9<>pipe
         tf-cbor $verb <pipe 3>&- 9>&- | cat >got 3>&- 9>&- &
