@@ -1,6 +1,7 @@
 /* copy_unknown.c - see copy_unknown_private.h. */
 #include "text/copy_unknown_private.h"
 #include "base/memory.h"
+#include "text/links.h"
 
 #include <stdlib.h>
 
@@ -42,15 +43,6 @@ static struct tf_text *split_words(struct tf_text s, size_t *n)
     return words;
 }
 
-static size_t read_number(const char **p, const char *end, size_t most)
-{
-    size_t x = 0;
-    for (; *p < end && **p >= '0' && **p <= '9'; ++*p)
-        x = x < most ? 10 * x + (size_t)(**p - '0') : x;
-    *p += *p < end && **p != ' ';
-    return x;
-}
-
 /* The part of a source word without so many bytes at its ends. */
 static void take_part(struct copying *c, size_t word, size_t before, size_t after)
 {
@@ -70,9 +62,9 @@ static void read_links(struct copying *c, struct tf_text links)
         const bool part = *p == '?';
         p += part;
         const char *const from = p;
-        const size_t s = read_number(&p, end, most), t = read_number(&p, end, most);
+        const size_t s = tf_links_number(&p, end, most), t = tf_links_number(&p, end, most);
         if (part) {
-            take_part(c, s, t, read_number(&p, end, most));
+            take_part(c, s, t, tf_links_number(&p, end, most));
         } else if (s < c->n_source && t < c->n_target) {
             struct linked *l = &c->linked[s];
             l->first = t < l->first ? t : l->first;

@@ -18,6 +18,7 @@
 #include "text/html_private.h"
 #include "base/memory.h"
 #include "text/layout_private.h"
+#include "text/links.h"
 #include "text/unicode.h"
 
 #include <stdlib.h>
@@ -293,17 +294,13 @@ static bool read_links(struct tf_text links, size_t *of, size_t n_source, size_t
     for (size_t t = 0; t < n; t++)
         of[t] = SIZE_MAX;
     while (p < end) {
-        size_t pair[2] = {0, 0};
-        for (int side = 0; side < 2; side++) {
-            for (; p < end && *p >= '0' && *p <= '9'; p++)
-                pair[side] =
-                    pair[side] < n + n_source ? 10 * pair[side] + (size_t)(*p - '0') : pair[side];
-            p += p < end;
-        }
-        if (pair[0] < n_source && pair[1] < n && of[pair[1]] == SIZE_MAX) {
-            of[pair[1]] = pair[0];
+        const size_t most = n + n_source;
+        const size_t s = tf_links_number(&p, end, most), w = tf_links_number(&p, end, most);
+        if (s < n_source && w < n && of[w] == SIZE_MAX) {
+            of[w] = s;
             any = true;
         }
+        p += p < end && *p == ' ';
     }
     return any;
 }

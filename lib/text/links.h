@@ -39,4 +39,15 @@ struct tf_aligned {
 int tf_links_put(struct tf_buf *out, const struct tf_links *l, const struct tf_vocab *v,
                  const struct tf_aligned *a, struct tf_err *err) TF_MUST_CHECK;
 
+/* Read a number of hard links at *p, and the sign after it if that is no space. A number that is
+ * not less than `most` gives some number that is not. */
+static inline size_t tf_links_number(const char **p, const char *end, size_t most)
+{
+    size_t x = 0;
+    for (; *p < end && **p >= '0' && **p <= '9'; ++*p)
+        x = x < most ? 10 * x + (size_t)(**p - '0') : x;
+    *p += *p < end && **p != ' ';
+    return x;
+}
+
 #endif

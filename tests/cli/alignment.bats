@@ -5,9 +5,7 @@ load helper
 load translate
 
 setup_file() {
-    make_model
-    tf-convert "$MODEL" --to tfm --search alignment-head=1,2 -o aligning.tfm
-    export ALIGNING=$BATS_FILE_TMPDIR/aligning.tfm
+    make_aligning_model
 }
 
 MARIAN=$TOP/tests/golden/marian

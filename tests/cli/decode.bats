@@ -9,17 +9,6 @@ setup_file() {
     make_model
 }
 
-decode() {
-    tf-decode -m "$MODEL" --max-extra 5 "$@"
-}
-
-# The same for an expected status: d_t STATUS ARGUMENTS.
-d_t() {
-    local want=$1
-    shift
-    t "$want" tf-decode -m "$MODEL" --max-extra 5 "$@"
-}
-
 @test "text to text: one output line per input line" {
     printf 'a b\n\nb b a c\n\xff\nc\n' >in
     sh_t 4 'tf-tokenize -m "$MODEL" in | tf-decode -m "$MODEL" --max-extra 5 | tf-tokenize -d -m "$MODEL" >out'

@@ -7,9 +7,7 @@ load helper
 load translate
 
 setup_file() {
-    make_model
-    tf-convert "$MODEL" --to tfm --search alignment-head=1,2 -o aligning.tfm
-    export ALIGNING=$BATS_FILE_TMPDIR/aligning.tfm
+    make_aligning_model
     mkdir -p "$BATS_FILE_TMPDIR/bin"
     cp "$(command -v tf-translate)" "$BATS_FILE_TMPDIR/bin"
     cat >"$BATS_FILE_TMPDIR/bin/tf-tokenize" <<'SH'

@@ -9,16 +9,6 @@ setup_file() {
     export GOLDEN=$TOP/tests/golden/marian
 }
 
-decode() {
-    tf-decode -m "$MODEL" --max-extra 5 "$@"
-}
-
-d_t() {
-    local want=$1
-    shift
-    t "$want" tf-decode -m "$MODEL" --max-extra 5 "$@"
-}
-
 # info KEY: a number of the model
 info() {
     tf-info "$MODEL" | awk -v key="$1" '$1 == key { print $2; exit }'

@@ -32,6 +32,13 @@ make_model() {
         LINES_TXT=$BATS_FILE_TMPDIR/lines.txt LINES=59
 }
 
+# For setup_file: ALIGNING, the same model with a head for alignments.
+make_aligning_model() {
+    make_model || return 1
+    tf-convert "$MODEL" --to tfm --search alignment-head=1,2 -o aligning.tfm || return 1
+    export ALIGNING=$BATS_FILE_TMPDIR/aligning.tfm
+}
+
 # sharp_model FILE FACTOR: $MODEL with its logits multiplied.
 sharp_model() {
     tf-convert --to npz "$MODEL" -o sharp.npz || return 1
@@ -64,4 +71,16 @@ z[name][int(open("c.id").read())] = 3e38
 np.savez("overflow.npz", **z)
 PY
     tf-convert overflow.npz -o "$1"
+}
+
+# The model's outputs: decode ARGUMENTS.
+decode() {
+    tf-decode -m "$MODEL" --max-extra 5 "$@"
+}
+
+# The same for an expected status: d_t STATUS ARGUMENTS.
+d_t() {
+    local want=$1
+    shift
+    t "$want" tf-decode -m "$MODEL" --max-extra 5 "$@"
 }
