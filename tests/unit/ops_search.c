@@ -137,7 +137,12 @@ static void run(struct results *out, struct tf_search *s, const struct fake *f,
                 const struct group *g, bool lag, bool *tables_ok)
 {
     struct tf_err err = {0};
-    struct tf_search_group sg = {g->n, g->src_off, g->limit, g->prefix, g->prefix_off, g->key};
+    struct tf_search_group sg = {.n = g->n,
+                                 .src_off = g->src_off,
+                                 .limit = g->limit,
+                                 .prefix = g->prefix,
+                                 .prefix_off = g->prefix_off,
+                                 .key = g->key};
     if (tf_search_start(s, &sg, &err) < 0)
         TF_BUG("%s", err.msg);
     uint32_t *cache = calloc(s->slots, sizeof *cache);
@@ -588,7 +593,7 @@ static void by_example(const struct body *b)
     /* Positive log-probabilities, as rounding may give, count as 0. */
     rule = (struct tf_search_opts){.V = 2, .K = 1, .N = 1, .eos = 1};
     search_init(&s, &rule, b);
-    struct tf_search_group sg = {1, g.src_off, g.limit, NULL, NULL, NULL};
+    struct tf_search_group sg = {.n = 1, .src_off = g.src_off, .limit = g.limit};
     struct tf_err err = {0};
     float lp[2] = {-20, 1e-7F};
     is_int(tf_search_start(&s, &sg, &err), 0, "starts without prefixes");
@@ -614,7 +619,7 @@ static void near_the_smallest(const struct body *b)
     static float lp[MAX_V];
     const uint32_t limit[] = {3}, src_off[] = {0, 1};
     struct tf_search_opts rule = {.V = MAX_V, .K = 12, .N = 1, .eos = MAX_V - 1};
-    struct tf_search_group g = {1, src_off, limit, NULL, NULL, NULL};
+    struct tf_search_group g = {.n = 1, .src_off = src_off, .limit = limit};
     struct tf_search s;
     struct tf_err err = {0};
     for (size_t i = 0; i < MAX_V; i++)
@@ -642,7 +647,7 @@ static void ends_that_count(const struct body *b, bool early, size_t want, doubl
     const char *what = early ? "early stopping" : "no early stopping";
     struct tf_search_opts rule = {.V = 4, .K = 2, .N = 1, .normalize = 1, .eos = 3};
     rule.rule = early ? TF_SEARCH_CTRANSLATE2 : TF_SEARCH_PAPER;
-    struct tf_search_group g = {1, src_off, limit, NULL, NULL, NULL};
+    struct tf_search_group g = {.n = 1, .src_off = src_off, .limit = limit};
     struct tf_search s;
     struct tf_err err = {0};
     search_init(&s, &rule, b);
@@ -668,7 +673,7 @@ static void hopeless_ends_count(const struct body *b)
     const uint32_t limit[] = {9}, src_off[] = {0, 1};
     struct tf_search_opts rule = {.V = 3, .K = 2, .N = 1, .normalize = 1, .eos = 2};
     rule.rule = TF_SEARCH_CTRANSLATE2;
-    struct tf_search_group g = {1, src_off, limit, NULL, NULL, NULL};
+    struct tf_search_group g = {.n = 1, .src_off = src_off, .limit = limit};
     struct tf_search s;
     struct tf_err err = {0};
     search_init(&s, &rule, b);
