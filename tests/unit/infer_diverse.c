@@ -2,6 +2,7 @@
  * search that is written out over whole hypotheses, group by group. Log-probabilities are random.
  */
 /* tags: no-emulator */
+#include "../harness/hypotheses.h"
 #include "../harness/tap.h"
 #include "base/rng.h"
 #include "infer/diverse_private.h"
@@ -10,52 +11,31 @@
 #include <math.h>
 #include <string.h>
 
-enum { CASES = 500, MAX_V = 16, MAX_T = 10, MAX_K = 4, MAX_G = 4, EOS = 0, BAN = 1, S = 2 };
+enum { CASES = 500, MAX_V = 16, LIMIT = 10, MAX_K = 4, MAX_G = 4, EOS = 0, BAN = 1, S = 2 };
 
 /* A case. */
 static size_t V, K, G, limit[S], n_prefix;
 static uint32_t prefix[3];
-static uint64_t seed;
-static int levels; /* > 0: many equal log-probabilities */
+static struct hash_model model;
 static double alpha, strength;
 static bool free_prefix;
-
-static float log_p(size_t sentence, const uint32_t *y, size_t n, uint32_t v)
-{
-    uint64_t h = seed + sentence;
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ (y[i] + 1)) * 0x9e3779b97f4a7c15u;
-    struct tf_rng r = tf_rng_new(h * 0x9e3779b97f4a7c15u + v, 7);
-    const double u = tf_rng_real(&r);
-    if (tf_rng_below(&r, 9) == 0)
-        return -INFINITY;
-    return levels > 0 ? -0.5F * (float)(1 + (int)(u * levels)) : (float)(-0.1 - 4 * u);
-}
 
 static void make_case(struct tf_rng *r)
 {
     V = 4 + tf_rng_below(r, MAX_V - 3);
     G = 2 + tf_rng_below(r, MAX_G - 1);
     K = 1 + tf_rng_below(r, MAX_K);
-    seed = tf_rng_u64(r);
-    levels = tf_rng_below(r, 3) == 0 ? 4 : 0;
+    model = (struct hash_model){.seed = tf_rng_u64(r), .holes = true, .copies = G};
+    model.levels = tf_rng_below(r, 3) == 0 ? 4 : 0;
     alpha = tf_rng_below(r, 2) ? 0.6 : 0;
-    strength = levels > 0 ? 0.5 : 2 * tf_rng_real(r);
+    strength = model.levels > 0 ? 0.5 : 2 * tf_rng_real(r);
     n_prefix = tf_rng_below(r, 3);
     free_prefix = tf_rng_below(r, 2);
     for (size_t i = 0; i < n_prefix; i++)
         prefix[i] = 2 + (uint32_t)tf_rng_below(r, V - 2);
     for (size_t i = 0; i < S; i++)
-        limit[i] = n_prefix + tf_rng_below(r, MAX_T - n_prefix + 1);
+        limit[i] = n_prefix + tf_rng_below(r, LIMIT - n_prefix + 1);
 }
-
-struct hyp {
-    uint32_t y[MAX_T + 1];
-    size_t n;
-    double logp;     /* with penalties */
-    double all, own; /* without; own: without the prefix where that is free */
-    double score;    /* of logp in a group, then of own */
-};
 
 struct results {
     struct hyp v[MAX_G * MAX_K];
@@ -64,40 +44,9 @@ struct results {
 
 /* ---- the definition, over whole hypotheses ---- */
 
-struct cand {
-    struct hyp h;
-    double x;
-    size_t row;
-    uint32_t id;
-};
-
-static int by_rule(const void *pa, const void *pb)
-{
-    const struct cand *a = pa, *b = pb;
-    if (a->h.logp != b->h.logp)
-        return a->h.logp > b->h.logp ? -1 : 1;
-    if (a->row != b->row)
-        return a->row < b->row ? -1 : 1;
-    return a->x != b->x ? (a->x > b->x ? -1 : 1) : (a->id > b->id) - (a->id < b->id);
-}
-
 static double lp(size_t n)
 {
     return pow((5 + (double)n + 1) / 6, alpha);
-}
-
-/* Keep h in order of scores; the earlier of equal ones first. */
-static void keep(struct results *out, struct hyp h, size_t most)
-{
-    size_t at = out->n;
-    while (at > 0 && out->v[at - 1].score < h.score)
-        at--;
-    if (at == most)
-        return;
-    out->n += out->n < most;
-    for (size_t j = out->n - 1; j > at; j--)
-        out->v[j] = out->v[j - 1];
-    out->v[at] = h;
 }
 
 struct beam {
@@ -110,33 +59,30 @@ struct beam {
 static void advance(struct beam *b, size_t sentence, size_t t, const size_t *said)
 {
     static struct cand c[MAX_K * MAX_V];
+    struct hyp live[MAX_K];
     const bool forced = t < n_prefix || t == limit[sentence];
     size_t m = 0;
     for (size_t row = 0; row < b->n; row++)
         for (uint32_t v = 0; v < V; v++) {
-            struct cand g = {.h = b->live[row], .row = row, .id = v};
             if (forced ? v != (t < n_prefix ? prefix[t] : EOS) : v == BAN)
                 continue;
-            g.x = (double)log_p(sentence, g.h.y, t, v);
-            if (!isfinite(g.x))
-                continue;
-            g.h.logp += g.x - (forced ? 0 : strength * (double)said[v]);
-            g.h.all += g.x;
-            g.h.own += t < n_prefix && free_prefix ? 0 : g.x;
-            if (v != EOS)
-                g.h.y[g.h.n++] = v;
-            c[m++] = g;
+            const double x = (double)hash_logp(&model, sentence, b->live[row].ids, t, v),
+                         penalty = forced ? 0 : strength * (double)said[v];
+            if (isfinite(x))
+                c[m++] = (struct cand){b->live[row].logp + x - penalty, x, row, v};
         }
     qsort(c, m, sizeof *c, by_rule);
+    memcpy(live, b->live, sizeof live);
     b->n = 0;
     for (size_t j = 0; j < m && j < (K == 1 ? 1 : 2 * K); j++) {
+        struct hyp h = continued(&live[c[j].row], &c[j], c[j].id == EOS);
         if (t < n_prefix && free_prefix)
-            c[j].h.logp = 0;
-        c[j].h.score = c[j].h.logp / lp(c[j].h.n);
+            h.logp = 0;
+        h.score = h.logp / lp(h.n);
         if (c[j].id == EOS)
-            keep(&b->ends, c[j].h, K);
+            keep(b->ends.v, &b->ends.n, K, h);
         else if (b->n < K)
-            b->live[b->n++] = c[j].h;
+            b->live[b->n++] = h;
     }
 }
 
@@ -148,6 +94,15 @@ static void drop(struct beam *b, size_t sentence)
         if (b->ends.n < K || b->live[i].logp / lp(limit[sentence]) > b->ends.v[K - 1].score)
             b->live[n++] = b->live[i];
     b->n = n;
+}
+
+/* log P without penalties, of the ids from that one on. */
+static double sum(const struct hyp *h, size_t from)
+{
+    double logp = 0;
+    for (size_t t = from; t <= h->n; t++)
+        logp += h->lp[t];
+    return logp;
 }
 
 static void naive(struct results *out, size_t sentence)
@@ -162,7 +117,7 @@ static void naive(struct results *out, size_t sentence)
             advance(&b[g], sentence, t, said);
             drop(&b[g], sentence);
             for (size_t i = 0; i < b[g].n; i++)
-                said[b[g].live[i].y[t]]++;
+                said[b[g].live[i].ids[t]]++;
         }
     }
     for (size_t g = 0; g < G; g++)
@@ -170,33 +125,20 @@ static void naive(struct results *out, size_t sentence)
             struct hyp h = b[g].ends.v[k];
             bool known = false;
             for (size_t i = 0; i < out->n; i++)
-                known |= out->v[i].n == h.n && memcmp(out->v[i].y, h.y, h.n * sizeof *h.y) == 0;
-            h.score = (double)(float)(h.own / lp(h.n));
+                known |= same_ids(&out->v[i], &h);
+            h.logp = sum(&h, 0);
+            h.score = (double)(float)(sum(&h, free_prefix ? n_prefix : 0) / lp(h.n));
             if (!known)
-                keep(out, h, MAX_G * MAX_K);
+                keep(out->v, &out->n, MAX_G * MAX_K, h);
         }
 }
 
 /* ---- the tools' search ---- */
 
-static void fill(const struct tf_search *q, float *to)
-{
-    const size_t t = q->counts[TF_SEARCH_STEP];
-    for (size_t i = 0; i < q->S; i++)
-        for (size_t row = q->row0[i]; row < q->row0[i] + q->live[i]; row++) {
-            uint32_t y[MAX_T + 1];
-            size_t r = row;
-            for (size_t k = t; k-- > 0; r = q->hist_parent[k * q->max_rows + r])
-                y[k] = q->hist_id[k * q->max_rows + r];
-            for (uint32_t v = 0; v < V; v++)
-                to[row * V + v] = log_p(i / G, y, t, v);
-        }
-}
-
 static void rank(struct results *out, const struct tf_search *q, size_t sentence)
 {
-    static uint32_t ids[MAX_G * MAX_K][MAX_T + 1];
-    static float terms[MAX_G * MAX_K][MAX_T + 2];
+    static uint32_t ids[MAX_G * MAX_K][MAX_LEN + 1];
+    static float terms[MAX_G * MAX_K][MAX_LEN + 2];
     struct tf_hyp h[MAX_G * MAX_K];
     size_t n = 0;
     for (size_t g = sentence * G; g < (sentence + 1) * G; g++)
@@ -208,8 +150,8 @@ static void rank(struct results *out, const struct tf_search *q, size_t sentence
     out->n = tf_diverse_rank(h, n, &q->opts, n_prefix, limit[sentence]);
     for (size_t k = 0; k < out->n; k++) {
         out->v[k] = (struct hyp){
-            .n = h[k].n, .all = (double)h[k].logp, .score = (double)h[k].score};
-        memcpy(out->v[k].y, h[k].ids, h[k].n * sizeof *h[k].ids);
+            .n = h[k].n, .logp = (double)h[k].logp, .score = (double)h[k].score};
+        memcpy(out->v[k].ids, h[k].ids, h[k].n * sizeof *h[k].ids);
     }
 }
 
@@ -247,7 +189,7 @@ static void search(struct results *out, const struct tf_backend *be, struct tf_c
     for (size_t r = 0; r < S * G; r++)
         sources &= q.first[r] == off[r / G] && q.n_src[r] == off[r / G + 1] - off[r / G];
     while (q.rows > 0) {
-        fill(&q, lps);
+        fill_logp(lps, &model, &q);
         tf_diverse_step(&d, &q, lps);
         must(tf_search_poll(&q, false, &err), &err);
         for (size_t i = 0; i < S * G; i++)
@@ -267,8 +209,7 @@ static bool same(const struct results *a, const struct results *b)
     bool good = a->n == b->n;
     for (size_t k = 0; good && k < a->n; k++)
         good = fabs(a->v[k].score - b->v[k].score) < 1e-6 &&
-               fabs(a->v[k].all - b->v[k].all) < 1e-5 && a->v[k].n == b->v[k].n &&
-               memcmp(a->v[k].y, b->v[k].y, a->v[k].n * sizeof *a->v[k].y) == 0;
+               fabs(a->v[k].logp - b->v[k].logp) < 1e-5 && same_ids(&a->v[k], &b->v[k]);
     return good;
 }
 

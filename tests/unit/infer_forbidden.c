@@ -2,6 +2,7 @@
  * out over whole texts, which looks through the text of each candidate. Pieces, phrases and
  * log-probabilities are random. */
 /* tags: no-emulator */
+#include "../harness/hypotheses.h"
 #include "../harness/tap.h"
 #include "../harness/temp.h"
 #include "base/memory.h"
@@ -18,24 +19,9 @@ enum { CASES = 500, V = 26, FIRST = 4, EOS = 3, K = 4, LIMIT = 7, MAX_TEXT = 128
 
 static char pieces[V][8];
 static char phrases[PHRASES][8];
-static uint64_t seed;
-
-static float log_p(const uint32_t *ids, size_t n, uint32_t v)
-{
-    uint64_t h = seed;
-    for (size_t i = 0; i < n; i++)
-        h = h * 0x9e3779b97f4a7c15u + ids[i] + 1;
-    struct tf_rng r = tf_rng_new(h * 0x9e3779b97f4a7c15u + v, 7);
-    return (float)(-0.1 - 5 * tf_rng_real(&r));
-}
+static struct hash_model model;
 
 /* ---- the naive search ---- */
-
-struct hyp {
-    uint32_t ids[LIMIT + 1];
-    size_t n;
-    double logp;
-};
 
 static bool letter(char c)
 {
@@ -75,20 +61,6 @@ static bool allowed(const struct hyp *h, uint32_t v)
     return true;
 }
 
-struct cand {
-    double logp;
-    size_t row;
-    uint32_t id;
-};
-
-static int by_rule(const void *x, const void *y)
-{
-    const struct cand *a = x, *b = y;
-    if (a->logp != b->logp)
-        return a->logp > b->logp ? -1 : 1;
-    return a->row != b->row ? (a->row < b->row ? -1 : 1) : (a->id > b->id) - (a->id < b->id);
-}
-
 static struct hyp naive(void)
 {
     static struct cand c[K * V];
@@ -99,19 +71,17 @@ static struct hyp naive(void)
         size_t m = 0, k = 0;
         for (size_t row = 0; row < n; row++)
             for (uint32_t v = EOS; v < V; v++)
-                if (t == LIMIT ? v == EOS : v == EOS || allowed(&live[row], v))
-                    c[m++] =
-                        (struct cand){live[row].logp + (double)log_p(live[row].ids, t, v), row, v};
+                if (t == LIMIT ? v == EOS : v == EOS || allowed(&live[row], v)) {
+                    const double x = (double)hash_logp(&model, 0, live[row].ids, t, v);
+                    c[m++] = (struct cand){live[row].logp + x, x, row, v};
+                }
         qsort(c, m, sizeof *c, by_rule);
         for (size_t j = 0; j < m && j < 2 * K; j++) {
-            struct hyp h = live[c[j].row];
-            h.logp = c[j].logp;
+            const struct hyp h = continued(&live[c[j].row], &c[j], c[j].id == EOS);
             if (c[j].id == EOS && h.logp > best.logp)
                 best = h;
-            if (c[j].id == EOS || k == K)
-                continue;
-            h.ids[h.n++] = c[j].id;
-            next[k++] = h;
+            else if (c[j].id != EOS && k < K)
+                next[k++] = h;
         }
         memcpy(live, next, sizeof live);
         n = k;
@@ -147,7 +117,7 @@ static void make_case(struct tf_rng *r)
         fprintf(f, "%s%s\n", i % 2 ? "  " : "", phrases[i]);
     }
     fclose(f);
-    seed = tf_rng_u64(r);
+    model = (struct hash_model){.seed = tf_rng_u64(r), .copies = 1};
 }
 
 /* The pieces as a .model file; those before FIRST are control pieces. */
@@ -172,19 +142,6 @@ static void make_vocab(struct tf_buf *out)
     tf_buf_release(&text);
 }
 
-static void fill(const struct tf_search *q, float *lp)
-{
-    const size_t t = q->counts[TF_SEARCH_STEP];
-    for (size_t row = 0; row < q->rows; row++) {
-        uint32_t ids[LIMIT + 1];
-        size_t r = row;
-        for (size_t i = t; i-- > 0; r = q->hist_parent[i * q->max_rows + r])
-            ids[i] = q->hist_id[i * q->max_rows + r];
-        for (uint32_t v = 0; v < V; v++)
-            lp[row * V + v] = log_p(ids, t, v);
-    }
-}
-
 static bool one_case(const struct tf_backend *be, struct tf_ctx *ctx)
 {
     struct tf_err err = {0};
@@ -205,7 +162,7 @@ static bool one_case(const struct tf_backend *be, struct tf_ctx *ctx)
     must(tf_search_start(&q, &g, &err), &err);
     float lp[K * V];
     while (q.rows > 0) {
-        fill(&q, lp);
+        fill_logp(lp, &model, &q);
         tf_forbidden_mask(&f, &q, lp);
         be->search_step(ctx, &q, lp);
         must(tf_search_poll(&q, false, &err), &err);

@@ -2,6 +2,7 @@
  * dynamic beam allocation that is written out over whole hypotheses, and, with a beam that holds
  * them all, against the best of all outputs there are. Phrases and log-probabilities are random. */
 /* tags: no-emulator */
+#include "../harness/hypotheses.h"
 #include "../harness/tap.h"
 #include "base/rng.h"
 #include "infer/wanted_private.h"
@@ -9,13 +10,12 @@
 
 #include <string.h>
 
-enum { CASES = 500, MAX_V = 16, MAX_T = 12, MAX_K = 1024, EOS = 0, TERMS = 3, ALTS = 2, LEN = 3 };
+enum { CASES = 500, MAX_V = 16, MAX_K = 1024, EOS = 0, TERMS = 3, ALTS = 2, LEN = 3 };
 
 /* A case. */
 static size_t V, K, N, limit, n_prefix;
 static uint32_t prefix[3];
-static uint64_t seed;
-static int levels; /* > 0: many equal log-probabilities */
+static struct hash_model model;
 static double normalize;
 static uint32_t ids[TERMS][ALTS][LEN];
 static struct tf_wanted_phrase alts[TERMS][ALTS];
@@ -23,23 +23,13 @@ static struct tf_wanted_term terms[TERMS];
 static struct tf_wanted wanted;
 static bool goes_on[MAX_V];
 
-static float log_p(const uint32_t *y, size_t n, uint32_t v)
-{
-    uint64_t h = seed;
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ (y[i] + 1)) * 0x9e3779b97f4a7c15u;
-    struct tf_rng r = tf_rng_new(h * 0x9e3779b97f4a7c15u + v, 7);
-    const double u = tf_rng_real(&r);
-    return levels > 0 ? -0.5F * (float)(1 + (int)(u * levels)) : (float)(-0.1 - 6 * u);
-}
-
 static void make_case(struct tf_rng *r, bool small)
 {
     V = small ? 4 : 5 + tf_rng_below(r, MAX_V - 4);
     K = small ? MAX_K : 1 + tf_rng_below(r, 9);
     N = small ? 3 : 1 + tf_rng_below(r, K);
-    seed = tf_rng_u64(r);
-    levels = tf_rng_below(r, 3) == 0 ? 4 : 0;
+    model = (struct hash_model){.seed = tf_rng_u64(r), .copies = 1};
+    model.levels = tf_rng_below(r, 3) == 0 ? 4 : 0;
     normalize = tf_rng_below(r, 2) ? 1 : 0;
     wanted = (struct tf_wanted){terms, small ? 1 : tf_rng_below(r, TERMS + 1)};
     for (size_t v = 0; v < V; v++)
@@ -64,16 +54,10 @@ static void make_case(struct tf_rng *r, bool small)
     limit = n_prefix;
     for (size_t i = 0; i < wanted.n; i++)
         limit += terms[i].shortest;
-    limit += small ? 4 - limit : tf_rng_below(r, MAX_T - limit + 1);
+    limit += small ? 4 - limit : tf_rng_below(r, MAX_LEN - limit + 1);
 }
 
 /* ---- the definitions, read one by one ---- */
-
-struct hyp {
-    uint32_t y[MAX_T + 1];
-    size_t n;
-    double logp, score;
-};
 
 /* Does h contain term i? firmly: whatever follows. */
 static bool has(const struct hyp *h, size_t i, bool firmly)
@@ -81,10 +65,10 @@ static bool has(const struct hyp *h, size_t i, bool firmly)
     for (size_t k = 0; k < terms[i].n; k++)
         for (size_t at = 0; at < h->n; at++) {
             size_t j = 0;
-            while (j < alts[i][k].n && at + j < h->n && h->y[at + j] == ids[i][k][j])
+            while (j < alts[i][k].n && at + j < h->n && h->ids[at + j] == ids[i][k][j])
                 j++;
             if (j == alts[i][k].n &&
-                (!alts[i][k].ends_word || (at + j == h->n ? !firmly : !goes_on[h->y[at + j]])))
+                (!alts[i][k].ends_word || (at + j == h->n ? !firmly : !goes_on[h->ids[at + j]])))
                 return true;
         }
     return false;
@@ -118,7 +102,7 @@ static size_t need(const struct hyp *h)
             for (size_t d = 1; d < alts[i][k].n && d <= h->n; d++) {
                 bool ends = !has(h, i, goes_on[ids[i][k][d]]);
                 for (size_t j = 0; j < d; j++)
-                    ends &= h->y[h->n - d + j] == ids[i][k][j];
+                    ends &= h->ids[h->n - d + j] == ids[i][k][j];
                 if (ends && plan(h, i, k, d) < least)
                     least = plan(h, i, k, d);
             }
@@ -137,47 +121,25 @@ struct results {
 
 static void finish(struct results *out, struct hyp h)
 {
-    size_t at = out->n;
     h.score = score(h.logp, h.n);
-    while (at > 0 && out->v[at - 1].score < h.score)
-        at--;
-    if (at == N)
-        return;
-    if (out->n < N)
-        out->n++;
-    for (size_t j = out->n - 1; j > at; j--)
-        out->v[j] = out->v[j - 1];
-    out->v[at] = h;
+    keep(out->v, &out->n, N, h);
 }
 
-struct cand {
-    struct hyp h; /* with the id */
-    double x;
-    size_t row, before; /* need before the id */
-    uint32_t id;
+struct wanted_cand {
+    struct cand c;
+    struct hyp h;  /* with the id */
+    size_t before; /* need before the id */
     bool in;
 };
 
-static int by_rule(const void *pa, const void *pb)
-{
-    const struct cand *a = pa, *b = pb;
-    if (a->h.logp != b->h.logp)
-        return a->h.logp > b->h.logp ? -1 : 1;
-    if (a->row != b->row)
-        return a->row < b->row ? -1 : 1;
-    return a->x != b->x ? (a->x > b->x ? -1 : 1) : (a->id > b->id) - (a->id < b->id);
-}
-
-static size_t extend(struct cand *c, const struct hyp *live, size_t n, size_t t)
+static size_t extend(struct wanted_cand *c, const struct hyp *live, size_t n, size_t t)
 {
     size_t m = 0;
     for (size_t row = 0; row < n; row++)
         for (uint32_t v = 0; v < V; v++) {
-            struct cand g = {.h = live[row], .row = row, .id = v, .before = need(&live[row])};
-            g.x = (double)log_p(live[row].y, t, v);
-            g.h.logp += g.x;
-            if (v != EOS || t < n_prefix)
-                g.h.y[g.h.n++] = v;
+            const double x = (double)hash_logp(&model, 0, live[row].ids, t, v);
+            struct wanted_cand g = {{live[row].logp + x, x, row, v}, .before = need(&live[row])};
+            g.h = continued(&live[row], &g.c, v == EOS && t >= n_prefix);
             const bool may = t < n_prefix ? v == prefix[t]
                              : v == EOS   ? g.before == 0
                                           : t < limit && t + 1 + need(&g.h) <= limit;
@@ -188,7 +150,7 @@ static size_t extend(struct cand *c, const struct hyp *live, size_t n, size_t t)
     return m;
 }
 
-static void mark(struct cand *c, size_t m, size_t n, bool all)
+static void mark(struct wanted_cand *c, size_t m, size_t n, bool all)
 {
     for (size_t j = 0; j < m; j++)
         c[j].in = all || j < (K == 1 ? 1 : 2 * K);
@@ -196,18 +158,18 @@ static void mark(struct cand *c, size_t m, size_t n, bool all)
         return;
     for (size_t row = 0; row < n; row++)
         for (size_t j = 0, first = 1; j < m; j++)
-            if (c[j].row == row) {
-                c[j].in |= first || (c[j].id != EOS && need(&c[j].h) < c[j].before);
+            if (c[j].c.row == row) {
+                c[j].in |= first || (c[j].c.id != EOS && need(&c[j].h) < c[j].before);
                 first = 0;
             }
 }
 
 /* How many of each bank stay. */
-static void banks(const struct cand *c, size_t m, size_t C, size_t *room)
+static void banks(const struct wanted_cand *c, size_t m, size_t C, size_t *room)
 {
-    size_t left = 0, have[MAX_T + 1] = {0};
+    size_t left = 0, have[MAX_LEN + 1] = {0};
     for (size_t j = 0; j < m; j++)
-        if (c[j].in && c[j].id != EOS)
+        if (c[j].in && c[j].c.id != EOS)
             have[C - need(&c[j].h)]++;
     for (size_t b = 0; b <= C; b++)
         room[b] = K / (C + 1);
@@ -223,7 +185,7 @@ static void banks(const struct cand *c, size_t m, size_t C, size_t *room)
 static void naive(struct results *out)
 {
     static struct hyp live[MAX_K];
-    static struct cand c[9 * MAX_V];
+    static struct wanted_cand c[9 * MAX_V];
     const size_t C = need(&(struct hyp){.n = 0});
     size_t n = 1;
     out->n = 0;
@@ -231,7 +193,7 @@ static void naive(struct results *out)
     for (size_t t = 0; t <= limit && n > 0; t++) {
         const bool forced = t < n_prefix || t == limit;
         const size_t m = extend(c, live, n, t);
-        size_t room[MAX_T + 1] = {0};
+        size_t room[MAX_LEN + 1] = {0};
         mark(c, m, n, forced);
         if (!forced)
             banks(c, m, C, room);
@@ -239,7 +201,7 @@ static void naive(struct results *out)
         for (size_t j = 0; j < m; j++) {
             if (!c[j].in)
                 continue;
-            if (c[j].id == EOS && t >= n_prefix)
+            if (c[j].c.id == EOS && t >= n_prefix)
                 finish(out, c[j].h);
             else if (forced ? n < K : room[C - need(&c[j].h)] > 0) {
                 if (!forced)
@@ -254,13 +216,13 @@ static void exhaust(struct results *out, struct hyp *h)
 {
     if (complete(h)) {
         struct hyp end = *h;
-        end.logp += (double)log_p(h->y, h->n, EOS);
+        end.logp += (double)hash_logp(&model, 0, h->ids, h->n, EOS);
         finish(out, end);
     }
     for (uint32_t v = 1; h->n < limit && v < V; v++) {
         const double logp = h->logp;
-        h->logp += (double)log_p(h->y, h->n, v);
-        h->y[h->n++] = v;
+        h->logp += (double)hash_logp(&model, 0, h->ids, h->n, v);
+        h->ids[h->n++] = v;
         exhaust(out, h);
         h->n--;
         h->logp = logp;
@@ -268,19 +230,6 @@ static void exhaust(struct results *out, struct hyp *h)
 }
 
 /* ---- the tools' search ---- */
-
-static void fill(const struct tf_search *q, float *lp)
-{
-    const size_t t = q->counts[TF_SEARCH_STEP];
-    for (size_t row = 0; row < q->rows; row++) {
-        uint32_t y[MAX_T + 1];
-        size_t r = row;
-        for (size_t i = t; i-- > 0; r = q->hist_parent[i * q->max_rows + r])
-            y[i] = q->hist_id[i * q->max_rows + r];
-        for (uint32_t v = 0; v < V; v++)
-            lp[row * V + v] = log_p(y, t, v);
-    }
-}
 
 static void search(struct results *out, const struct tf_backend *be, struct tf_ctx *ctx)
 {
@@ -296,7 +245,7 @@ static void search(struct results *out, const struct tf_backend *be, struct tf_c
     tf_search_init(&q, &o, be, ctx);
     must(tf_search_start(&q, &g, &err), &err);
     while (q.rows > 0) {
-        fill(&q, lp);
+        fill_logp(lp, &model, &q);
         tf_wanted_step(&w, (struct tf_continues){goes_on, V}, &q, lp);
         must(tf_search_poll(&q, false, &err), &err);
     }
@@ -305,7 +254,7 @@ static void search(struct results *out, const struct tf_backend *be, struct tf_c
     for (size_t k = 0; k < out->n; k++) {
         const struct tf_search_hyp h = tf_search_result(&q, 0, k);
         out->v[k] = (struct hyp){.n = h.n, .logp = h.logp, .score = h.score};
-        tf_search_trace(&q, 0, k, out->v[k].y, NULL);
+        tf_search_trace(&q, 0, k, out->v[k].ids, NULL);
     }
     tf_search_release(&q);
 }
@@ -315,8 +264,7 @@ static bool same(const struct results *a, const struct results *b, bool ids_too)
     bool good = a->n == b->n && a->n > 0;
     for (size_t k = 0; good && k < a->n; k++)
         good = fabs(a->v[k].score - b->v[k].score) < 1e-12 && complete(&a->v[k]) &&
-               (!ids_too || (a->v[k].n == b->v[k].n &&
-                             memcmp(a->v[k].y, b->v[k].y, a->v[k].n * sizeof *a->v[k].y) == 0));
+               (!ids_too || same_ids(&a->v[k], &b->v[k]));
     return good;
 }
 
@@ -345,7 +293,7 @@ int main(void)
         search(&got, be, ctx);
         want.n = 0;
         exhaust(&want, &(struct hyp){.n = 0});
-        best += same(&got, &want, levels == 0);
+        best += same(&got, &want, model.levels == 0);
     }
     is_int(best, CASES, "the best of all outputs, with a beam for all");
     be->close(ctx);

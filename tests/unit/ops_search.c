@@ -3,13 +3,13 @@
  * each other. The "model" is a hash of sentence and history, so that every hypothesis has its own
  * distribution and no tensor is needed. */
 /* tags: no-emulator */
+#include "../harness/hypotheses.h"
 #include "../harness/plugin.h"
 #include "../harness/tap.h"
 #include "base/rng.h"
 #include "ops/registry.h"
-#include "ops/search_state.h"
 
-enum { MAX_LEN = 12, MAX_K = 40, MAX_V = 9000, MAX_S = 6 };
+enum { MAX_K = 40, MAX_V = 9000, MAX_S = 6 };
 
 #define LP TF_ELEM_STAT /* what log-probabilities are */
 
@@ -19,13 +19,6 @@ struct fake {
     int levels;   /* > 0: unnormalised multiples of -1/2, full of ties */
     double holes; /* share of ids at -inf */
     double rare;  /* with levels: share of ids that stand out, all else being equal */
-};
-
-struct hyp {
-    uint32_t ids[MAX_LEN + 1];
-    double lp[MAX_LEN + 2];
-    size_t n;
-    double logp, score;
 };
 
 struct results {
@@ -201,24 +194,6 @@ static void run(struct results *out, struct tf_search *s, const struct fake *f,
 
 /* ---- the rule over whole hypotheses ---- */
 
-struct cand {
-    double logp, x;
-    size_t row;
-    uint32_t id;
-};
-
-static int by_rule(const void *pa, const void *pb)
-{
-    const struct cand *a = pa, *b = pb;
-    if (a->logp != b->logp)
-        return a->logp > b->logp ? -1 : 1;
-    if (a->row != b->row)
-        return a->row < b->row ? -1 : 1;
-    if (a->x != b->x)
-        return a->x > b->x ? -1 : 1;
-    return a->id < b->id ? -1 : 1;
-}
-
 /* The rules of min_length, ngram and repetition for a hypothesis of t ids. */
 static void by_rules(float *lp, const struct tf_search_opts *o, const uint32_t *ids, size_t t)
 {
@@ -272,19 +247,6 @@ static double penalty(const struct tf_search_opts *rule, size_t n)
     return rule->normalize > 0 ? pow(len, rule->normalize) : pow((5 + len) / 6, rule->alpha);
 }
 
-static void finish(struct hyp *fin, size_t *n, size_t most, struct hyp h)
-{
-    size_t at = *n;
-    while (at > 0 && fin[at - 1].score < h.score)
-        at--;
-    if (at == most)
-        return;
-    *n += *n < most;
-    for (size_t j = *n - 1; j > at; j--)
-        fin[j] = fin[j - 1];
-    fin[at] = h;
-}
-
 static void by_hand(struct results *out, const struct tf_search_opts *rule, const struct fake *f,
                     const struct group *g)
 {
@@ -310,7 +272,7 @@ static void by_hand(struct results *out, const struct tf_search_opts *rule, cons
                     const bool cut = t > 0 && t == g->limit[i] && tf_search_cuts_off(rule);
                     h.score = (cut ? live[c[j].row].logp : h.logp) / penalty(rule, h.n - cut);
                     if (rule->rule == TF_SEARCH_PAPER || j < rule->K) {
-                        finish(out->v[i], &out->n[i], rule->N, h);
+                        keep(out->v[i], &out->n[i], rule->N, h);
                         ended++;
                     }
                 } else if (k < rule->K) {
@@ -347,7 +309,7 @@ static void exhaust(struct hyp *fin, size_t *n, const struct tf_search_opts *rul
     struct hyp end = *h;
     end.logp += (double)lp[rule->eos];
     end.score = end.logp / penalty(rule, h->n);
-    finish(fin, n, rule->N, end);
+    keep(fin, n, rule->N, end);
     for (uint32_t v = 0; h->n < limit && v < rule->V; v++) {
         if (v == rule->eos)
             continue;
