@@ -53,6 +53,7 @@
 #: RANKS processes that train together
 #: LAUNCH the command that starts them
 #: PARTS files that the training text is cut into
+#: SAMPLE --alpha of tf-tokenize --sample, a new one in each epoch of training; empty: none
 #: SENTENCE test sentence of the attention figures
 #: LAYER layer of the attention figures
 PAIR       ?= en-de
@@ -95,6 +96,9 @@ LAUNCH     ?= mpirun -n $(RANKS) --bind-to none
 # Cut the training text into so many files, tokenise them at the same time (make -j) and let
 # tf-batch --list read them; BATCH_FLAGS='--group 8' reads eight at a time. For large corpora.
 PARTS      ?= 1
+# BPE dropout, or subword regularisation of a unigram vocabulary: SAMPLE=0.1. The text is in one
+# piece then, whatever PARTS says.
+SAMPLE     ?=
 # The attention figures: number of the test sentence, and layer; empty: the last but one, as in the
 # paper.
 SENTENCE   ?= 1
@@ -119,7 +123,7 @@ include $(dir $(lastword $(MAKEFILE_LIST)))common.mk
 $(if $(call is_number,$(PARTS),3),, \
     $(error PARTS=$(PARTS): a number from 1 to 9999 is required))
 # The parts of the training text; none if it is in one piece.
-parts  := $(if $(filter 1,$(PARTS)),,$(shell seq -f %04g 0 $$(($(PARTS) - 1))))
+parts  := $(if $(or $(SAMPLE),$(filter 1,$(PARTS))),,$(shell seq -f %04g 0 $$(($(PARTS) - 1))))
 cut    := parts-$(PARTS)
 # What the batches are made from, in $(WORK).
 corpus := $(if $(parts),$(cut)/train.list,train.$S.tfs train.$T.tfs)
@@ -143,14 +147,15 @@ vocabulary = --type $(VOCAB_TYPE) --vocab-size $(VOCAB_SIZE)$(if $(VOCAB_FLAGS),
 tokens     = $(if $(most_tokens),--tokens $(most_tokens),--preset $(PRESET))
 save_every = $(if $(SAVE_EVERY),--save-every $(SAVE_EVERY))
 validation = --no-shuffle $(tokens)
-batches    = --epochs 0 $(tokens)$(if $(t2t), --as t2t) --max-length $(MAX_LENGTH) --seed $(SEED) \
-             $(BATCH_FLAGS)
+batches    = --epochs $(if $(SAMPLE),1,0) $(tokens)$(if $(t2t), --as t2t) \
+             --max-length $(MAX_LENGTH) --seed $(SEED) $(BATCH_FLAGS)
 replicas   = $(if $(ACCUMULATE),--accumulate $(ACCUMULATE)) \
              $(if $(EMBEDDINGS),--vocab-size $(EMBEDDINGS))
 model      = --preset $(PRESET) --as $(DIALECT) $(save_every) --seed $(SEED) $(strip $(replicas)) \
              $(TRAIN_FLAGS)
 training   = $(strip $(DATA) $(SMALL) $(TRAIN) $(PAIR): $(vocabulary) | $(batches) \
-             $(if $(parts),--parts $(PARTS)) $(if $(BRACKETS),--brackets $(BRACKETS)) | $(model))
+             $(if $(parts),--parts $(PARTS)) $(if $(SAMPLE),--sample $(SAMPLE)) \
+             $(if $(BRACKETS),--brackets $(BRACKETS)) | $(model))
 # What the texts depend on besides their files.
 source     = $(strip $(DATA) $(PAIR))
 length     = $(if $(STEPS),--steps $(STEPS)) --keep $(AVERAGE)
@@ -215,16 +220,24 @@ $(WORK)/dev.tfs: $(WORK)/dev.$S.tfs $(WORK)/dev.$T.tfs $(WORK)/validation.settin
 # Status 75 (stopped on request) stops make; repeat the command to resume.
 $(RESULTS)/trained: $(RESULTS)/training.settings $(RESULTS)/length.settings \
     $(corpus:%=$(WORK)/%) $(WORK)/dev.tfs
-	$(say)$(call train_$(if $(filter 1,$(RANKS)),alone,on_ranks),\
-	    tf-batch $(batches) $(if $(parts),--list )$(corpus:%=$(WORK)/%),\
+	$(say)$(call train_$(if $(and $(one_rank),$(if $(SAMPLE),,yes)),alone,from_fifo),\
+	    $(if $(SAMPLE),$(sampled),\
+	        tf-batch $(batches) $(if $(parts),--list )$(corpus:%=$(WORK)/%)),\
 	    tf-train --vocab $(WORK)/vocab.model --valid $(WORK)/dev.tfs)
 	touch $@
+one_rank = $(filter 1,$(RANKS))
+# An endless stream whose epochs have segmentations of their own, on both sides.
+sampled  = { for ((e = 0;; e++)); do tf-batch -q $(batches) --first-epoch $$e $(foreach n,1 2,\
+	    <(tf-tokenize -m $(WORK)/vocab.model $(threads) --bad ok --sample --alpha $(SAMPLE) \
+	        --seed $(SEED)$n$$e $(WORK)/train.$(word $n,$S $T))); done; }
 # $(call train_...,PRODUCER,TRAINER)
 train_alone = $1 | $2 $(threads) $(length) $(model) -o $(RESULTS)/run
-# Launchers pass no stream on, but rank 0 reads a FIFO. They may also return 0 in place of 75.
-train_on_ranks = fifo=$(RESULTS)/batches.fifo; rm -f $$fifo; mkfifo $$fifo; \
+# Launchers pass no stream on, but rank 0 reads a FIFO. They may also return 0 in place of 75. The
+# endless loop has to be killed: tf-batch returns 0 when its reader is gone.
+train_from_fifo = fifo=$(RESULTS)/batches.fifo; rm -f $$fifo; mkfifo $$fifo; \
 	$1 >$$fifo & trap 'kill $$! 2>/dev/null || :; rm -f $$fifo' EXIT; \
-	$(LAUNCH) $2 $(length) $(model) -o $(RESULTS)/run $$fifo; \
+	$(if $(one_rank),,$(LAUNCH)) $2 $(if $(one_rank),$(threads)) $(length) $(model) \
+	    -o $(RESULTS)/run $$fifo; \
 	! tail -n 1 $(RESULTS)/run/log.jsonl | grep -q '"reason":"signal"' || exit 75
 
 # Check the settings before a day of training, and before the vocabulary and the streams of a run

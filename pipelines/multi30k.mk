@@ -7,12 +7,33 @@
 # of 4,096 padded tokens, 8 per update, are
 #     BATCH_FLAGS='--as t2t' TOKENS=4096 ACCUMULATE=8 TRAIN_FLAGS=...
 #
+# RECIPE=best lower-cases the text and splits it into words as Moses does, the form in which results
+# on this corpus are published, and segments them in a new way in each epoch. Translations and
+# scores are in that form, too.
+#
 # DATA contains train.LANG.gz, val.LANG.gz and test_2016_flickr.LANG.gz (Multi30k, Elliott et al.
 # 2016, licence: research): the folder data/task1/raw of https://github.com/multi30k/dataset.
 
 #: DATA folder of Multi30k
+#: RECIPE default, or best
+#: MOSES command that makes words of Moses; its last word is the language
 NAME       := multi30k
 DATA       ?= data/multi30k
+RECIPE     ?= default
+MOSES      ?= $(dir $(firstword $(MAKEFILE_LIST)))moses-lower
+best       := $(filter best,$(RECIPE))
+$(if $(filter default best,$(RECIPE)),,$(error RECIPE=$(RECIPE): default or best is required))
+ifneq ($(best),)
+VOCAB_TYPE ?= bpe
+SAMPLE     ?= 0.05
+TOKENS     ?= 2500
+STEPS      ?= 14000
+SAVE_EVERY ?= 250
+AVERAGE    ?= 10
+BEAM       ?= 5
+ALPHA      ?= 1
+TRAIN_FLAGS ?= --warmup 1000 --lr-scale 1.6 --dropout 0.3
+endif
 VOCAB_SIZE ?= 6000
 VOCAB_TYPE ?= unigram
 PRESET     ?= tiny
@@ -25,15 +46,22 @@ TRAIN_FLAGS ?= --warmup 2000 --lr-scale 2.5 --dropout 0.3
 include $(or $(wildcard $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk), \
     $(error $(strip $(MAKEFILE_LIST)): make reads no path with a blank; cd into that folder))
 
+ifneq ($(best),)
+source    += $(RECIPE) $(MOSES)
+training  += | $(RECIPE)
+in_words   = | $(MOSES) $*
+tokenized  = --tokenize none --force
+endif
+
 $(DATA)/%.gz:
 	@echo '$@ not found: set DATA=DIR to the folder data/task1/raw of' \
 	    'https://github.com/multi30k/dataset' >&2; exit 1
 $(WORK)/train.%: $(DATA)/train.%.gz
-	gzip -dc $< >$@.part
+	gzip -dc $< $(in_words) >$@.part
 	$(whole)
 $(WORK)/dev.%: $(DATA)/val.%.gz
-	gzip -dc $< >$@.part
+	gzip -dc $< $(in_words) >$@.part
 	$(whole)
 $(WORK)/test.%: $(DATA)/test_2016_flickr.%.gz
-	gzip -dc $< >$@.part
+	gzip -dc $< $(in_words) >$@.part
 	$(whole)

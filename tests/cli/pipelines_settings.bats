@@ -47,6 +47,50 @@ load pipelines
     wait_for none_left
 }
 
+@test "SAMPLE: each epoch of training has a segmentation of its own" {
+    corpus data train val test_2016_flickr
+    args=(-f "$TOP/pipelines/multi30k.mk" DATA=data WORK=w VOCAB_TYPE=bpe VOCAB_SIZE=200 SEED=3 \
+        TOKENS=9000 TRAIN_FLAGS='--layers 1 --warmup 30' STEPS=4 SAVE_EVERY=4 AVERAGE=1 w/trained)
+    t 0 make "${args[@]}" SAMPLE=0.1
+    [ ! -e w/batches.fifo ]
+    for e in 0 1 2; do
+        tf-batch -q --tokens 9000 --seed 3 --first-epoch $e \
+            <(tf-tokenize -m w/vocab.model --sample --alpha 0.1 --seed 31$e w/train.en) \
+            <(tf-tokenize -m w/vocab.model --sample --alpha 0.1 --seed 32$e w/train.de)
+    done | tf-train -q --vocab w/vocab.model --preset tiny --layers 1 --warmup 30 --steps 4 \
+        --seed 3 -o own
+    grep -q '"epoch":1' own/log.jsonl
+    cmp <(tf-cbor dump own/ckpt-00000004.tfm | grep -v version) \
+        <(tf-cbor dump w/run/ckpt-00000004.tfm | grep -v version)
+    t 2 make "${args[@]}"
+    expect_contains "$stderr" "different settings (--epochs 1 --sample 0.1, not --epochs 0)"
+    # The text is in one piece, whatever PARTS says.
+    t 0 make "${args[@]}" SAMPLE=0.1 PARTS=2
+    [[ $output != *tf-* ]]
+}
+
+@test "multi30k.mk RECIPE=best: lower case, words of Moses, scored as they are" {
+    mkdir data
+    line='Ein ÄLTERER Mann’s „Zug“, Nr. 5 – (x-y) sagt "A & B".'
+    printf '%s\n' "$line" Zwei. | gzip >data/train.de.gz
+    args=(-f "$TOP/pipelines/multi30k.mk" DATA=data WORK=w)
+    t 0 make "${args[@]}" RECIPE=best w/train.de
+    expected="ein älterer mann ' s \" zug \" , nr . 5 - ( x-y ) sagt \" a & b \" ."
+    [ "$(<w/train.de)" = "$expected"$'\nzwei .' ]
+    # A full stop beside a quotation mark is inside in English only.
+    echo $'A dog’s "home". I\'m.' | gzip >data/train.en.gz
+    t 0 make "${args[@]}" RECIPE=best w/train.en
+    [ "$(<w/train.en)" = "a dog 's \" home . \" i 'm ." ]
+    printf '#!/bin/sh\nsed "s/$/ $1/"\n' >mine
+    chmod +x mine
+    t 0 make "${args[@]}" RECIPE=best MOSES=./mine w/train.de
+    [ "$(tail -n 1 w/train.de)" = "Zwei. de" ]
+    t 0 make "${args[@]}" w/train.de
+    cmp w/train.de <(gzip -dc data/train.de.gz)
+    t 2 make "${args[@]}" RECIPE=good w/train.de
+    expect_error "RECIPE=good: default or best is required"
+}
+
 @test "PARTS=3: the training text in parts, tokenised at the same time" {
     corpus data train val test_2016_flickr
     args=(-f "$TOP/pipelines/multi30k.mk" DATA=data WORK=w VOCAB_SIZE=200 SAVE_EVERY=2 AVERAGE=2 \
@@ -195,7 +239,7 @@ load pipelines
     for p in "$TOP"/pipelines/*.mk; do
         case $(basename "$p" .mk) in common | experiment | wmt14) continue ;; esac
         settings=$(make -s -f "$p" help | sed -n 's/^  \([A-Z_][A-Z_]*\) .*/\1=t/p' |
-            sed -E 's/^(PARTS|STEPS|SAVE_EVERY|AVERAGE)=t/\1=2/; s/PAIR=t/PAIR=en-de/; s/SCALE=t/SCALE=small/; s/CORPORA=t/CORPORA=news/; /FIELDS=t/d')
+            sed -E 's/^(PARTS|STEPS|SAVE_EVERY|AVERAGE)=t/\1=2/; s/PAIR=t/PAIR=en-de/; s/SCALE=t/SCALE=small/; s/CORPORA=t/CORPORA=news/; s/RECIPE=t/RECIPE=best/; /FIELDS=t/d')
         # shellcheck disable=SC2086
         run env -u MAKELEVEL -u MAKEFLAGS make -n -f "$p" $settings none
         expect_contains "$output" "No rule to make target 'none'"
