@@ -31,6 +31,15 @@ def at(name):
     return os.path.join(OUT, name)
 
 
+def script(path):
+    """A module of a file of tests/."""
+    from importlib import util
+    spec = util.spec_from_file_location("made", TESTS / path)
+    module = util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def copy(golden, to, *names):
     """Files of a golden directory, unpacked."""
     os.makedirs(to, exist_ok=True)
@@ -327,23 +336,13 @@ def transformers_models(only=()):
 
 
 def in_ctranslate2(source, path, quantization):
-    """A directory of M2M100 whose tokenizer is ours: by the converter, without its tokenizer."""
-    import ctranslate2.converters.transformers as loaders
+    """A directory of M2M100 whose tokenizer is ours."""
     import transformers
     model = transformers.M2M100ForConditionalGeneration.from_pretrained(source)
     tokens = list(json.loads(pathlib.Path(source, "vocab.json").read_text("utf-8")))
     tokens += json.loads(pathlib.Path(source, "special_tokens_map.json").read_text("utf-8"))[
         "additional_special_tokens"]
-    model.config.normalize_before, model.config.normalize_embedding = True, False
-    spec = loaders.BartLoader.get_model_spec(loaders.M2M100Loader(), model)
-    spec.register_source_vocabulary(tokens)
-    spec.register_target_vocabulary(tokens)
-    spec.config.bos_token, spec.config.eos_token, spec.config.unk_token = "<s>", "</s>", "<unk>"
-    spec.config.decoder_start_token, spec.config.add_source_eos = "</s>", False
-    spec.validate()
-    spec.optimize(quantization)
-    os.makedirs(path)
-    spec.save(path)
+    script("golden/search/make.py").in_ctranslate2(model, tokens, path, quantization)
     return tokens
 
 
@@ -449,15 +448,6 @@ def argos_models():
 
 
 # ---- Marian ----
-
-
-def script(path):
-    """A module of a file of tests/."""
-    from importlib import util
-    spec = util.spec_from_file_location("made", TESTS / path)
-    module = util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def marian_out(make, path, vocabs, lines, *options):

@@ -18,6 +18,7 @@ import numpy as np
 from ctranslate2.specs import transformer_spec
 
 from peer_model import read_ids, read_model, words
+from transformer import in_ct2, sinusoids
 
 
 def convert(header, t, names, directory):
@@ -27,47 +28,17 @@ def convert(header, t, names, directory):
             "dialect"] != "paper" or c["heads"] * c["d_k"] != d or c["d_k"] != c["d_v"]:
         raise SystemExit("not a model of this kind")
     spec = transformer_spec.TransformerSpec.from_config((enc, dec), c["heads"], pre_norm=False)
-    get = t.__getitem__
-
-    def linear(s, w, b=None):
-        s.weight = np.ascontiguousarray(w.T)
-        if b is not None:
-            s.bias = b
-
-    def norm(s, name):
-        s.gamma, s.beta = get(name + ".norm.g"), get(name + ".norm.b")
-
-    def ff(s, name):
-        linear(s.linear_0, get(name + ".1.w"), get(name + ".1.b"))
-        linear(s.linear_1, get(name + ".2.w"), get(name + ".2.b"))
-        norm(s.layer_norm, name)
-
-    def attention(s, name):
-        linear(s.linear[0], get(name + ".qkv.w"))
-        linear(s.linear[1], get(name + ".o.w"))
-        norm(s.layer_norm, name)
-
-    at, k = np.arange(1024)[:, None], np.arange(0, d, 2)[None] / d
-    angle = at / 10000.0**k
-    wave = np.stack([np.sin(angle), np.cos(angle)], 2).reshape(1024, d).astype("f4")
-    embed = get("embed")
+    wave = sinusoids(1024, d).astype("f4")
     for side in (spec.encoder, spec.decoder):
         side.position_encodings.encodings = wave
-    spec.encoder.embeddings[0].weight = embed
-    spec.decoder.embeddings.weight = embed
-    spec.decoder.projection.weight = embed
-    kv = get("dec.cross.kv.w")
-    for i in range(enc):
-        attention(spec.encoder.layer[i].self_attention, f"enc.{i}.self")
-        ff(spec.encoder.layer[i].ffn, f"enc.{i}.ff")
-    for i in range(dec):
-        layer, name = spec.decoder.layer[i], f"dec.{i}"
-        attention(layer.self_attention, name + ".self")
-        linear(layer.attention.linear[0], get(name + ".cross.q.w"))
-        linear(layer.attention.linear[1], kv[:, i * 2 * d:(i + 1) * 2 * d])
-        linear(layer.attention.linear[2], get(name + ".cross.o.w"))
-        norm(layer.attention.layer_norm, name + ".cross")
-        ff(layer.ffn, name + ".ff")
+    spec.encoder.embeddings[0].weight = spec.decoder.projection.weight = t["embed"]
+    for name, x in in_ct2(t).items():
+        *path, leaf = name.split("/")
+        at = spec
+        for part in path:
+            many, _, n = part.rpartition("_")
+            at = getattr(at, part) if hasattr(at, part) else getattr(at, many)[int(n)]
+        setattr(at, leaf, np.ascontiguousarray(x))
     spec.register_source_vocabulary(names)
     spec.register_target_vocabulary(names)
     spec.config.layer_norm_epsilon = c["norm_eps"]

@@ -23,6 +23,7 @@ import numpy as np
 from pymarian import __version__
 
 from peer_model import read_ids, read_model, words
+from transformer import apart, marian_names, plain_name
 
 MARIAN = [sys.executable, "-c", "import sys, _pymarian; sys.exit(_pymarian.main(sys.argv[1:]))"]
 YAML = """bert-train-type-embeddings: true
@@ -72,39 +73,11 @@ def convert(header, t, path):
         raise SystemExit("not a model of this kind")
     out = {"Wemb": t["embed"]}
 
-    def linear(w, b, theirs, w_name, b_name):
-        out[theirs + w_name], out[theirs +
-                                  b_name] = np.ascontiguousarray(w), np.ascontiguousarray(b)[None]
-
-    def norm(ours, theirs):
-        out[theirs + "_ln_scale"], out[theirs + "_ln_bias"] = t[ours +
-                                                                ".norm.g"][None], t[ours +
-                                                                                    ".norm.b"][None]
-
-    def attention(ours, theirs, w, b):
-        """w, b: query, key and value side by side."""
-        for i, x in enumerate("qkv"):
-            linear(w[:, i * d:(i + 1) * d], b[i * d:(i + 1) * d], theirs, "_W" + x, "_b" + x)
-        linear(t[ours + ".o.w"], t[ours + ".o.b"], theirs, "_Wo", "_bo")
-        norm(ours, theirs + "_Wo")
-
-    def ff(ours, theirs):
-        for i in "12":
-            linear(t[f"{ours}.{i}.w"], t[f"{ours}.{i}.b"], theirs, "_W" + i, "_b" + i)
-        norm(ours, theirs + "_ffn")
-
-    for side, there, layers in (("enc", "encoder", c["encoder_layers"]), ("dec", "decoder",
-                                                                          c["decoder_layers"])):
-        for i in range(layers):
-            ours, theirs = f"{side}.{i}.", f"{there}_l{i + 1}_"
-            attention(ours + "self", theirs + "self", t[ours + "self.qkv.w"],
-                      t[ours + "self.qkv.b"])
-            ff(ours + "ff", theirs + "ffn")
-            if side == "dec":
-                at = slice(i * 2 * d, (i + 1) * 2 * d)
-                attention(ours + "cross", theirs + "context",
-                          np.hstack([t[ours + "cross.q.w"], t["dec.cross.kv.w"][:, at]]),
-                          np.hstack([t[ours + "cross.q.b"], t["dec.cross.kv.b"][at]]))
+    p = apart(t)
+    for name in marian_names(max(c["encoder_layers"], c["decoder_layers"])):
+        x = p.get(plain_name(name))
+        if x is not None:
+            out[name] = np.ascontiguousarray(np.atleast_2d(x))
     text = YAML.format(d=d,
                        f=c["d_ff"],
                        heads=c["heads"],

@@ -1,7 +1,12 @@
 """peer_model.py - a model and a token stream read with no code of the tools, for peers that are to
-do the same work. Needs cbor2 and numpy."""
+do the same work. Needs cbor2 and numpy. Importing it finds the modules of ../cli."""
+import os
+import sys
+
 import cbor2
 import numpy as np
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../cli")
 
 
 def items(path):

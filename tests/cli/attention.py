@@ -7,7 +7,7 @@ import cbor2
 import numpy as np
 
 sys.dont_write_bytecode = True
-from transformer import Transformer, columns, sinusoids  # noqa: E402
+from transformer import Transformer, apart, sinusoids  # noqa: E402
 
 
 def records(path):
@@ -33,19 +33,7 @@ for r in records(model_path):
     if r[0] == 6 and r[1].startswith("p/"):
         dims, data = r[4].value
         p[r[1][2:]] = typed(data).astype(float).reshape(dims)
-H, K, V = c["heads"], c["d_k"], c["d_v"]
-
-
-def model():
-    q, kv = H * K, H * (K + V)
-    for l in range(c["decoder_layers"]):
-        p[f"dec.{l}.cross.k.w"], p[f"dec.{l}.cross.v.w"] = columns(
-            p["dec.cross.kv.w"][:, l * kv:(l + 1) * kv], q, H * V)
-        for name in f"enc.{l}.self", f"dec.{l}.self":
-            p[name + ".q.w"], p[name + ".k.w"], p[name + ".v.w"] = columns(
-                p[name + ".qkv.w"], q, q, H * V)
-    return Transformer(np, p, H, range(c["encoder_layers"]), range(c["decoder_layers"]),
-                       eps=c["norm_eps"])
+H = c["heads"]
 
 
 def weights(m, src, tgt):
@@ -73,7 +61,8 @@ for r in records(stream_path):
 assert list(got) == [(i, kind, l + 1) for i in src for kind in ("encoder", "decoder", "cross")
                      for l in range(c["decoder_layers"])], list(got)[:9]
 worst = 0
-m = model()
+m = Transformer(np, apart(p), H, range(c["encoder_layers"]), range(c["decoder_layers"]),
+                eps=c["norm_eps"])
 for i in src:
     for kind, layer, want in weights(m, src[i], tgt[i]):
         have = got[i, kind, layer]

@@ -11,10 +11,15 @@ model_spec.py, src/models/model.cc). Keys: version, quant (none, int8, int16, f1
 activation, start, positions (t2t, halves, paper, learned, absent), offset, source (pieces of a
 vocabulary of its own), source_eos, bias."""
 import json
+import os
 import struct
 import sys
 
 import numpy as np
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from transformer import in_ct2, sinusoids  # noqa: E402
 
 D, F, H, L, ROWS = 16, 24, 4, 2, 40
 KEYS = {"version": "6", "quant": "none", "tie": "all", "pre_norm": "false", "activation": "relu",
@@ -23,14 +28,9 @@ KEYS = {"version": "6", "quant": "none", "tie": "all", "pre_norm": "false", "act
 
 
 def table(kind, offset):
-    t, half = np.arange(offset, offset + ROWS)[:, None], D // 2
     if kind == "learned":
         return np.random.default_rng(3).standard_normal((ROWS, D)).astype("<f4")
-    if kind == "paper":
-        a = t * 10000.0 ** (-2 * np.arange(half) / D)
-        return np.stack([np.sin(a), np.cos(a)], 2).reshape(ROWS, D).astype("<f4")
-    a = t * 10000.0 ** (-np.arange(half) / (half - (kind == "t2t")))
-    return np.concatenate([np.sin(a), np.cos(a)], 1).astype("<f4")
+    return sinusoids(ROWS + offset, D, kind != "paper", kind == "t2t")[offset:].astype("<f4")
 
 
 def random_weights(k, V, source):
@@ -61,39 +61,6 @@ def random_weights(k, V, source):
     if k["bias"] == "true":
         add("dec.project.b", V)
     return w
-
-
-def foreign(w):
-    """The same by CTranslate2's names and in its layout."""
-    out = {}
-    leaves = {"self.qkv": "self_attention/linear_0", "self.o": "self_attention/linear_1",
-              "cross.q": "attention/linear_0", "cross.o": "attention/linear_2",
-              "ff.1": "ffn/linear_0", "ff.2": "ffn/linear_1"}
-    norms = {"self": "self_attention", "cross": "attention", "ff": "ffn"}
-    ends = {"w": "weight", "b": "bias", "g": "gamma"}
-    sides = {"enc": "encoder", "dec": "decoder"}
-    for name, x in w.items():
-        p = name.split(".")
-        if name in ("embed", "dec.embed"):
-            out["decoder/embeddings/weight"] = x
-        elif name == "enc.embed":
-            out["encoder/embeddings_0/weight"] = x
-        elif p[1] == "project":
-            out["decoder/projection/" + ("bias" if p[-1] == "b" else "weight")] = x
-        elif p[1] == "cross":
-            for n in range(L):
-                part = x[..., 2 * D * n:2 * D * (n + 1)]
-                out[f"decoder/layer_{n}/attention/linear_1/{ends[p[3]]}"] = part.T
-        elif p[1] == "norm":
-            out[f"{sides[p[0]]}/layer_norm/{'beta' if p[2] == 'b' else 'gamma'}"] = x
-        else:
-            at = f"{sides[p[0]]}/layer_{p[1]}/"
-            if p[3] == "norm":
-                at += f"{norms[p[2]]}/layer_norm/{'beta' if p[4] == 'b' else 'gamma'}"
-            else:
-                at += f"{leaves[p[2] + '.' + p[3]]}/{ends[p[4]]}"
-            out[at] = x.T
-    return {name: np.ascontiguousarray(x) for name, x in out.items()}
 
 
 def quantise(x, kind):
@@ -179,13 +146,20 @@ def config_of(k, V, source):
     return c
 
 
+def save_ours(npz, k, w, V, source, **changes):
+    c = config_of(k, V, source)
+    c.update(changes)
+    np.savez(npz, config=np.frombuffer(json.dumps(c).encode(), "u1"),
+             **{name: np.ascontiguousarray(x) for name, x in w.items()})
+
+
 def make(path, npz, vocab, words):
     k = dict(KEYS)
     k.update(x.split("=", 1) for x in words)
     version, pieces = int(k["version"]), [x.rstrip("\n") for x in open(vocab, encoding="utf8")]
     V, source = len(pieces), int(k["source"]) or len(pieces)
     w = random_weights(k, V, source)
-    theirs, variables = foreign(w), {}
+    theirs, variables = in_ct2(w), {}
     for name, x in theirs.items():
         if k["quant"] in ("int8", "int16") and name.endswith("/weight"):
             q, s = quantise(x, k["quant"])
@@ -229,35 +203,18 @@ def make(path, npz, vocab, words):
     else:
         with open(path + "/shared_vocabulary.json", "w", encoding="utf8") as f:
             json.dump(pieces, f)
-    # Ours, from what the other file holds.
-    ours = {name: x.copy() for name, x in w.items()}
-    for n in range(L):
-        for leaf in "w", "b":
-            x = theirs[f"decoder/layer_{n}/attention/linear_1/{'weight' if leaf == 'w' else 'bias'}"]
-            ours["dec.cross.kv." + leaf][..., 2 * D * n:2 * D * (n + 1)] = x.T
-    for name in ours:
-        if not name.startswith("dec.cross.kv"):
-            (there, x), = foreign_one(name, ours[name], theirs)
-            ours[name] = np.ascontiguousarray(x)
     if k["positions"] == "learned":
-        ours["enc.pos"] = ours["dec.pos"] = table("learned", 0)
+        w["enc.pos"] = w["dec.pos"] = table("learned", 0)
     if k["quant"] == "f16":
-        ours = {name: x.astype("<f2") for name, x in ours.items()}
-    np.savez(npz, config=np.frombuffer(json.dumps(config_of(k, V, source)).encode(), "u1"), **ours)
-
-
-def foreign_one(name, x, theirs):
-    """Its name there, and what is there, in our layout."""
-    for there, y in foreign({name: x}).items():
-        yield there, (theirs[there] if "embed" in there or "projection" in there else
-                      theirs[there].T if y.ndim == 2 else theirs[there])
+        w = {name: x.astype("<f2") for name, x in w.items()}
+    save_ours(npz, k, w, V, source)
 
 
 def check(path, npz):
     got, ours = read_bin(path), dict(np.load(npz))
     config = json.loads(ours.pop("config").tobytes())
     ours.pop("vocab", None), ours.pop("vocab_target", None)
-    want = foreign({n: x for n, x in ours.items() if not n.endswith(".pos")})
+    want = in_ct2({n: x for n, x in ours.items() if not n.endswith(".pos")})
     for name, x in want.items():
         assert got[name].dtype == x.dtype and np.array_equal(got[name], x), name
     assert np.array_equal(got["decoder/projection/weight"],

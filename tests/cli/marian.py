@@ -23,7 +23,7 @@ import zipfile
 import numpy as np
 
 sys.dont_write_bytecode = True
-from transformer import Transformer, fairseq_name, sinusoids  # noqa: E402
+from transformer import Transformer, fairseq_name, plain_name, sinusoids  # noqa: E402
 
 SIDES = "encoder", "decoder"
 DEFAULTS = {"type": "transformer", "dim-emb": "16", "enc-depth": "2", "dec-depth": "2",
@@ -152,19 +152,6 @@ def read_bin(path):
             out[name] = np.frombuffer(b, "<f4" if kind == 0x404 else "i1", count, at).reshape(shape)
         at += size
     return out
-
-
-def plain_name(name):
-    """Of a parameter in a layer or above a stack: as Transformer has it."""
-    m = re.fullmatch(r"(enc|dec)oder_(?:l(\d+)_(self|context|ffn|rnn)|top)(?:_(?:Wo|ffn))?_"
-                     r"(?:(W|b)([qkvof12]?)|ln_(scale|bias)(?:_pre)?)", name)
-    if m is None:
-        return name
-    side, n, part, kind, letter, norm = m.groups()
-    parts = {"self": "self", "context": "cross", "ffn": "ff", "rnn": "ssru"}
-    of = [side] + ([str(int(n) - 1), parts[part]] if n else [])
-    return ".".join(of + (["norm", "g" if norm == "scale" else "b"] if norm else
-                          [letter] * (letter != "") + [kind.lower()]))
 
 
 def residual_factor(name, s, scale):

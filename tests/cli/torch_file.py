@@ -31,7 +31,7 @@ import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import ct2  # noqa: E402
-from transformer import columns, fairseq_name  # noqa: E402
+from transformer import apart, fairseq_name  # noqa: E402
 
 MAGIC, PROTOCOL = 0x1950A86A20F9469CFC6C, 1001
 
@@ -114,25 +114,13 @@ def save(obj, path, form):
 
 
 def fairseq_names(w, fused):
-    D, out = ct2.D, OrderedDict()
-    for name, x in w.items():
+    out = OrderedDict()
+    for name, x in apart(w, ("qkv",) if fused else ()).items():
         if name == "embed":
             out["encoder.embed_tokens.weight"] = out["decoder.embed_tokens.weight"] = x
-        elif name.endswith("embed"):
-            out[{"enc": "encoder", "dec": "decoder"}[name[:3]] + ".embed_tokens.weight"] = x
-        elif name == "dec.project":
-            out["decoder.output_projection.weight"] = x
-        elif "cross.kv" in name:
-            for n in range(ct2.L):
-                for letter, y in zip("kv", columns(x, *[D] * 2 * ct2.L)[2 * n:2 * n + 2]):
-                    out[fairseq_name(f"dec.{n}.cross.{letter}.{name[-1]}")] = y.T
-        elif "qkv" in name and fused:
-            out[fairseq_name(name).replace("qkv_proj.", "in_proj_")] = x.T
-        elif "qkv" in name:
-            for letter, y in zip("qkv", columns(x, D, D, D)):
-                out[fairseq_name(name.replace("qkv", letter))] = y.T
         else:
-            out[fairseq_name(name)] = x.T
+            matrix = x if "embed" in name or "project" in name else x.T
+            out[fairseq_name(name).replace("qkv_proj.", "in_proj_")] = matrix
     return out
 
 
@@ -199,10 +187,7 @@ def fairseq(path, npz, words):
     for lang, tokens in ("en", source), ("de", target):
         with open(f"{path}/dict.{lang}.txt", "w", encoding="utf-8") as f:
             f.writelines(f"{t} {1000 - i}\n" for i, t in enumerate(tokens))
-    c = ct2.config_of(k, V, n_source + 4)
-    c.update(bos=2, eos=2, pad=1, unk=3)
-    np.savez(npz, config=np.frombuffer(json.dumps(c).encode(), "u1"),
-             **{name: np.ascontiguousarray(x) for name, x in w.items()})
+    ct2.save_ours(npz, k, w, V, n_source + 4, bos=2, eos=2, pad=1, unk=3)
 
 
 def safetensors(path, tensors):
@@ -262,10 +247,7 @@ def fsmt(path, npz, words):
             json.dump(x, f)
     with open(path + "/merges.txt", "w") as f:
         f.write("w 1\ns 1</w>\n")
-    c = ct2.config_of(k, len(target), len(source))
-    c.update(bos=2, eos=2, pad=1, unk=3)
-    np.savez(npz, config=np.frombuffer(json.dumps(c).encode(), "u1"),
-             **{name: np.ascontiguousarray(x) for name, x in w.items()})
+    ct2.save_ours(npz, k, w, len(target), len(source), bos=2, eos=2, pad=1, unk=3)
 
 
 def m2m(path, npz, pieces):
@@ -289,10 +271,7 @@ def m2m(path, npz, pieces):
         json.dump(config, f)
     with open(path + "/special_tokens_map.json", "w") as f:
         json.dump({"additional_special_tokens": [tags[0], {"content": tags[1]}, tags[2]]}, f)
-    c = ct2.config_of(k, V, V)
-    c.update(bos=2, eos=2, pad=1, unk=3)
-    np.savez(npz, config=np.frombuffer(json.dumps(c).encode(), "u1"),
-             **{name: np.ascontiguousarray(x) for name, x in w.items()})
+    ct2.save_ours(npz, k, w, V, V, bos=2, eos=2, pad=1, unk=3)
 
 
 def same(a, b):

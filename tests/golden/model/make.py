@@ -15,7 +15,7 @@ import torch
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE + "/../../cli")
 sys.dont_write_bytecode = True
-from transformer import Transformer, columns, sinusoids  # noqa: E402
+from transformer import Transformer, apart, sinusoids  # noqa: E402
 
 torch.set_default_dtype(torch.float64)
 
@@ -70,15 +70,7 @@ class Model:
 
     def transformer(self):
         """With the matrices that ours have side by side cut apart."""
-        p, hk, hv = dict(self.p), self.H * self.dk, self.H * self.dv
-        for x in "wb" if self.bias else "w":
-            cross = columns(p["dec.cross.kv." + x], *[hk, hv] * self.N)
-            for n in range(self.N):
-                for name in f"enc.{n}.self.", f"dec.{n}.self.":
-                    p[name + "q." + x], p[name + "k." + x], p[name + "v." + x] = columns(
-                        p[f"{name}qkv.{x}"], hk, hk, hv)
-                p[f"dec.{n}.cross.k.{x}"], p[f"dec.{n}.cross.v.{x}"] = cross[2 * n:2 * n + 2]
-        return Transformer(torch, p, self.H, range(self.N), range(self.N), pre=self.pre)
+        return Transformer(torch, apart(self.p), self.H, range(self.N), range(self.N), pre=self.pre)
 
     def logits(self, t, src, tgt):
         def embed(side, ids):

@@ -55,7 +55,8 @@ def random_model(V):
     return model
 
 
-def in_ctranslate2(model, pieces):
+def in_ctranslate2(model, pieces, path, quantization=None):
+    """A directory of M2M100 by the converter, without a tokenizer of transformers."""
     model.config.normalize_before, model.config.normalize_embedding = True, False
     spec = loaders.BartLoader.get_model_spec(loaders.M2M100Loader(), model)
     spec.register_source_vocabulary(pieces)
@@ -63,12 +64,9 @@ def in_ctranslate2(model, pieces):
     spec.config.bos_token, spec.config.eos_token, spec.config.unk_token = "<s>", "</s>", "<unk>"
     spec.config.decoder_start_token, spec.config.add_source_eos = "</s>", False
     spec.validate()
-    spec.optimize()
-    os.makedirs("ct2")
-    spec.save("ct2")
-    translator = ctranslate2.Translator("ct2", compute_type="float32", intra_threads=1)
-    shutil.rmtree("ct2")
-    return translator
+    spec.optimize(quantization)
+    os.makedirs(path)
+    spec.save(path)
 
 
 def main():
@@ -97,7 +95,9 @@ def main():
             with torch.no_grad():
                 got = model.generate(torch.tensor([s]), **more)[0].tolist()
             out[name].append(got[1:])
-    translator = in_ctranslate2(model, pieces)
+    in_ctranslate2(model, pieces, "ct2")
+    translator = ctranslate2.Translator("ct2", compute_type="float32", intra_threads=1)
+    shutil.rmtree("ct2")
     for s in sources:
         got = translator.translate_batch([[pieces[i] for i in s]], target_prefix=[[TAGS[1]]],
                                          beam_size=4, return_end_token=True)[0].hypotheses[0]
