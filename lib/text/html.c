@@ -22,7 +22,7 @@ struct reader {
     struct tf_ids objects; /* their nodes */
     uint32_t stack[TF_HTML_DEPTH + 1];
     size_t depth;
-    bool words;  /* there is more than white space and objects */
+    bool words;  /* there are letters or digits */
     bool object; /* one was added last */
 };
 
@@ -86,7 +86,8 @@ static void add_char(struct reader *r, uint32_t c, struct tf_text from)
         if (r->object && c < 0x80 && strchr(")]}.,;:!?\"'", (char)c) == NULL)
             add_space(r);
         tf_buf_char(&r->raw, c);
-        r->words = true;
+        r->words =
+            r->words || (tf_uc_letter(c) & (TF_UC_ALPHABETIC | TF_UC_DECIMAL)) != 0;
         r->object = false;
     }
 }
@@ -239,30 +240,100 @@ static struct tf_text outer_space(const struct tf_html *h, const struct tf_html_
     return end ? (struct tf_text){s + p, from - p} : (struct tf_text){s + from, p - from};
 }
 
-/* Read items as one segment, which there is only if they have words. */
-static void read_segment(struct tf_html *h, const struct tf_html_item *items, size_t n,
-                         bool addresses, struct tf_buf *raw)
+/* Read items as one segment; false, and nothing is left of it, if they have no words. */
+static bool read_segment(struct tf_html *h, struct tf_html_segment *g,
+                         const struct tf_html_item *items, size_t n, bool addresses,
+                         struct tf_buf *raw)
 {
-    struct tf_html_segment g = {.source_end = items[0].begin, .next = items[n - 1].end};
-    struct reader r = {.h = h, .g = &g, .raw = *raw};
+    *g = (struct tf_html_segment){.source_end = items[0].begin, .next = items[n - 1].end};
+    struct reader r = {.h = h, .g = g, .raw = *raw};
     tf_buf_clear(&r.raw);
-    add_node(&g, 0, 0, (struct tf_text){0});
-    add_cut(&g, 0, 0);
+    add_node(g, 0, 0, (struct tf_text){0});
+    add_cut(g, 0, 0);
     for (size_t i = 0; i < n; i++)
         add_item(&r, &items[i]);
     *raw = r.raw;
     if (r.words) {
         if (raw->p[0] == ' ')
-            g.lead = outer_space(h, &items[0], false);
+            g->lead = outer_space(h, &items[0], false);
         if (raw->p[raw->len - 1] == ' ')
-            g.trail = outer_space(h, &items[n - 1], true);
+            g->trail = outer_space(h, &items[n - 1], true);
         hide(&r, addresses);
-        h->segments = GROW(h->segments, h->n_segments, h->cap_segments);
-        h->segments[h->n_segments++] = g;
     } else {
-        release_segment(&g);
+        release_segment(g);
     }
     tf_ids_release(&r.objects);
+    return r.words;
+}
+
+static void read_text(struct tf_html *h, const struct tf_html_item *items, size_t n, bool addresses,
+                      struct tf_buf *raw)
+{
+    struct tf_html_segment g;
+    if (n == 0 || !read_segment(h, &g, items, n, addresses, raw))
+        return;
+    h->segments = GROW(h->segments, h->n_segments, h->cap_segments);
+    h->segments[h->n_segments++] = g;
+}
+
+static void read_values(struct tf_html *h, const struct tf_html_item *it, bool addresses,
+                        struct tf_buf *raw)
+{
+    struct tf_html_segment g;
+    struct tf_text value;
+    for (size_t next = 0; tf_html_readable(h->source, it, &next, &value);) {
+        const size_t begin = (size_t)(value.p - h->source);
+        const struct tf_html_item text = {.begin = begin, .end = begin + value.n};
+        if (!read_segment(h, &g, &text, 1, addresses, raw))
+            continue;
+        h->values = GROW(h->values, h->n_values, h->cap_values);
+        h->values[h->n_values++] = g;
+    }
+}
+
+/* ---- what is around all of a segment ---- */
+
+static bool is_blank(const struct tf_html *h, const struct tf_html_item *it)
+{
+    size_t p = it->begin;
+    while (p < it->end && tf_ascii_space(h->source[p]))
+        p++;
+    return it->kind == TF_HTML_VOID || (it->kind == TF_HTML_TEXT && p == it->end);
+}
+
+/* Leave out what has no text at the ends of [*from, *to), and the elements that are around all the
+ * rest: their tags need no place. */
+static void trim(const struct tf_html *h, const struct tf_html_item *items, size_t *from,
+                 size_t *to)
+{
+    size_t open[TF_HTML_DEPTH + 1], close[TF_HTML_DEPTH + 1]; /* the tags of a depth, from 1 */
+    size_t first = *to, last = *to, depth = 0;
+    size_t of_first = 0, of_last = 0; /* depths */
+    size_t least = 0, around = 0;     /* depth since the first, and of what is around both */
+    size_t left = 0;                  /* elements around the last that are open */
+    for (size_t i = *from; i < *to; i++) {
+        if (items[i].kind == TF_HTML_OPEN) {
+            depth++;
+            if (first == *to)
+                open[depth] = i;
+        } else if (items[i].kind == TF_HTML_CLOSE) {
+            if (depth == left)
+                close[left--] = i;
+            depth--;
+            least = depth < least ? depth : least;
+        } else if (!is_blank(h, &items[i])) {
+            if (first == *to) {
+                first = i;
+                least = of_first = depth;
+            }
+            last = i;
+            left = of_last = depth;
+            around = least;
+        }
+    }
+    const size_t end = last == *to ? last : last + 1;
+    *from = of_first > around ? open[around + 1] : first;
+    *to = of_last > around ? close[around + 1] + 1 : end;
 }
 
 /* Make boundaries of those open tags that the segment does not close. */
@@ -335,14 +406,19 @@ int tf_html_new(struct tf_html **out, const char *s, size_t n, struct tf_sentenc
     for (size_t i = 0, end; i < count; i = end + 1) {
         for (end = i; end < count && items[end].kind != TF_HTML_BLOCK;)
             end++;
-        if (end > i)
-            read_segment(h, items + i, end - i, addresses, &raw);
+        size_t from = i, to = end;
+        trim(h, items, &from, &to);
+        read_text(h, items + from, to - from, addresses, &raw);
     }
+    for (size_t i = 0; i < count; i++)
+        read_values(h, &items[i], addresses, &raw);
     free(items);
     tf_buf_release(&raw);
     int rc = 0;
     for (size_t i = 0; i < h->n_segments && rc == 0; i++)
         rc = split(h, &h->segments[i], sentences, err);
+    for (size_t i = 0; i < h->n_values && rc == 0; i++)
+        rc = split(h, &h->values[i], sentences, err);
     if (rc == 0)
         return 0;
     tf_html_free(h);
@@ -356,7 +432,10 @@ void tf_html_free(struct tf_html *h)
         return;
     for (size_t i = 0; i < h->n_segments; i++)
         release_segment(&h->segments[i]);
+    for (size_t i = 0; i < h->n_values; i++)
+        release_segment(&h->values[i]);
     free(h->segments);
+    free(h->values);
     free(h->sentences);
     tf_buf_release(&h->text);
     tf_arena_release(&h->outs);
@@ -385,14 +464,52 @@ void tf_html_set(struct tf_html *h, size_t i, struct tf_text translation, struct
     s->links = (struct tf_text){tf_arena_strndup(&h->outs, links.p, links.n), links.n};
 }
 
+/* Append the value of an attribute; what had no quotes gets some. */
+static void put_value(const struct tf_html *h, const struct tf_html_segment *g, struct tf_buf *out)
+{
+    struct tf_buf value = {0};
+    const char before = h->source[g->source_end - 1];
+    const bool quoted = before == '"' || before == '\'';
+    const char quote = before == '\'' ? '\'' : '"';
+    tf_html_put_segment(h, g, &value);
+    tf_buf_str(out, quoted ? "" : "\"");
+    for (size_t i = 0; i < value.len; i++)
+        if (value.p[i] == quote)
+            tf_buf_str(out, quote == '"' ? "&quot;" : "&#39;");
+        else
+            tf_buf_byte(out, (unsigned char)value.p[i]);
+    tf_buf_str(out, quoted ? "" : "\"");
+    tf_buf_release(&value);
+}
+
+void tf_html_put_source(const struct tf_html *h, struct tf_text part, struct tf_buf *out)
+{
+    if (part.n == 0)
+        return;
+    size_t from = (size_t)(part.p - h->source), lo = 0, hi = h->n_values;
+    const size_t end = from + part.n;
+    while (lo < hi) {
+        const size_t mid = (lo + hi) / 2;
+        const bool less = h->values[mid].source_end < from;
+        *(less ? &lo : &hi) = less ? mid + 1 : mid;
+    }
+    for (; lo < h->n_values && h->values[lo].source_end < end; lo++) {
+        const struct tf_html_segment *g = &h->values[lo];
+        tf_buf_add(out, h->source + from, g->source_end - from);
+        put_value(h, g, out);
+        from = g->next;
+    }
+    tf_buf_add(out, h->source + from, end - from);
+}
+
 void tf_html_write(struct tf_html *h, struct tf_buf *out)
 {
     size_t from = 0;
     for (size_t i = 0; i < h->n_segments; i++) {
         const struct tf_html_segment *g = &h->segments[i];
-        tf_buf_add(out, h->source + from, g->source_end - from);
+        tf_html_put_source(h, (struct tf_text){h->source + from, g->source_end - from}, out);
         tf_html_put_segment(h, g, out);
         from = g->next;
     }
-    tf_buf_add(out, h->source + from, h->n - from);
+    tf_html_put_source(h, (struct tf_text){h->source + from, h->n - from}, out);
 }

@@ -14,7 +14,12 @@
  *
  * A segment's text has its references (&eacute; &#233;) replaced by characters, and one space for
  * white space within; br is such. The result has &amp;, &lt; and &gt; for these three. A reference
- * that is not known here is a name, as code is. Attributes are not read, but for translate.
+ * that is not known here is a name, as code is. What is around all of the text needs no place, and
+ * without letters and digits there is none.
+ *
+ * Attributes that people read are texts of their own: alt, aria-label, label, placeholder, title,
+ * the value of buttons, the content of descriptions (meta). Elements that stay as they are keep
+ * theirs.
  *
  * Where a tag goes: see html_place.c. All takes time in proportion to the fragment, times the
  * depth, but for sorts. */

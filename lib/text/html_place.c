@@ -537,7 +537,7 @@ static void put_node(struct placing *x, uint32_t v)
 {
     const struct tf_html_node *nodes = x->g->nodes;
     size_t n = 0, at = x->places[v].begin;
-    tf_buf_add(x->out, nodes[v].open.p, nodes[v].open.n);
+    tf_html_put_source(x->h, nodes[v].open, x->out);
     place_children(x, v);
     for (uint32_t c = nodes[v].child; c > 0; c = nodes[c].next)
         n++;

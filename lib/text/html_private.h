@@ -20,14 +20,20 @@ enum tf_html_kind {
 
 struct tf_html_item {
     enum tf_html_kind kind;
-    size_t begin, end, name_end; /* name_end: of a tag, whose name begins after < or </ */
+    size_t begin, end, name_end; /* name_end: of a tag, whose name begins after < or </; else 0 */
     size_t match;                /* of an element that stays as it is: the item that ends it */
     bool is_tag, closes, keep;   /* keep: with translate="no" */
+    bool whole;                  /* an element with all that is in it */
     unsigned char what;          /* of what element: enum in html_scan.c */
 };
 
 /* All n bytes, in order. Returns an array to free. */
 struct tf_html_item *tf_html_scan(const char *s, size_t n, size_t *count);
+
+/* The next value of an attribute of that tag which people read, such as alt: *next is 0 at first,
+ * then what the last call left there. False: there is none. */
+bool tf_html_readable(const char *s, const struct tf_html_item *it, size_t *next,
+                      struct tf_text *value);
 /* The character that the reference at s stands for, with its bytes; 0 if it is none, *n then 0 if
  * it does not even look like one. */
 uint32_t tf_html_reference(const char *s, size_t max, size_t *n);
@@ -74,10 +80,15 @@ struct tf_html {
     struct tf_buf text;
     struct tf_html_segment *segments;
     size_t n_segments, cap_segments;
+    struct tf_html_segment *values; /* of attributes, by offset in the source */
+    size_t n_values, cap_values;
     struct tf_html_sentence *sentences;
     size_t n_sentences, cap_sentences;
     struct tf_arena outs;
 };
+
+/* Append a part of the source, with the attributes that are translated. */
+void tf_html_put_source(const struct tf_html *h, struct tf_text part, struct tf_buf *out);
 
 /* ---- html_place.c ---- */
 

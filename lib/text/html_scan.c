@@ -78,31 +78,39 @@ static size_t skip_value(const char *s, size_t p, size_t n, struct tf_text *valu
 /* What has no end. */
 enum { ENDLESS = 0 };
 
+/* The attribute at *p or after it; false: *p is where the tag ends, with /> if empty. */
+static bool next_attribute(const char *s, size_t *p, size_t n, struct tf_text *name,
+                           struct tf_text *value, bool *empty)
+{
+    size_t at = *p;
+    for (*empty = false; at < n && (is_space(s[at]) || s[at] == '/'); at++)
+        *empty = s[at] == '/';
+    *p = at;
+    if (at == n || s[at] == '>')
+        return false;
+    const size_t begin = at++;
+    while (at < n && !is_space(s[at]) && s[at] != '=' && s[at] != '>' && s[at] != '/')
+        at++;
+    *name = (struct tf_text){s + begin, at - begin};
+    *value = (struct tf_text){0};
+    while (at < n && is_space(s[at]))
+        at++;
+    if (at < n && s[at] == '=') {
+        for (at++; at < n && is_space(s[at]);)
+            at++;
+        at = skip_value(s, at, n, value);
+    }
+    *p = at;
+    return true;
+}
+
 /* The end of a tag whose name ends at p; ENDLESS. empty: does it end with />? */
 static size_t tag_end(const char *s, size_t p, size_t n, struct tf_html_item *it, bool *empty)
 {
-    *empty = false;
-    while (p < n && s[p] != '>') {
-        *empty = s[p] == '/' && p + 1 < n && s[p + 1] == '>';
-        if (is_space(s[p]) || s[p] == '/') {
-            p++;
-            continue;
-        }
-        const size_t name = p++;
-        while (p < n && !is_space(s[p]) && s[p] != '=' && s[p] != '>' && s[p] != '/')
-            p++;
-        const size_t name_end = p;
-        while (p < n && is_space(s[p]))
-            p++;
-        if (p == n || s[p] != '=')
-            continue;
-        for (p++; p < n && is_space(s[p]);)
-            p++;
-        struct tf_text value;
-        p = skip_value(s, p, n, &value);
-        it->keep = it->keep ||
-                   (same(s + name, name_end - name, "translate") && same(value.p, value.n, "no"));
-    }
+    struct tf_text name, value;
+    while (next_attribute(s, &p, n, &name, &value, empty))
+        it->keep =
+            it->keep || (same(name.p, name.n, "translate") && same(value.p, value.n, "no"));
     return p < n ? p + 1 : ENDLESS;
 }
 
@@ -123,6 +131,10 @@ static size_t raw_end(const char *s, size_t p, size_t n, const char *name, size_
 static size_t declaration_end(const char *s, size_t p, size_t n)
 {
     static const char *const pairs[][2] = {{"<!--", "-->"}, {"<![CDATA[", "]]>"}, {"<", ">"}};
+    if (n - p > 4 && memcmp(s + p, "<!--", 4) == 0 && s[p + 4] == '>')
+        return p + 5; /* an empty comment */
+    if (n - p > 5 && memcmp(s + p, "<!--->", 6) == 0)
+        return p + 6;
     for (size_t i = 0; i < 3; i++) {
         const size_t begin = strlen(pairs[i][0]), len = strlen(pairs[i][1]);
         if (n - p < begin || memcmp(s + p, pairs[i][0], begin) != 0)
@@ -168,6 +180,7 @@ static bool markup_at(const char *s, size_t p, size_t n, struct tf_html_item *it
     if (it->end == ENDLESS) {
         it->kind = TF_HTML_BLOCK;
         it->end = n;
+        it->name_end = 0;
     }
     return true;
 }
@@ -227,6 +240,7 @@ static size_t join_kept(struct tf_html_item *items, size_t n)
         const enum what what = it.what;
         if (stays(&it) && it.match != SIZE_MAX) {
             it.end = items[it.match].end;
+            it.whole = true;
             i = it.match;
             it.kind = what == NAMED || what == INLINE ? TF_HTML_OBJECT
                       : what == HIDDEN                ? TF_HTML_VOID
@@ -267,6 +281,56 @@ struct tf_html_item *tf_html_scan(const char *s, size_t n, size_t *count)
         match_tags(s, items, n_items);
     *count = join_kept(items, n_items);
     return items;
+}
+
+/* ---- attributes that people read ---- */
+
+static bool is_one_of(struct tf_text name, const char *const *words)
+{
+    for (; *words != NULL; words++)
+        if (same(name.p, name.n, *words))
+            return true;
+    return false;
+}
+
+/* Does an attribute make a text of the value of an input, or of the content of a meta element? */
+static bool makes_text(struct tf_text tag, struct tf_text name, struct tf_text value)
+{
+    static const char *const buttons[] = {"submit", "button", "reset", NULL},
+                             *const metas[] = {"description", "og:title", "og:description",
+                                               "twitter:title", "twitter:description", NULL},
+                             *const names[] = {"name", "property", NULL};
+    return same(tag.p, tag.n, "input") ? same(name.p, name.n, "type") && is_one_of(value, buttons)
+                                       : is_one_of(name, names) && is_one_of(value, metas);
+}
+
+static bool is_readable(struct tf_text tag, struct tf_text name, bool text)
+{
+    static const char *const always[] = {"alt",   "aria-label", "label", "placeholder",
+                                         "title", NULL};
+    return is_one_of(name, always) ||
+           (text && same(name.p, name.n, same(tag.p, tag.n, "input") ? "value" : "content"));
+}
+
+bool tf_html_readable(const char *s, const struct tf_html_item *it, size_t *next,
+                      struct tf_text *value)
+{
+    struct tf_text name;
+    bool empty, text = false;
+    size_t p = it->name_end;
+    if (p == 0 || it->closes || it->whole || it->keep)
+        return false;
+    const struct tf_text tag = {s + it->begin + 1, p - it->begin - 1};
+    const bool may = same(tag.p, tag.n, "input") || same(tag.p, tag.n, "meta");
+    while (may && next_attribute(s, &p, it->end, &name, value, &empty))
+        text = text || makes_text(tag, name, *value);
+    p = *next > 0 ? *next : it->name_end;
+    while (next_attribute(s, &p, it->end, &name, value, &empty))
+        if (is_readable(tag, name, text) && value->n > 0) {
+            *next = p;
+            return true;
+        }
+    return false;
 }
 
 /* ---- references ---- */

@@ -59,9 +59,39 @@ X
     diff - got <<'X'
 <span translate="no">Foo bar</span>. <!-- <p>not</p> -->OR NOW <code>f(<b>x</b>)</code> CALL
 <script>if (a<b) "one two";</script><style>p { }</style><pre>one  two</pre><p translate=no>one two</p>
-<textarea><b>one</textarea> <svg><text>one</text></svg><CODE>Two</CODE> &rcub; ONE &lcub;
+<textarea><b>one</textarea> <svg><text>one</text></svg> <CODE>Two</CODE> &rcub; ONE &lcub;
 <!doctype html><br/><code>x</code> <!-- unended <b>one
 %s 5 http://example.org/?a=1&amp;b=2, AT {name} SEE
+X
+}
+
+@test "what is around all of a text needs no place, and what has no letter no translation" {
+    natively
+    cat >in <<'X'
+<li><a href=x>one (two</a></li> <label>mail:</label>
+<p><i class=icon></i> <b><i>one</i> <u>two,</u></b> <img src=x>  <!-- y --><br></p>
+<td>♪ ♪</td> <td>&euro; <b>--</b></td><!--><p>one two</p><!---><p>three four</p><!----!>
+X
+    bash -c 'around in' >got
+    diff - got <<'X'
+<li><a href=x>(TWO ONE</a></li> <label>MAIL:</label>
+<p><i class=icon></i> <b><u>TWO,</u> <i>ONE</i></b> <img src=x>  <!-- y --><br></p>
+<td>♪ ♪</td> <td>&euro; <b>--</b></td><!--><p>TWO ONE</p><!---><p>FOUR THREE</p><!----!>
+X
+}
+
+@test "attributes that people read are translated" {
+    natively
+    cat >in <<'X'
+<img src="a b" alt="one &quot;two&quot; it's"> x <a href="c d" title='two  one "x"'>y <b class="c d" TITLE=one>z</b></a> <img alt="" title="a b" translate="no">
+<input type=submit value="send it" name="a b"><input value="a b" placeholder="my name"><svg><a title="a b"/></svg>
+<meta content="a page" name=description><meta name=author content="A B"><code title="a b">x</code>
+X
+    bash -c 'around in' >got
+    diff - got <<'X'
+<img src="a b" alt="IT'S &quot;TWO&quot; ONE"> <a href="c d" title='"X" ONE TWO'><b class="c d" TITLE="ONE">Z</b> Y</a> X <img alt="" title="a b" translate="no">
+<input type=submit value="IT SEND" name="a b"><input value="a b" placeholder="NAME MY"><svg><a title="a b"/></svg>
+<meta content="PAGE A" name=description><meta name=author content="A B"><code title="a b">x</code>
 X
 }
 

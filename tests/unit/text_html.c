@@ -23,7 +23,7 @@ static int elements;
 static void put_words(struct tf_buf *out)
 {
     static const char *const words[] = {
-        "one",  "two,",  "(three)",     "fo&amp;ur", "f&eacute;ve", ".", "\xC3\xA9t\xC3\xA9",
+        "one",  "two,",  "(three)",     "fo&amp;ur", "f&eacute;ve", "x .", "\xC3\xA9t\xC3\xA9",
         "six.", "&lt;7", "\xE4\xB8\xAD"};
     static const char *const between[] = {" ", "\n ", "", "&nbsp;", " "};
     for (unsigned n = below(4); n > 0; n--) {
