@@ -35,6 +35,7 @@ static struct tf_opt opts[] = {
             .help = "glossary, a line each of a source term and its targets in pieces, between "
                     "tabs: outputs contain a target of each term of their source (CPU only)"),
     OPT_STR(0, "terms-name", &o.terms_name, .flags = TF_OPT_HIDDEN, .needs = "terms"),
+    OPT_FLAG(0, "copies", &o.run.copies, .flags = TF_OPT_HIDDEN),
     COMMON_FORCE(o.run.force),
     COMMON_BAD(&o.run.bad, "bad records"),
     DECODE_SEARCH(o),
@@ -58,6 +59,7 @@ static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
 {
     (void)args;
     sandbox->off = tf_backend_may_load(o.run.device);
+    sandbox->copies = o.run.copies;
 }
 
 static const struct tf_tool tool = {

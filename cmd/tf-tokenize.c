@@ -1,4 +1,5 @@
 /* tf-tokenize - text to token streams and back; training of vocabularies. */
+#include "base/copies.h"
 #include "base/sandbox.h"
 #include "base/thread.h"
 #include "common_options.h"
@@ -18,6 +19,7 @@ static int64_t phrases;
 static bool chosen_fields[TF_TRAINING_FIELDS];
 static int64_t max_sentences;
 static int type, normalization;
+static bool copies;
 
 enum { UNIGRAM, BPE };
 static const char *const types[] = {"unigram", "bpe", NULL};
@@ -38,6 +40,7 @@ static struct tf_opt opts[] = {
             .modes = ENCODE | PIECES | DECODE,
             .help = "number of threads; does not change the output (default: the available CPUs)"),
     COMMON_BAD(&job.bad, "bad lines", .modes = ENCODE | PIECES | DECODE),
+    OPT_FLAG(0, "copies", &copies, .modes = ENCODE | DECODE, .flags = TF_OPT_HIDDEN),
     OPT_GROUP("Encoding"),
     OPT_FLAG(0, "target", &job.target, .flags = TF_OPT_SEMANTIC, .modes = ENCODE | PIECES,
              .help = "the text is of the target language: use the model's segmenter of that, if it "
@@ -126,6 +129,12 @@ static struct tf_opt opts[] = {
     OPT_END,
 };
 
+static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
+{
+    (void)args;
+    sandbox->copies = copies;
+}
+
 static const struct tf_tool tool = {
     .name = "tf-tokenize",
     .synopsis = "-m FILE [options] [TEXT] >tokens.tfs\n-d -m FILE [options] [tokens.tfs] "
@@ -135,6 +144,7 @@ static const struct tf_tool tool = {
     .max_args = -1,
     .default_mode = "encoding",
     .stdin_modes = ~(unsigned)EXPORT,
+    .widen = widen,
 };
 
 static int train(const struct tf_args *args, struct tf_out *out, struct tf_err *err)
@@ -186,7 +196,7 @@ static int convert(const struct tf_vocab *v, unsigned mode, struct tf_in *in, st
 }
 
 /* All files are open before SentencePiece sees the vocabulary, so that nothing else can be opened
- * from then on. */
+ * from then on; of copies, each has a stdin of its own. */
 static int use_vocab(const struct tf_args *args, struct tf_err *err)
 {
     struct tf_vocab vocab;
@@ -198,13 +208,19 @@ static int use_vocab(const struct tf_args *args, struct tf_err *err)
     int rc = tf_out_open(&out, output, args->mode == ENCODE ? TF_OUT_BINARY : 0, err);
     if (rc == 0 && alignment != NULL)
         rc = open_links(&more, err);
-    if (rc == 0)
+    if (rc == 0 && !copies)
         rc = open_input(&in, args, err);
     (void)tf_sandbox_seal();
     if (rc == 0)
         rc = tf_vocab_parse(&vocab, model, err);
     if (rc == 0 && job.links != NULL && vocab.source != NULL)
         rc = tf_vocab_parse(vocab.source, model, err);
+    if (rc == 0 && args->mode == ENCODE && !job.sample)
+        tf_vocab_segmenter(&vocab);
+    if (rc == 0 && copies) {
+        tf_copies_make();
+        rc = open_input(&in, args, err);
+    }
     if (rc == 0)
         rc = convert(&vocab, args->mode, &in, &out, err);
     tf_in_close(&in);

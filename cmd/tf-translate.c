@@ -18,7 +18,7 @@ static struct tf_decode_opts o;
 static struct tf_through through;
 static const char *const decoding[] = {DECODE_PRECISIONS, NULL};
 static int precision;
-static bool document, json;
+static bool document, json, copies;
 static const char *alignment, *alignment_output, *terms;
 static const char *input_hint, *to_hint; /* what other programs call what needs no option here */
 
@@ -28,6 +28,9 @@ static struct tf_opt opts[] = {
     COMMON_OUTPUT(&through.output),
     OPT_STR('i', "input", &input_hint, .flags = TF_OPT_HIDDEN),
     OPT_STR(0, "to", &to_hint, .flags = TF_OPT_HIDDEN),
+    OPT_FLAG(0, "copies", &copies, .flags = TF_OPT_HIDDEN, .needs = "json"),
+    OPT_FLAG(0, "copied", &through.copies, .flags = TF_OPT_HIDDEN, .needs = "json",
+             .excludes = "copies"),
     OPT_FLAG(0, "resume", &through.resume, .excludes = "sample json alignment",
              .help = "continue the output of a run that was interrupted"),
     OPT_FLAG(0, "document", &document, .flags = TF_OPT_SEMANTIC, .excludes = "field no-split",
@@ -93,7 +96,7 @@ static const struct tf_tool tool = {
 static const char *const own[] = {
     "model", "output", "resume", "document", "field", "lang", "max-chars", "no-split",
     "placeholders", "copy-unk", "html", "crlf", "replace-invalid", "bad", "json", "nbest",
-    "alignment", "alignment-output", "quiet", "progress", "terms", NULL};
+    "alignment", "alignment-output", "quiet", "progress", "terms", "copies", "copied", NULL};
 
 /* Add an option, with its value unless that is NULL. */
 static void add(struct tf_strs *to, bool is, const char *name, const char *value)
@@ -194,8 +197,10 @@ static int translate(const struct tf_args *args, struct tf_err *err)
     add(&detokenize, through.copy_unknown, "--alignment-unknown", NULL);
     add(&detokenize, alignment_output != NULL, "--alignment-output", alignment_output);
     struct tf_strs *const all[] = {&encode, &decode, &detokenize};
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 3; i++) {
+        add(all[i], copies, "--copies", NULL);
         tf_strs_add(all[i], NULL);
+    }
     through.input = args->v[0];
     through.progress = o.run.progress;
     /* A progress line would stand among the translations. */
@@ -203,7 +208,8 @@ static int translate(const struct tf_args *args, struct tf_err *err)
                     (!o.run.progress && isatty(STDOUT_FILENO) && strcmp(through.output, "-") == 0);
     through.tools = (const char *const *const[]){encode.v, decode.v, detokenize.v};
     through.n_tools = 3;
-    return tf_through(&through, err);
+    return copies ? tf_pipeline_copies(through.tools, through.n_tools, err)
+                  : tf_through(&through, err);
 }
 
 static int run(const struct tf_args *args, struct tf_err *err)
@@ -224,10 +230,8 @@ static int run(const struct tf_args *args, struct tf_err *err)
     source = tf_shared(TF_LANG_MAX + 1, err);
     if (source == NULL)
         return -1;
-    const int rc = tf_run_sandboxed(check_models, models, err);
-    if (rc != 0)
-        return rc;
-    return choose_text(err) != 0 ? -1 : translate(args, err);
+    const int rc = through.copies ? 0 : tf_run_sandboxed(check_models, models, err);
+    return rc != 0 ? rc : choose_text(err) != 0 ? -1 : translate(args, err);
 }
 
 int main(int argc, char **argv)

@@ -37,7 +37,7 @@
 #endif
 
 static unsigned in_force;
-static bool has_processes;
+static bool has_processes, has_copies;
 
 /* ---- files: Landlock ---- */
 
@@ -348,14 +348,18 @@ static const short refused[] = {
 /* clang-format off */
 static const short refused_alone[] = {
     SYS_execve, SYS_execveat, SYS_socket, SYS_socketpair, SYS_connect, SYS_bind, SYS_listen,
-    SYS_accept, SYS_accept4, SYS_sendto, SYS_sendmsg, SYS_sendmmsg, SYS_recvmsg, SYS_recvmmsg,
+    SYS_accept, SYS_accept4, SYS_sendto, SYS_sendmsg, SYS_sendmmsg, SYS_recvmmsg,
 #ifdef SYS_fork
     SYS_fork, SYS_vfork,
 #endif
 };
 /* clang-format on */
 
-enum { LAST_KNOWN = 469 }; /* a later call may be another way to do any of that */
+enum {
+    LAST_KNOWN = 469, /* a later call may be another way to do any of that */
+    NAMESPACES = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
+                 CLONE_NEWPID | CLONE_NEWNET
+};
 
 static void restrict_calls(const struct tf_sandbox *s)
 {
@@ -368,11 +372,16 @@ static void restrict_calls(const struct tf_sandbox *s)
         on_call(&f, refused[i], REFUSE);
     for (size_t i = 0; !processes && i < sizeof refused_alone / sizeof *refused_alone; i++)
         on_call(&f, refused_alone[i], REFUSE);
+    if (!processes && !s->copies)
+        on_call(&f, SYS_recvmsg, REFUSE);
     if (!processes) {
         /* Its flags are in memory, where a filter cannot see them; the C library then uses clone.
          */
         on_call(&f, 435 /* clone3 */, UNKNOWN);
-        on_argument(&f, SYS_clone, 0, BPF_JSET, CLONE_THREAD, SECCOMP_RET_ALLOW, REFUSE);
+        if (s->copies)
+            on_argument(&f, SYS_clone, 0, BPF_JSET, NAMESPACES, REFUSE, SECCOMP_RET_ALLOW);
+        else
+            on_argument(&f, SYS_clone, 0, BPF_JSET, CLONE_THREAD, SECCOMP_RET_ALLOW, REFUSE);
         on_argument(&f, SYS_kill, 0, BPF_JEQ, (uint32_t)getpid(), SECCOMP_RET_ALLOW, REFUSE);
         on_argument(&f, SYS_tgkill, 0, BPF_JEQ, (uint32_t)getpid(), SECCOMP_RET_ALLOW, REFUSE);
         on_argument(&f, SYS_tkill, 0, BPF_JEQ, (uint32_t)getpid(), SECCOMP_RET_ALLOW, REFUSE);
@@ -415,10 +424,19 @@ static const short sealed[] = {
 };
 /* clang-format on */
 
+/* Besides, for copies. */
+static const short sealed_copies[] = {SYS_recvmsg, SYS_dup3, SYS_setpgid,
+#ifdef SYS_dup2
+                                      SYS_dup2
+#endif
+};
+
 static void refuse_the_rest(void)
 {
     struct filter f = {.n = 0};
     begin_filter(&f);
+    for (size_t i = 0; has_copies && i < sizeof sealed_copies / sizeof *sealed_copies; i++)
+        on_call(&f, sealed_copies[i], SECCOMP_RET_ALLOW);
     for (size_t i = 0; i < sizeof sealed / sizeof *sealed; i++)
         on_call(&f, sealed[i], SECCOMP_RET_ALLOW);
     on_argument(&f, SYS_mmap, 2, BPF_JSET, PROT_EXEC, REFUSE, SECCOMP_RET_ALLOW);
@@ -494,6 +512,7 @@ unsigned tf_sandbox_enter(const struct tf_sandbox *s)
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return in_force;
     has_processes = s->processes;
+    has_copies = s->copies;
     restrict_files(s);
     restrict_calls(s);
     return in_force;

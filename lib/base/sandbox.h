@@ -29,6 +29,8 @@ struct tf_sandbox {
     /* Programs may be started, sockets used, other processes signalled. The programs inherit the
      * sandbox. */
     bool processes;
+    /* The process may make copies of itself (base/copies.h), which have the same sandbox. */
+    bool copies;
     /* No sandbox: for a plugin whose driver needs more than can be listed. */
     bool off;
 };

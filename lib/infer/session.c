@@ -1,5 +1,6 @@
 /* session.c - see session.h. */
 #include "infer/session.h"
+#include "base/copies.h"
 #include "base/cpus.h"
 #include "base/memory.h"
 #include "ops/registry.h"
@@ -12,11 +13,17 @@ int tf_session_open(struct tf_session *s, const struct tf_session_opts *o, enum 
 {
     *s = (struct tf_session){.o = o,
                              .threads = o->threads > 0 ? (int)o->threads : tf_threads_default()};
+    const bool early = o->copies && tf_backend_may_load(o->device); /* a driver is not for copies */
+    if (early)
+        tf_copies_make();
     if (tf_output_open(&s->out, output, text, o->bad, err) != 0 ||
         tf_ensemble_open(&s->models, &o->models, o->device, o->precision, o->own_precision,
                          s->threads, use, o->shortlist, o->force, err) != 0 ||
-        (o->adopt != NULL && o->adopt(&s->models.header.search, s->models.name, err) != 0) ||
-        tf_input_open(&s->in, &s->models, in, err) != 0)
+        (o->adopt != NULL && o->adopt(&s->models.header.search, s->models.name, err) != 0))
+        return -1;
+    if (o->copies && !early)
+        tf_copies_make();
+    if (tf_input_open(&s->in, &s->models, in, err) != 0)
         return -1;
     s->in.window = tf_ensemble_window(&s->models, o->window);
     s->in.force = o->force;

@@ -27,6 +27,7 @@ struct tf_session_opts {
     int bad;                        /* enum tf_on_bad */
     struct tf_force force;
     bool quiet, progress;
+    bool copies; /* make copies (base/copies.h) with the models that have been read */
 };
 
 struct tf_session {

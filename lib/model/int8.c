@@ -16,12 +16,8 @@ bool tf_model_is_int8(const struct tf_model_file *m)
 static int check_values(const struct tf_tensor *t, const struct tf_tensor *amax,
                         struct tf_err *err)
 {
-    const int8_t *q = t->data;
     const float *a = amax->data;
-    unsigned bad = 0;
-    for (size_t i = 0; i < t->bytes; i++)
-        bad |= q[i] == -128;
-    if (bad != 0)
+    if (memchr(t->data, -128, t->bytes) != NULL)
         return tf_fail(err, "tensor '%s': a value of -128: i8 has -127 to 127", t->name);
     for (size_t i = 0; i < amax->bytes / sizeof *a; i++)
         if (!(a[i] >= 0 && isfinite(a[i])))

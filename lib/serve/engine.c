@@ -2,14 +2,19 @@
 #include "serve/engine_private.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/pipeline.h"
 
+#include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 /* Seconds between starts of a pipeline that fails. */
 enum { LEAST_DELAY = 1, MOST_DELAY = 32 };
+enum { COPIES = 1 /* of the words of a command with several pipelines */ };
 
 static size_t slots(const struct tf_engine *e)
 {
@@ -185,12 +190,44 @@ static void take_line(void *arg, struct tf_worker *w, const char *line, size_t n
     }
 }
 
+/* Nobody asks it for more. It ends; the copies that it has made stay. */
+static void leave_copier(struct tf_copier *c)
+{
+    if (c->asks >= 0)
+        close(c->asks);
+    *c = (struct tf_copier){.asks = -1};
+}
+
+/* It has not made a pipeline that gets ready, and may never. */
+static void kill_copier(struct tf_copier *c)
+{
+    if (c->pid > 0)
+        kill(-c->pid, SIGKILL);
+    leave_copier(c);
+}
+
+/* See that there is one with the model that is to be read. */
+static int need_copier(struct tf_route *r, struct tf_err *err)
+{
+    struct tf_copier *c = &r->copier;
+    if (c->pid > 0 && c->models == r->models)
+        return 0;
+    leave_copier(c);
+    c->models = r->models;
+    r->command.v[COPIES] = "--copies";
+    const int rc = tf_pipeline_open_copies(r->command.v, &c->pid, &c->asks, err);
+    r->command.v[COPIES] = "--copied";
+    return rc;
+}
+
 static void start_pipe(struct tf_pipe *p)
 {
     struct tf_route *r = p->route;
     struct tf_err err = {0};
+    const bool several = r->engine->o->pipelines > 1;
     p->worker.models = r->models;
-    if (tf_worker_start(&p->worker, r->command.v, &err) == 0)
+    if ((!several || need_copier(r, &err) == 0) &&
+        tf_worker_start(&p->worker, r->command.v, several ? r->copier.asks : -1, &err) == 0)
         return;
     tf_warn("%s", err.msg);
     r->delay = MOST_DELAY;
@@ -217,6 +254,8 @@ static void pipe_ended(struct tf_pipe *p)
     give_back(p);
     if (state == TF_WORKER_ENDING || r->engine->ending)
         return;
+    if (state == TF_WORKER_STARTING && !old)
+        kill_copier(&r->copier);
     if (state == TF_WORKER_STARTING && r->replacing && !old && !has_new(r)) {
         tf_warn("%s: cannot be used; the model of before stays", r->pair.path);
         r->replacing = false;
@@ -372,12 +411,15 @@ void tf_engine_reap(struct tf_engine *e)
     siginfo_t ended = {0};
     while (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid > 0) {
         bool ours = false;
-        for (size_t i = 0; i < e->n; i++)
+        for (size_t i = 0; i < e->n; i++) {
+            if (e->routes[i].copier.pid == ended.si_pid)
+                leave_copier(&e->routes[i].copier);
             for (size_t k = 0; k < slots(e); k++)
                 if (e->routes[i].pipes[k].worker.pid == ended.si_pid) {
                     pipe_ended(&e->routes[i].pipes[k]);
                     ours = true;
                 }
+        }
         if (!ours) /* of the program that has become this one */
             waitpid(ended.si_pid, NULL, 0);
         ended.si_pid = 0;
@@ -421,6 +463,10 @@ void tf_engine_close(struct tf_engine *e)
     e->ending = true;
     for (size_t i = 0; i < e->n; i++) {
         struct tf_route *r = &e->routes[i];
+        const pid_t copier = r->copier.pid;
+        kill_copier(&r->copier);
+        while (copier > 0 && waitpid(copier, NULL, 0) < 0 && errno == EINTR)
+            continue;
         for (size_t k = 0; r->pipes != NULL && k < slots(e); k++) {
             struct tf_worker *w = &r->pipes[k].worker;
             if (w->pid > 0) {
@@ -440,6 +486,8 @@ void tf_engine_close(struct tf_engine *e)
 static void make_command(struct tf_route *r, const struct tf_strs *options)
 {
     tf_strs_add(&r->command, "tf-translate");
+    if (r->engine->o->pipelines > 1)
+        tf_strs_add(&r->command, "--copied");
     tf_strs_add(&r->command, "--json");
     tf_strs_add(&r->command, "--no-split"); /* tf_job_split has done it */
     for (size_t i = 0; i < options->n; i++)
@@ -468,6 +516,7 @@ int tf_engine_open(struct tf_engine *e, struct tf_loop *loop, const struct tf_se
             return -1;
         }
         r->engine = e;
+        r->copier.asks = -1;
         if (!o->whole &&
             tf_sentences_new(&r->sentences, r->pair.source, (size_t)o->max_chars, err) != 0) {
             tf_direction_release(&r->pair);

@@ -29,6 +29,13 @@ struct tf_pipe {
 struct tf_route {
     struct tf_direction pair;
     struct tf_strs command;
+    /* Of several pipelines: a process that has read the model of this number, and makes copies of
+     * the tools for each pipeline; asks: our end of its socket, -1 where there is none. */
+    struct tf_copier {
+        pid_t pid;
+        int asks;
+        unsigned models;
+    } copier;
     struct tf_sentences *sentences; /* NULL: lines are not split */
     struct tf_engine *engine;
     struct tf_pipe *pipes; /* one more than work, for a new one beside those that it replaces */

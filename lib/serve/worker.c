@@ -87,14 +87,14 @@ void tf_worker_send(struct tf_worker *w)
         tf_loop_watch(w->loop, &w->in, 0);
 }
 
-int tf_worker_start(struct tf_worker *w, const char *const *command, struct tf_err *err)
+int tf_worker_start(struct tf_worker *w, const char *const *command, int asks, struct tf_err *err)
 {
     w->in = (struct tf_loop_fd){.ready = write_input, .arg = w, .fd = -1};
     w->out = (struct tf_loop_fd){.ready = read_output, .arg = w, .fd = -1};
     w->written = 0;
     tf_buf_clear(&w->send);
     tf_buf_clear(&w->got);
-    if (tf_pipeline_open(command, &w->pid, &w->in.fd, &w->out.fd, err) != 0)
+    if (tf_pipeline_open(command, asks, &w->pid, &w->in.fd, &w->out.fd, err) != 0)
         return -1;
     w->state = TF_WORKER_STARTING;
     w->since = tf_now();

@@ -29,8 +29,8 @@ struct tf_worker {
     void *arg;
 };
 
-/* Start the command, whose state is then STARTING. */
-int tf_worker_start(struct tf_worker *w, const char *const *command,
+/* Start the command, whose state is then STARTING. asks: see tf_pipeline_open. */
+int tf_worker_start(struct tf_worker *w, const char *const *command, int asks,
                     struct tf_err *err) TF_MUST_CHECK;
 /* Write the bytes of w->send as far as its pipe takes them, and the rest later. */
 void tf_worker_send(struct tf_worker *w);

@@ -127,8 +127,8 @@ static int segment(const struct tf_tokenize_work *r, struct tf_work_block *b, in
                    const char *s, size_t n, struct tf_err *err)
 {
     const struct tf_vocab *v = r->t->vocab;
-    if (r->segmenter != NULL) {
-        tf_segment(r->segmenter, r->rooms[lane], s, n, &b->ids);
+    if (v->segmenter != NULL) {
+        tf_segment(v->segmenter, r->rooms[lane], s, n, &b->ids);
         return 0;
     }
     if (v->bpe == NULL)
@@ -374,8 +374,6 @@ int tf_tokenize_encode(struct tf_tokenize *t, struct tf_in *in, const struct tf_
         tf_work_end(&r);
         return -1;
     }
-    if (!t->sample && t->vocab->bpe == NULL)
-        r.segmenter = tf_segmenter_new(t->vocab->sp, t->vocab->bytes, t->vocab->n);
     if (t->list_unknown && t->vocab->bpe == NULL)
         r.unknown = tf_unknown_new();
     int rc = begin_stream(&w, t, table, out, err);

@@ -85,7 +85,6 @@ void tf_work_end(struct tf_tokenize_work *r)
     free(r->rooms);
     if (r->pool != NULL)
         tf_pool_free(r->pool);
-    tf_segmenter_free(r->segmenter);
     tf_unknown_free(r->unknown);
     tf_sampler_free(r->sampler);
 }

@@ -47,7 +47,6 @@ struct tf_tokenize_work {
     struct tf_tokenize *t;
     const char *name; /* of the input */
     struct tf_sampler *sampler;
-    struct tf_segmenter *segmenter; /* for ids; NULL: the library or codes segment */
     struct tf_segment_room **rooms; /* by lane */
     uint32_t begin;                 /* id of t->begin */
     bool pieces;                    /* convert lines to text, not to ids */

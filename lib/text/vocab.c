@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/sandbox.h"
+#include "text/segment_private.h"
 #include "text/sp_check.h"
 #include "text/vocab_file.h"
 
@@ -52,11 +53,18 @@ int tf_vocab_parse(struct tf_vocab *v, const char *path, struct tf_err *err)
     return tf_context(err, "%s", path);
 }
 
+void tf_vocab_segmenter(struct tf_vocab *v)
+{
+    if (v->bpe == NULL)
+        v->segmenter = tf_segmenter_new(v->sp, v->bytes, v->n);
+}
+
 void tf_vocab_release(struct tf_vocab *v)
 {
     if (v->source != NULL)
         tf_vocab_release(v->source);
     free(v->source);
+    tf_segmenter_free(v->segmenter);
     tf_bpe_free(v->bpe);
     tf_sp_free(v->sp);
     free(v->bytes);

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""serve.py MODEL.tfm TEXT [--seconds 20] [--clients 1 8 64] [--options '...'] - tf-serve beside
-CTranslate2 in a Python server of the usual kind (uvicorn, starlette, a thread for each request).
+"""serve.py MODEL.tfm TEXT [--seconds 20] [--clients 1 8 64] [--options '...'] [--memory 1 4] -
+tf-serve beside CTranslate2 in a Python server of the usual kind (uvicorn, starlette, a thread for
+each request).
 
 Both have the same model, which tf-convert writes for CTranslate2 (one that it takes, with a
 SentencePiece vocabulary), two threads of 8-bit products, and CTranslate2's search with beam 4; each
 client sends a random line of TEXT when it has the answer to the one before. Prints requests a
 second, the median and the 99th percentile of the latency, the proportional memory of all processes,
 the time from the start to the first answer, and how many texts are equal. The tools are those in
-PATH; needs ctranslate2, sentencepiece, starlette and uvicorn, from PyPI."""
+PATH; needs ctranslate2, sentencepiece, starlette and uvicorn, from PyPI. With --memory only the
+memory of tf-serve, after 40 lines, for so many pipelines."""
 import argparse
 import asyncio
 import json
@@ -83,6 +85,18 @@ def megabytes(pid):
     return total / 1024
 
 
+def memory(o, lines):
+    for n in o.memory:
+        process, url, _ = start(["tf-serve", f"en-xx={o.model}", "--listen", "127.0.0.1:0",
+                                 "-p", str(n)], None)
+        request = urllib.request.Request(url + "/translate", body(lines[:40]),
+                                         {"Content-Type": "application/json"})
+        urllib.request.urlopen(request).read()
+        print(f"{n} pipelines: {megabytes(process.pid):.0f} MB", flush=True)
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+
+
 async def client(k, url, lines, begin, end, took, texts):
     r = random.Random(k)
     reader, writer = await asyncio.open_connection(*url.removeprefix("http://").split(":"))
@@ -117,8 +131,12 @@ def main():
     p.add_argument("--seconds", type=float, default=20)
     p.add_argument("--clients", type=int, nargs="*", default=[1, 8, 64])
     p.add_argument("--options", default=SEARCH, help="of tf-serve")
+    p.add_argument("--memory", type=int, nargs="*", help="numbers of pipelines")
     o = p.parse_args()
     lines = open(o.text, encoding="utf-8").read().split("\n")[:-1]
+    if o.memory:
+        memory(o, lines)
+        return
     with tempfile.TemporaryDirectory() as d:
         subprocess.run(["tf-convert", "--to", "ctranslate2", o.model, "-o", d + "/m"], check=True)
         with socket.create_server(("127.0.0.1", 0)) as s:

@@ -201,6 +201,37 @@ SH
     client fill_connections 40
 }
 
+@test "several pipelines share a model that was read once, and outlive what has read it" {
+    reads() { # the processes of a group that have read the model, and what they are
+        pgrep -g "$1" -f -- --copies | wc -l
+    }
+    serve tf-serve en-xx="$MODEL" -l 127.0.0.1:0 -p 3 --max-extra 5
+    tf-translate -q -m "$MODEL" --max-extra 5 "$LINES_TXT" >want
+    copier=$(pgrep -P "$server" -f -- --copies)
+    # shellcheck disable=SC2046
+    [ "$(pgrep -P "$server" -f -- --copied | wc -l)" -eq 3 ]
+    [ "$(reads "$copier")" -eq 4 ] # and the three tools
+    mapfile -t pipelines < <(pgrep -P "$server" -f -- --copied)
+    for pipeline in "${pipelines[@]}"; do
+        [ "$(reads "$pipeline")" -eq 3 ]
+        [ -z "$(pgrep -P "$pipeline")" ] # it has started none of them
+    done
+    # One of a pipeline's ends: another takes its place.
+    kill -KILL "$(pgrep -g "${pipelines[0]}" -f 'tf-decode.*--copies')"
+    other() { [ "$(pgrep -P "$server" -f -- --copied | wc -l)" -eq 3 ] && ! kill -0 "${pipelines[0]}" 2>/dev/null; }
+    wait_for other
+    [ "$(pgrep -P "$server" -f -- --copies)" = "$copier" ]
+    # What has read the model ends: the pipelines stay, and the next needs it again.
+    kill -KILL "$(pgrep -P "$copier" -f 'tf-decode.*--copies')"
+    client texts "$LINES_TXT" | diff want -
+    for pipeline in $(pgrep -P "$server" -f -- --copied); do kill -KILL "$pipeline"; done
+    client texts "$LINES_TXT" | diff want -
+    [ "$(pgrep -P "$server" -f -- --copies)" != "$copier" ]
+    kill -TERM "$server"
+    ends 0
+    ! grep -vE 'a pipeline ended; starting another|truncated' messages
+}
+
 @test "a deadline ends what takes too long" {
     with_script -p 1 --timeout 0.4
     client late

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -175,6 +176,32 @@ static int spawn(void)
     if (pid < 0)
         return errno;
     return waitpid(pid, &status, 0) == pid && status == 0 ? 0 : EINVAL;
+}
+
+static int copy(void)
+{
+    pid_t pid = fork();
+    int status;
+    if (pid == 0)
+        _exit(0);
+    return pid < 0 ? errno : waitpid(pid, &status, 0) == pid && status == 0 ? 0 : EINVAL;
+}
+
+/* Sealed, it cannot wait. */
+static int copy_alone(void)
+{
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(0);
+    return pid < 0 ? errno : 0;
+}
+
+static int new_users(void)
+{
+    long pid = syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, NULL);
+    if (pid == 0)
+        _exit(0);
+    return result(pid);
 }
 
 static int inet(void)
@@ -454,6 +481,26 @@ static void test_processes(void)
     plain.processes = false;
 }
 
+static void test_copies(void)
+{
+    expect(copy, TF_SANDBOX_CALLS, EPERM, "a copy of the process");
+    plain.copies = true;
+    expect(copy, 0, 0, "with copies: a copy");
+    expect(start_thread, 0, 0, "with copies: a thread");
+    expect(run_program, TF_SANDBOX_CALLS, EPERM, "with copies: execve");
+    expect(unix_pair, TF_SANDBOX_CALLS, EPERM, "with copies: a socket");
+    expect(new_users, TF_SANDBOX_CALLS, EPERM, "with copies: a namespace");
+    sealing = true;
+    expect(copy_alone, 0, 0, "sealed, with copies: a copy");
+    expect(read_input, TF_SANDBOX_SEALED, EPERM, "sealed, with copies: an input");
+    expect(run_program, TF_SANDBOX_CALLS, EPERM, "sealed, with copies: execve");
+    sealing = false;
+    plain.copies = false;
+    sealing = true;
+    expect(copy_alone, TF_SANDBOX_CALLS, EPERM, "sealed: a copy");
+    sealing = false;
+}
+
 static void test_sealed(void)
 {
     enum { SEALED = TF_SANDBOX_SEALED };
@@ -535,6 +582,7 @@ int main(void)
     test_calls();
     test_without_outputs();
     test_processes();
+    test_copies();
     test_sealed();
     test_limits();
     test_off();
