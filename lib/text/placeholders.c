@@ -44,8 +44,30 @@ static size_t braces_at(const char *s)
     if (depth == 0)
         return 0;
     const char *p = s + sign + depth;
-    const size_t name = strspn(p, LETTERS DIGITS "_.:,!$#-[] ");
+    size_t name = strspn(p, LETTERS DIGITS "_.:,!$#-[] ");
+    if (memchr(p, ':', name) != NULL) /* then a form, such as {when:%H:%M} */
+        name = strcspn(p, "{}\"\r\n");
     return strncmp(p + name, "}}", depth) == 0 ? sign + depth + name + depth : 0;
+}
+
+/* An option, --key or -k, and a name or a number with a sign before it, @maria or #42. */
+static size_t sign_at(const char *s)
+{
+    const size_t sign = *s == '@' || *s == '#' ? 1 : *s != '-' ? 0 : s[1] == '-' ? 2 : 1;
+    const size_t n = sign > 0 ? strspn(s + sign, LETTERS DIGITS "_-") : 0;
+    if (n == 0 || s[sign] == '-' || (*s == '-' && strchr(DIGITS, s[sign]) != NULL))
+        return 0;
+    return *s == '-' && sign == 1 && n > 1 ? 0 : sign + n;
+}
+
+/* C:\Users\you, and \n as in the text of a program. */
+static size_t backslash_at(const char *s)
+{
+    const size_t drive = strspn(s, LETTERS) > 0 && s[1] == ':' && s[2] == '\\' ? 2 : 0;
+    size_t n = s[drive] == '\\' ? drive + strcspn(s + drive, " \t\r\n<>\"") : 0;
+    while (n > drive + 1 && strchr(".,;:!?)]}'", s[n - 1]) != NULL)
+        n--;
+    return n;
 }
 
 static size_t conversion_at(const char *s)
@@ -84,9 +106,11 @@ static size_t placeholder_at(const char *text, size_t at, bool addresses)
     const char *s = text + at;
     if (!addresses || object_at(s) > 0)
         return object_at(s);
-    const bool inside = at > 0 && strchr(LETTERS DIGITS "._%+-", s[-1]) != NULL;
+    const bool inside = at > 0 && strchr(LETTERS DIGITS "._%+-&@#", s[-1]) != NULL;
     size_t n = inside ? 0 : url_at(s);
     n = n > 0 || inside ? n : mail_at(s);
+    n = n > 0 || inside ? n : sign_at(s);
+    n = n > 0 || inside ? n : backslash_at(s);
     n = n > 0 ? n : braces_at(s);
     return n > 0 ? n : conversion_at(s);
 }

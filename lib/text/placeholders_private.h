@@ -1,8 +1,9 @@
 /* placeholders_private.h - what a translation must have as it is: addresses and the variables of
  * programs. A model sees a short name in its place, such as X1, which models copy.
  *
- * Kept are URLs, e-mail addresses, {name}, ${name}, %{name} and {{name}}, and conversions of printf
- * such as %s, %1$d, %(name)s and %%. */
+ * Kept are URLs, e-mail addresses, {name}, {name:>5}, ${name}, %{name} and {{name}}, conversions of
+ * printf such as %s, %1$d, %(name)s and %%, options such as --key and -k, @name and #name, and what
+ * has backslashes, such as C:\path. */
 #ifndef TF_TEXT_PLACEHOLDERS_PRIVATE_H
 #define TF_TEXT_PLACEHOLDERS_PRIVATE_H
 
