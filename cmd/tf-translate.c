@@ -177,7 +177,7 @@ static int translate(const struct tf_args *args, struct tf_err *err)
     add(&encode, true, "-m", models->v[0]);
     add(&encode, true, "--bad", fail ? "ok" : bad);
     add(&encode, json && through.text.replace_invalid, "--replace-invalid", NULL);
-    add(&encode, !o.run.quiet, "--list-unknown", NULL);
+    add(&encode, !o.run.quiet && !through.copy_unknown, "--list-unknown", NULL);
     tf_strs_add(&decode, "tf-decode");
     tf_strs_add(&decode, "--quiet");
     tf_opt_weighted_words(&decode, "-m", models);

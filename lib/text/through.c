@@ -29,6 +29,7 @@ enum {
     LEAST_FLIGHT = 512,   /* sentences under way */
     MOST_FLIGHT = 32 << 10,
     FLIGHT_SECONDS = 10, /* in which those that are under way come back */
+    FEW = 64,            /* a batch */
 };
 
 /* A sentence under way, or the end. */
@@ -55,6 +56,7 @@ struct through {
     struct item *items; /* a ring of cap, a power of two, from `first` */
     size_t cap, first, n, flight;
     bool left; /* nobody wants more sentences */
+    bool noted_stop;
 
     struct tf_err feed_err;
     int feed_rc, tools_rc;
@@ -303,7 +305,8 @@ static int put(struct through *t, const char *p, size_t n, struct tf_err *err)
 
 static void show_progress(struct through *t, const struct item *it)
 {
-    if (!tf_progress_due(&t->progress))
+    const bool early = t->sentences < FEW && it->lines < t->total; /* they say little of the speed */
+    if (early || !tf_progress_due(&t->progress))
         return;
     const double seconds = tf_now() - t->progress.start;
     const unsigned long long lines = it->lines;
@@ -396,6 +399,20 @@ static int put_item(struct through *t, struct item *it, struct tf_text sentence,
     return put(t, t->text.p, t->text.len, err);
 }
 
+/* After a signal, once. */
+static void note_stop(struct through *t)
+{
+    if (signalled == 0 || t->noted_stop)
+        return;
+    t->noted_stop = true;
+    pthread_mutex_lock(&t->lock);
+    const size_t left = t->n;
+    pthread_mutex_unlock(&t->lock);
+    if (left > 0 && !t->o->quiet)
+        tf_note("%zu sentences are under way and will be finished; a second signal ends at once",
+                left);
+}
+
 static int put_all(struct through *t, struct tf_err *err)
 {
     struct tf_text s;
@@ -409,9 +426,10 @@ static int put_all(struct through *t, struct tf_err *err)
         if (put_item(t, &it, s, false, err) != 0)
             return -1;
         t->sentences++;
-        if (t->sentences % 64 == 0)
+        if (t->sentences % FEW == 0)
             adapt(t);
         show_progress(t, &it);
+        note_stop(t);
         if (!tf_in_line_ready(&t->from, MAX_LINE) && tf_out_flush(&t->out, err) != 0)
             return -1;
     }

@@ -185,7 +185,9 @@ static void report_unknown(const struct tf_tokenize_work *r)
     enum { MOST = 40 };
     struct tf_buf list = {0};
     if (r->unknown != NULL && tf_unknown_list(r->unknown, &list, MOST) > 0)
-        tf_note("not in the vocabulary, so that the output may lack or change them: %s", list.p);
+        tf_note("not in the vocabulary, so that the output may lack or change them "
+                "(tf-translate --copy-unk keeps them): %s",
+                list.p);
     tf_buf_release(&list);
 }
 

@@ -119,7 +119,7 @@ setup_file() {
     printf 'a\u20ac\n\u4f60\u20ac\n' >some
     tf-tokenize -m "$V" -o want some
     t 0 tf-tokenize --list-unknown -m "$V" -o got some
-    expect_error "tf-tokenize: not in the vocabulary, so that the output may lack or change them: € 你"
+    expect_error "tf-tokenize: not in the vocabulary, so that the output may lack or change them (tf-translate --copy-unk keeps them): € 你"
     cmp want got
     t 0 tf-tokenize --list-unknown -m "$V" -o got "$X"
     [ -z "$stderr" ]

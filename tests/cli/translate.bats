@@ -159,7 +159,7 @@ start_open() {
 @test "characters that the vocabulary lacks are listed once" {
     printf 'a b @ c\n\nb € @ {x}\na \xf0\x9f\x98\x80\n' >in
     t 0 tf-translate -m "$MODEL" in
-    expect_error "tf-tokenize: not in the vocabulary, so that the output may lack or change them: @ x { } € 😀"
+    expect_error "tf-tokenize: not in the vocabulary, so that the output may lack or change them (tf-translate --copy-unk keeps them): @ x { } € 😀"
     t 0 tf-translate -q -m "$MODEL" in
     [ -z "$stderr" ]
     "$TF_PYTHON" -c 'print("a", "".join(map(chr, range(0x4e00, 0x4e32))))' >in
