@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/parse.h"
 #include "cbor/json.h"
+#include "text/added.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@ struct tokens {
     struct tf_arena *a;
     const char *path;
     const char **text; /* by id, `size` of them, or NULL */
-    bool *added;
+    uint8_t *added;
     int64_t size;
     struct piece *pieces; /* those of the list, `n`, by text */
     size_t n;
@@ -37,14 +38,19 @@ static int compare_pieces(const void *a, const void *b)
     return strcmp(((const struct piece *)a)->text, ((const struct piece *)b)->text);
 }
 
-void tf_added_note_alone(const char *path, const char *text, size_t n)
+int tf_added_flags(const struct tf_value *token, bool tokenizers, struct tf_err *err)
 {
-    if (n > 0)
-        tf_warn("%s: added token '%s'%s: single_word is not supported: found within words, too",
-                path, text, n > 1 ? " and others" : "");
+    bool left = false, right = false, alone = false;
+    if (tf_value_bool_of(token, "lstrip", &left, err) < 0 ||
+        tf_value_bool_of(token, "rstrip", &right, err) < 0 ||
+        tf_value_bool_of(token, "single_word", &alone, err) < 0)
+        return -1;
+    return TF_ADDED | (left ? TF_ADDED_LSTRIP : 0) | (right ? TF_ADDED_RSTRIP : 0) |
+           (left || !tokenizers ? TF_ADDED_SPACED : 0) |
+           (!alone ? 0 : tokenizers ? TF_ADDED_WORD : TF_ADDED_ALONE);
 }
 
-static int put_token(struct tokens *t, const char *text, int64_t id, struct tf_err *err)
+static int put_token(struct tokens *t, const char *text, int64_t id, int flags, struct tf_err *err)
 {
     if (*text == 0)
         return tf_fail(err, "id %lld: a token without text", (long long)id);
@@ -60,18 +66,19 @@ static int put_token(struct tokens *t, const char *text, int64_t id, struct tf_e
     if (p != NULL && t->text[p->id] == p->text)
         t->text[p->id] = NULL;
     t->text[id] = tf_arena_strndup(t->a, text, strlen(text));
-    t->added[id] = true;
+    t->added[id] = (uint8_t)flags;
     return 0;
 }
 
 /* {"text": id} */
 static int read_added(struct tokens *t, const struct tf_value *map, struct tf_err *err)
 {
+    const struct tf_value none = tf_value_map();
     for (size_t i = 0; i < map->n; i++) {
         int64_t id;
         const char *text = map->keys[i];
         if (tf_value_int_of(map, text, 0, INT32_MAX, &id, err) < 0 ||
-            put_token(t, text, id, err) != 0)
+            put_token(t, text, id, tf_added_flags(&none, false, err), err) != 0)
             return -1;
     }
     return 0;
@@ -83,8 +90,6 @@ static int read_config(struct tokens *t, const struct tf_value *config, struct t
     const struct tf_value *map = tf_value_get(config, "added_tokens_decoder");
     if (map == NULL)
         return 0;
-    const char *first = "";
-    size_t n = 0;
     for (size_t i = 0; map->kind == TF_MAP && i < map->n; i++) {
         int64_t id;
         const struct tf_value *token = &map->items[i],
@@ -93,14 +98,10 @@ static int read_config(struct tokens *t, const struct tf_value *config, struct t
             return tf_context(err, "added_tokens_decoder");
         if (text == NULL || text->kind != TF_TEXT)
             return tf_fail(err, "added_tokens_decoder: %lld: no content", (long long)id);
-        bool alone = false;
-        if (put_token(t, text->text, id, err) != 0 ||
-            tf_value_bool_of(token, "single_word", &alone, err) < 0)
+        const int flags = tf_added_flags(token, false, err);
+        if (flags < 0 || put_token(t, text->text, id, flags, err) != 0)
             return -1;
-        if (alone && !tf_added_is_own(text->text) && n++ == 0)
-            first = text->text;
     }
-    tf_added_note_alone(t->path, first, n);
     return 0;
 }
 
@@ -125,7 +126,7 @@ static void make_list(struct tokens *t, struct tf_import *m)
     for (size_t i = 0; i < n; i++) {
         if (t->text[i] == NULL)
             t->text[i] = tf_piece_unused(t->a, i);
-        tokens += t->added[i];
+        tokens += t->added[i] != 0;
     }
     if (tokens == 0)
         return;

@@ -15,8 +15,8 @@ int tf_added_tokens_read(struct tf_import *m, struct tf_err *err) TF_MUST_CHECK;
 
 /* Is it </s>, <unk>, <s> or <pad>, which the list has already, or transformers alone? */
 bool tf_added_is_own(const char *text);
-/* Say that n tokens with single_word, of which text is the first, are found within words, where
- * transformers does not find them. */
-void tf_added_note_alone(const char *path, const char *text, size_t n);
+/* What lstrip, rstrip and single_word of a token say: flags of text/added.h, in the rules of
+ * tokenizers (or of transformers itself). -1: one is not of its kind. */
+int tf_added_flags(const struct tf_value *token, bool tokenizers, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

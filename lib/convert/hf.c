@@ -13,6 +13,7 @@
 #include "convert/positions_private.h"
 #include "convert/segmenters_private.h"
 #include "exchange/safetensors.h"
+#include "text/added.h"
 #include "text/sp_check.h"
 #include "text/sp_piece.h"
 #include "text/vocab_file.h"
@@ -367,7 +368,8 @@ static bool claims_m2m100_dir(const struct tf_import *m)
     return strcmp(tf_hf_type(m), "m2m_100") == 0;
 }
 
-/* transformers 5 writes no SentencePiece model of NLLB's, and no special_tokens_map.json. */
+/* transformers 5 writes no SentencePiece model of NLLB's, and no special_tokens_map.json. Where
+ * tokens were added to a tokenizer.json, text is cut as it says, also of transformers 4. */
 int tf_hf_find_m2m_files(struct tf_import *m, struct tf_err *err)
 {
     const struct tf_dir *d = m->dir;
@@ -377,7 +379,7 @@ int tf_hf_find_m2m_files(struct tf_import *m, struct tf_err *err)
     f->pieces[0] = tf_dir_has(d, "vocab.json");
     f->vocab[0] = tf_dir_has(d, "sentencepiece.bpe.model");
     if ((tf_dir_has(d, "special_tokens_map.json") == NULL && f->pieces[0] == NULL) ||
-        f->vocab[0] == NULL)
+        tf_dir_has(d, "added_tokens.json") != NULL || f->vocab[0] == NULL)
         f->tokenizer = tf_dir_has(d, "tokenizer.json");
     return f->tokenizer != NULL
                ? 0
@@ -515,6 +517,9 @@ static void put_added(struct tf_json *j, const struct tf_export *e)
         tf_json_key(j, id);
         tf_json_open(j, '{');
         tf_json_put_str(j, "content", e->added[i].text);
+        tf_json_put_bool(j, "lstrip", (e->added[i].flags & TF_ADDED_LSTRIP) != 0);
+        tf_json_put_bool(j, "rstrip", (e->added[i].flags & TF_ADDED_RSTRIP) != 0);
+        tf_json_put_bool(j, "single_word", (e->added[i].flags & (TF_ADDED_ALONE | TF_ADDED_WORD)) != 0);
         tf_json_close(j, '}');
     }
     tf_json_close(j, '}');

@@ -5,6 +5,7 @@
 #include "cbor/json.h"
 #include "convert/added_tokens_private.h"
 #include "stream/model.h"
+#include "text/added.h"
 #include "text/sp_build.h"
 #include "text/sp_check.h"
 #include "text/sp_piece.h"
@@ -24,8 +25,8 @@ struct piece {
     const char *text;
     double score;
     int type;
-    bool takes_space; /* before it */
-    size_t merges;    /* that make it */
+    uint8_t added; /* flags of text/added.h */
+    size_t merges; /* that make it */
 };
 
 struct tokenizer {
@@ -43,6 +44,9 @@ struct tokenizer {
     struct tf_value rest;  /* added_tokens, normalizer, pre_tokenizer */
     struct tf_buf charsmap;
     bool strips; /* spaces at the ends of a text */
+    bool joins;  /* several spaces become U+2581, which is no white space */
+    bool words;  /* between spaces, so that there are none */
+    bool once;   /* the space before a text is not put after an added token */
     struct tf_sp_build build;
 };
 
@@ -305,6 +309,7 @@ static int read_normalizer(struct tokenizer *t, const struct tf_value *v, int de
     if (strcmp(type, "Replace") == 0 && is_text(pattern, "Regex", " {2,}") &&
         (is_text(v, "content", " ") || is_text(v, "content", TF_SPACE))) {
         t->build.single_spaces = true;
+        t->joins = is_text(v, "content", TF_SPACE);
         return 0;
     }
     if (strcmp(type, "Sequence") != 0 || list == NULL || list->kind != TF_ARRAY || depth > 0)
@@ -321,7 +326,7 @@ static int read_pre_tokenizer(struct tokenizer *t, const struct tf_value *v, str
     const struct tf_value *list = v->kind == TF_MAP ? tf_value_get(v, "pretokenizers") : NULL;
     if (list != NULL && list->kind == TF_ARRAY && list->n == 2 &&
         strcmp(type_of(&list->items[0]), "WhitespaceSplit") == 0) {
-        t->build.single_spaces = true;
+        t->build.single_spaces = t->words = true;
         v = &list->items[1];
     }
     bool prefix = true; /* of older files */
@@ -332,25 +337,30 @@ static int read_pre_tokenizer(struct tokenizer *t, const struct tf_value *v, str
     if (t->strips && !t->build.single_spaces)
         return tf_fail(err, "normalizer: Strip alone is not supported");
     t->build.add_space = prefix && !is_text(v, "prepend_scheme", "never");
+    t->once = is_text(v, "prepend_scheme", "first");
     return 0;
+}
+
+/* Are several spaces one, and one between words none? */
+static bool keeps_spaces(const struct tokenizer *t)
+{
+    return t->build.single_spaces && !t->words;
 }
 
 static int read_added(struct tokenizer *t, const struct tf_value *list, struct tf_err *err)
 {
-    const char *first = "";
-    size_t n = 0;
     for (size_t i = 0; list->kind == TF_ARRAY && i < list->n; i++) {
         const struct tf_value *v = &list->items[i];
         const char *text = "";
         int64_t id = -1;
-        bool special = false, strips = false, alone = false;
+        bool special = false, normalized = true;
         if (v->kind != TF_MAP)
             return tf_fail(err, "added_tokens: not an object");
-        if (tf_value_text_of(v, "content", &text, err) != 0 ||
+        const int flags = tf_added_flags(v, true, err);
+        if (flags < 0 || tf_value_text_of(v, "content", &text, err) != 0 ||
             tf_value_int_of(v, "id", 0, TF_MAX_PIECES - 1, &id, err) != 0 ||
             tf_value_bool_of(v, "special", &special, err) < 0 ||
-            tf_value_bool_of(v, "lstrip", &strips, err) < 0 ||
-            tf_value_bool_of(v, "single_word", &alone, err) < 0)
+            tf_value_bool_of(v, "normalized", &normalized, err) < 0)
             return err->status != 0 ? tf_context(err, "added_tokens")
                                     : tf_fail(err, "added_tokens: one without content or id");
         const bool control = special && (tf_is_tag(text) || tf_added_is_own(text) ||
@@ -358,11 +368,14 @@ static int read_added(struct tokenizer *t, const struct tf_value *list, struct t
         if (add_token(t, text, (uint64_t)id, 0, control ? TF_PIECE_CONTROL : TF_PIECE_USER_DEFINED,
                 err) != 0)
             return -1;
-        t->v[id].takes_space = !control && (strips || tf_is_tag(text));
-        if (alone && !control && n++ == 0)
-            first = text;
+        if (!control && t->once)
+            return tf_fail(err, "added_tokens: '%.80s' with prepend_scheme first is not supported",
+                           text);
+        const bool keeps = keeps_spaces(t) && (normalized || !t->strips);
+        t->v[id].added = control ? 0
+                                 : (uint8_t)(flags | (keeps ? TF_ADDED_KEEPS : 0) |
+                                             (normalized && t->joins ? TF_ADDED_SINGLE : 0));
     }
-    tf_added_note_alone("tokenizer.json", first, n);
     return 0;
 }
 
@@ -479,7 +492,7 @@ static int check_unknown(struct tokenizer *t, struct tf_err *err)
 }
 
 static void put_model(struct tokenizer *t, struct tf_buf *spm, struct tf_piece_list *list,
-                      bool *takes_space)
+                      uint8_t *added)
 {
     const char **texts = tf_arena_alloc(t->a, (t->n + 1) * sizeof *texts);
     for (size_t i = 0; i < t->n; i++) {
@@ -489,7 +502,7 @@ static void put_model(struct tokenizer *t, struct tf_buf *spm, struct tf_piece_l
         else if (strcmp(p->text, "<unk>") == 0)
             p->type = TF_PIECE_UNKNOWN;
         texts[i] = p->text;
-        takes_space[i] = p->takes_space;
+        added[i] = p->added;
         tf_sp_build_piece(spm, p->text, (float)p->score, p->type);
     }
     *list = (struct tf_piece_list){texts, t->n};
@@ -498,8 +511,9 @@ static void put_model(struct tokenizer *t, struct tf_buf *spm, struct tf_piece_l
     tf_sp_build_settings(spm, &t->build);
 }
 
-int tf_hf_tokenizer(struct tf_buf *spm, struct tf_piece_list *list, const bool **takes_space,
-                    struct tf_arena *a, const char *json, size_t n, struct tf_err *err)
+int tf_hf_tokenizer(struct tf_buf *spm, struct tf_piece_list *list, const uint8_t **added,
+                    bool *ends, struct tf_arena *a, const char *json, size_t n,
+                    struct tf_err *err)
 {
     struct tokenizer t = {.a = a,
                           .most = n < TF_MAX_PIECES ? n : TF_MAX_PIECES,
@@ -512,9 +526,10 @@ int tf_hf_tokenizer(struct tf_buf *spm, struct tf_piece_list *list, const bool *
                        ? -1
                        : 0;
     if (rc == 0) {
-        bool *strips = tf_arena_alloc(a, t.n + 1);
-        put_model(&t, spm, list, strips);
-        *takes_space = strips;
+        uint8_t *flags = tf_arena_alloc(a, t.n + 1);
+        put_model(&t, spm, list, flags);
+        *added = flags;
+        *ends = keeps_spaces(&t) && !t.strips;
     }
     tf_json_read_release(&t.r);
     tf_buf_release(&t.charsmap);

@@ -11,19 +11,16 @@
  * *list to its pieces and added tokens by id; ids that are left out are <unused-N>. Of kind Unigram
  * the pieces keep their scores. Of kind BPE they are priced by the order of their merges: the file
  * has to have all of a piece, one after the other, as one that a SentencePiece model became has.
- * <s>, </s>, <pad>, <mask> and tags of languages are control pieces, if they are special; other
- * added tokens are pieces that text may contain anywhere, the space before one and the word after
- * it as pieces of text; at the beginning of a text tokenizers add no space before one, and within a
- * word one after it. Those with lstrip or the form of a tag, (*takes_space)[id], have the space
- * before them. One with * single_word is found within words, too, which is a warning.
- * Blanks at the ends of a text are those of SentencePiece: dropped where several become one;
- * otherwise one at the beginning is a piece of its own, and tokenizers make it one with the space
- * that they add.
+ * <s>, </s>, <pad>, <mask> and tags of languages are control pieces, if they are special; of the
+ * other added tokens (*added)[id] has flags of text/added.h. *ends: blanks at the end of a text, or
+ * before such a token, are a piece. Blanks at the beginning are those of SentencePiece: dropped
+ * where several become one; otherwise a piece of their own, and tokenizers make it one with the
+ * space that they add.
  * Errors: other kinds; normalizers and pre-tokenizers that SentencePiece has not, by name; merges
  * that it would not make; a BPE model that does not make one <unk> of a run of unknown characters,
  * or has a piece of several characters that no merge makes. */
-int tf_hf_tokenizer(struct tf_buf *spm, struct tf_piece_list *list, const bool **takes_space,
-                    struct tf_arena *a, const char *json, size_t n,
+int tf_hf_tokenizer(struct tf_buf *spm, struct tf_piece_list *list, const uint8_t **added,
+                    bool *ends, struct tf_arena *a, const char *json, size_t n,
                     struct tf_err *err) TF_MUST_CHECK;
 
 #endif

@@ -48,7 +48,8 @@ struct tf_import {
     int64_t ff[2];           /* widths of the inner layers of encoder and decoder */
     struct tf_buf refused;   /* settings that the model cannot express, by name */
     struct tf_piece_list pieces[2];
-    const bool *added;         /* by id, or NULL: tokens besides the pieces of a segmenter */
+    const uint8_t *added;      /* flags (added.h) by id of tokens besides pieces, or NULL */
+    bool ends;                 /* see struct tf_sp_side */
     struct tf_bpe_codes codes; /* lines NULL: none */
     const char *begin;         /* the token with which targets begin, or NULL */
     struct tf_buf segmenter[2]; /* SentencePiece models; p of the second is NULL: one serves both */

@@ -60,7 +60,8 @@ static bool has_ids(struct tf_arena *a, const struct tf_buf *segmenter,
 
 static struct tf_sp_side side_of(const struct tf_import *m, int side)
 {
-    return (struct tf_sp_side){.target = side == 1, .begin = side == 1 ? m->begin : NULL};
+    return (struct tf_sp_side){.target = side == 1, .begin = side == 1 ? m->begin : NULL,
+                               .ends = m->ends};
 }
 
 /* The files that an error is about. */
@@ -138,14 +139,14 @@ int tf_import_pad_pieces(struct tf_import *m, struct tf_err *err)
     return 0;
 }
 
-static int use_tokenizer(struct tf_import *m, const struct tf_buf *spm, const bool *takes_space,
+static int use_tokenizer(struct tf_import *m, const struct tf_buf *spm, const uint8_t *flags,
                          struct tf_err *err)
 {
     const size_t n = m->pieces[0].n;
     if (tf_import_pad_pieces(m, err) != 0)
         return -1;
-    bool *added = tf_arena_zalloc(m->arena, m->pieces[0].n + 1);
-    memcpy(added, takes_space, n);
+    uint8_t *added = tf_arena_zalloc(m->arena, m->pieces[0].n + 1);
+    memcpy(added, flags, n);
     for (int i = 0; i < 2; i++) {
         struct tf_sp_side is = side_of(m, i);
         is.own_tags = true;
@@ -160,15 +161,15 @@ int tf_import_tokenizer(struct tf_import *m, struct tf_err *err)
 {
     const char *path = m->files.tokenizer;
     struct tf_buf spm = {0};
-    const bool *takes_space;
+    const uint8_t *flags;
     char *json;
     size_t n;
     if (tf_read_unpacked(&json, &n, path, TF_MAX_VOCAB, err) != 0)
         return -1;
-    int rc = tf_hf_tokenizer(&spm, &m->pieces[0], &takes_space, m->arena, json, n, err);
+    int rc = tf_hf_tokenizer(&spm, &m->pieces[0], &flags, &m->ends, m->arena, json, n, err);
     free(json);
     if (rc == 0)
-        rc = use_tokenizer(m, &spm, takes_space, err);
+        rc = use_tokenizer(m, &spm, flags, err);
     tf_buf_release(&spm);
     return rc != 0 ? tf_context(err, "%s", path) : 0;
 }

@@ -115,6 +115,17 @@ static void read_pieces(struct tf_sp *s, const void *bytes, size_t n)
             s->unused[s->p.IdToPiece((int)id)] = (uint32_t)id;
         s->text_bytes[id] = (uint32_t)(text * growth);
     }
+    struct tf_proto_added token;
+    for (struct tf_span m = all; tf_proto_added(&m, &token);) {
+        std::string_view own((const char *)token.text.p, token.text.n);
+        if (token.id < s->size && s->p.IsUnused((int)token.id)) {
+            std::string_view piece = s->p.IdToPiece((int)token.id);
+            if (piece.size() > own.size())
+                piece.remove_prefix(piece.size() - own.size());
+            if (piece == own)
+                s->unused[piece] = (uint32_t)token.id;
+        }
+    }
 }
 
 /* The model without its self-test: lines that the library encodes, and prints as they are if the
@@ -137,18 +148,13 @@ static std::string without_extras(const void *bytes, size_t n)
     return out;
 }
 
-/* How many pieces have an id, and what stands for the others. */
-static int read_unlisted(struct tf_sp *s, const void *bytes, size_t n, struct tf_err *err)
+/* How many pieces have an id. */
+static void count_listed(struct tf_sp *s, const void *bytes, size_t n)
 {
     struct tf_proto_piece piece;
-    s->all = s->p.GetPieceSize();
+    s->all = s->size = s->p.GetPieceSize();
     for (struct tf_span m = {(const uint8_t *)bytes, n}; tf_proto_unlisted(&m, &piece);)
-        s->listed.push_back((uint32_t)(piece.stands_for >= 0 ? piece.stands_for : s->unk));
-    s->size = s->all - (int64_t)s->listed.size();
-    for (uint32_t id : s->listed)
-        if (id >= s->size)
-            return tf_fail(err, "SentencePiece model with a piece that stands for no other");
-    return 0;
+        s->size--;
 }
 
 /* Append the ids of one segmentation of the library, with the texts of its pieces. */
@@ -188,8 +194,7 @@ int tf_sp_load(struct tf_sp **out, const void *bytes, size_t n, struct tf_err *e
         s.v->unk = s.v->p.unk_id();
         s.v->bos = s.v->p.bos_id();
         s.v->eos = s.v->p.eos_id();
-        if (read_unlisted(s.v, bytes, n, err) != 0)
-            return -1;
+        count_listed(s.v, bytes, n);
         if (s.v->size < 1)
             return tf_fail(err, "SentencePiece model without pieces");
         s.v->user.reset(new bool[(size_t)s.v->all]());
@@ -228,11 +233,6 @@ bool tf_sp_renumbered(const struct tf_sp *s)
     return s->renumbered;
 }
 
-static uint32_t listed(const struct tf_sp *s, uint32_t id)
-{
-    return id < s->size ? id : s->listed[(size_t)(id - s->size)];
-}
-
 /* The id of a run of unknown characters. */
 static uint32_t id_of_run(const struct tf_sp *s, const char *p, size_t n)
 {
@@ -253,7 +253,7 @@ void tf_sp_finish(const struct tf_sp *s, const char *text, size_t n, struct tf_i
         if (!unknown && run > 0)
             ids->v[to++] = id_of_run(s, text + at - run, run);
         if (!unknown)
-            ids->v[to++] = listed(s, id);
+            ids->v[to++] = id < s->size ? id : (uint32_t)s->unk;
         at += len < left ? len : left;
         run = unknown ? run + (len < left ? len : left) : 0;
     }

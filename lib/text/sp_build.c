@@ -11,8 +11,7 @@ void tf_sp_build_piece(struct tf_buf *out, const char *text, float score, int ty
     struct tf_buf work = {0};
     const struct tf_proto_piece p = {.text = {(const uint8_t *)text, strlen(text)},
                                      .score = score,
-                                     .type = type,
-                                     .stands_for = -1};
+                                     .type = type};
     tf_proto_put_piece(out, &work, TF_PROTO_PIECE, "", &p);
     tf_buf_release(&work);
 }

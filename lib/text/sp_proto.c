@@ -59,7 +59,7 @@ static bool next_piece(struct tf_span *m, uint64_t number, struct tf_proto_piece
         if (m->n == 0 || !tf_proto_field(m, &f))
             return false;
     } while (f.number != number || f.body.p == NULL);
-    *piece = (struct tf_proto_piece){.type = TF_PIECE_NORMAL, .stands_for = -1};
+    *piece = (struct tf_proto_piece){.type = TF_PIECE_NORMAL};
     for (struct tf_span body = f.body; body.n > 0 && tf_proto_field(&body, &f);) {
         int type = (int)(uint32_t)f.value; /* as the library, which takes the low 32 bits */
         if (f.number == TF_PROTO_TEXT && f.body.p != NULL)
@@ -68,8 +68,6 @@ static bool next_piece(struct tf_span *m, uint64_t number, struct tf_proto_piece
             piece->score = f.real;
         else if (f.number == TF_PROTO_TYPE && type >= TF_PIECE_NORMAL && type <= TF_PIECE_BYTE)
             piece->type = type; /* other types are ignored */
-        else if (f.number == TF_PROTO_STANDS_FOR && number == TF_PROTO_UNLISTED)
-            piece->stands_for = f.value <= INT32_MAX ? (int64_t)f.value : INT32_MAX;
     }
     return true;
 }
@@ -115,7 +113,34 @@ void tf_proto_put_piece(struct tf_buf *out, struct tf_buf *work, uint64_t field,
     tf_proto_put_varint(work, (uint64_t)TF_PROTO_SCORE << 3 | 5);
     tf_buf_add(work, &p->score, sizeof p->score); /* little-endian, as the machines are */
     tf_proto_put_number(work, TF_PROTO_TYPE, (uint64_t)p->type);
-    if (p->stands_for >= 0)
-        tf_proto_put_number(work, TF_PROTO_STANDS_FOR, (uint64_t)p->stands_for);
     tf_proto_put_bytes(out, field, work->p, work->len);
+}
+
+bool tf_proto_added(struct tf_span *m, struct tf_proto_added *t)
+{
+    struct tf_proto_field f;
+    while (m->n > 0 && tf_proto_field(m, &f)) {
+        if (f.number != TF_PROTO_ADDED || f.body.p == NULL)
+            continue;
+        *t = (struct tf_proto_added){0};
+        for (struct tf_span body = f.body; body.n > 0 && tf_proto_field(&body, &f);)
+            if (f.number == TF_PROTO_TEXT && f.body.p != NULL)
+                t->text = f.body;
+            else if (f.number == TF_PROTO_ADDED_ID)
+                t->id = f.value <= INT32_MAX ? (int64_t)f.value : INT32_MAX;
+            else if (f.number == TF_PROTO_ADDED_FLAGS)
+                t->flags = (unsigned)f.value;
+        if (t->text.n > 0)
+            return true;
+    }
+    return false;
+}
+
+void tf_proto_put_added(struct tf_buf *out, struct tf_buf *work, const struct tf_proto_added *t)
+{
+    tf_buf_clear(work);
+    tf_proto_put_bytes(work, TF_PROTO_TEXT, t->text.p, t->text.n);
+    tf_proto_put_number(work, TF_PROTO_ADDED_ID, (uint64_t)t->id);
+    tf_proto_put_number(work, TF_PROTO_ADDED_FLAGS, t->flags);
+    tf_proto_put_bytes(out, TF_PROTO_ADDED, work->p, work->len);
 }

@@ -19,10 +19,11 @@
  * remove_extra_whitespaces = 4, escape_whitespaces = 5};
  * self_test_data = 4; and ours, extensions: codes = 1000 {lines = 1, end_alone = 2,
  * end_in_pieces = 3}, see bpe_codes.h; words = 1001, of text that is no more than words between
- * spaces; repeated unlisted = 1002 {piece = 1, score = 2, type = 3, stands_for = 200}, pieces that
- * text becomes and that have no id of their own: in their place comes the id that they stand for,
- * or the unknown one; renumbered = 1003: a run of unknown characters that is the text of an
- * unused piece becomes that piece} */
+ * spaces; repeated unlisted = 1002 {piece = 1, score = 2, type = 3}, pieces that text becomes and
+ * that have no id: in their place comes the unknown one; renumbered = 1003: a run of unknown
+ * characters that is the text of an unused piece becomes that piece; repeated added = 1004
+ * {text = 1, id = 2, flags = 3}, see added.h; ends = 1005: a space at the end of a text, or before
+ * an added token, is a piece} */
 enum {
     TF_PROTO_PIECE = 1,
     TF_PROTO_TRAINER = 2,
@@ -46,8 +47,11 @@ enum {
     TF_PROTO_CODES_END_IN_PIECES = 3,
     TF_PROTO_WORDS = 1001,
     TF_PROTO_UNLISTED = 1002,
-    TF_PROTO_STANDS_FOR = 200,
-    TF_PROTO_RENUMBERED = 1003
+    TF_PROTO_RENUMBERED = 1003,
+    TF_PROTO_ADDED = 1004,
+    TF_PROTO_ADDED_ID = 2,
+    TF_PROTO_ADDED_FLAGS = 3,
+    TF_PROTO_ENDS = 1005
 };
 
 struct tf_span {
@@ -70,7 +74,6 @@ struct tf_proto_piece {
     struct tf_span text;
     float score;
     int type;
-    int64_t stands_for; /* -1: nothing, of one that has an id, or is unknown */
 };
 
 /* Read on to the next piece of *m, what is left of a ModelProto that tf_sp_check has accepted.
@@ -78,6 +81,15 @@ struct tf_proto_piece {
 bool tf_proto_piece(struct tf_span *m, struct tf_proto_piece *piece);
 /* The same of the pieces without an id. */
 bool tf_proto_unlisted(struct tf_span *m, struct tf_proto_piece *piece);
+
+struct tf_proto_added {
+    struct tf_span text;
+    int64_t id;
+    unsigned flags; /* TF_ADDED and others (added.h) */
+};
+/* The same of added tokens; those without text are left out. */
+bool tf_proto_added(struct tf_span *m, struct tf_proto_added *token);
+void tf_proto_put_added(struct tf_buf *out, struct tf_buf *work, const struct tf_proto_added *t);
 
 /* Append a number in groups of 7 bits; a field that is a number; one of n bytes. */
 void tf_proto_put_varint(struct tf_buf *b, uint64_t x);

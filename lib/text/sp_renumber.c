@@ -1,6 +1,7 @@
 /* sp_renumber.c - see sp_renumber.h. */
 #include "text/sp_renumber.h"
 #include "base/memory.h"
+#include "text/added.h"
 #include "text/piece_list.h"
 #include "text/sp_check.h"
 #include "text/sp_proto_private.h"
@@ -53,9 +54,8 @@ static void list_pieces(struct list *l, struct tf_span model)
     l->v = tf_xcalloc(pieces + 1, sizeof *l->v);
     for (struct tf_span left = model, more = model;
          tf_proto_piece(&left, &piece) || tf_proto_unlisted(&more, &piece);) {
-        if ((piece.type != TF_PIECE_NORMAL && piece.type != TF_PIECE_USER_DEFINED &&
-             piece.type != TF_PIECE_BYTE) ||
-            piece.stands_for >= 0)
+        if (piece.type != TF_PIECE_NORMAL && piece.type != TF_PIECE_USER_DEFINED &&
+            piece.type != TF_PIECE_BYTE)
             continue;
         l->v[l->n++] = (struct known){piece.text, piece.score, (int)piece.type, false};
         if (piece.type == TF_PIECE_NORMAL)
@@ -87,8 +87,7 @@ static void put_piece(struct tf_buf *out, struct tf_buf *work, const char *prefi
 {
     const struct tf_proto_piece p = {.text = span_of(text),
                                      .score = score,
-                                     .type = type,
-                                     .stands_for = -1};
+                                     .type = type};
     tf_proto_put_piece(out, work, TF_PROTO_PIECE, prefix, &p);
 }
 
@@ -110,9 +109,9 @@ static bool begins(const struct tf_sp_side *side, const char *text)
                             (side->begin != NULL && strcmp(text, side->begin) == 0));
 }
 
-/* A symbol with a space before it, or without where the list has a piece of that text; true: with
- * one. The model's own piece of that text is no longer one. */
-static bool put_after_space(struct tf_buf *out, struct tf_buf *work, const struct list *l,
+/* A symbol with a space before it, or without where the list has a piece of that text. The model's
+ * own piece of that text is no longer one. */
+static void put_after_space(struct tf_buf *out, struct tf_buf *work, const struct list *l,
                             const char *text, int type)
 {
     tf_buf_clear(work);
@@ -124,12 +123,11 @@ static bool put_after_space(struct tf_buf *out, struct tf_buf *work, const struc
     if (own != NULL && !twice)
         own->listed = true;
     put_piece(out, work, twice ? "" : TF_SPACE, text, 0, type);
-    return !twice;
 }
 
-/* A token that may be in a word, too. Its spaces are those of pieces. */
+/* A token, which is no longer in the text that is segmented. Its spaces are those of pieces. */
 static void put_added(struct tf_buf *out, struct tf_buf *work, const struct list *l,
-                      const char *token, size_t id)
+                      const char *token, size_t id, unsigned flags)
 {
     struct tf_buf text = {0};
     for (const char *p = token; *p != 0; p++)
@@ -140,11 +138,12 @@ static void put_added(struct tf_buf *out, struct tf_buf *work, const struct list
     struct known *own = find_known(l, text.p);
     if (own != NULL)
         own->listed = true;
-    const struct tf_proto_piece within = {.text = span_of(text.p),
-                                          .type = TF_PIECE_USER_DEFINED,
-                                          .stands_for = (int64_t)id};
-    if (put_after_space(out, work, l, text.p, TF_PIECE_USER_DEFINED))
-        tf_proto_put_piece(out, work, TF_PROTO_UNLISTED, "", &within);
+    if (flags & TF_ADDED_SPACED)
+        put_after_space(out, work, l, text.p, TF_PIECE_UNUSED);
+    else
+        put_piece(out, work, "", text.p, 0, TF_PIECE_UNUSED);
+    tf_proto_put_added(out, work,
+                       &(struct tf_proto_added){span_of(token), (int64_t)id, flags});
     tf_buf_release(&text);
 }
 
@@ -155,7 +154,7 @@ static void put_unlisted(struct tf_buf *out, struct tf_buf *work, const struct l
         const struct known *k = &l->v[i];
         if (!k->listed && k->type != TF_PIECE_BYTE)
             tf_proto_put_piece(out, work, TF_PROTO_UNLISTED, "",
-                               &(struct tf_proto_piece){k->text, k->score, k->type, -1});
+                               &(struct tf_proto_piece){k->text, k->score, k->type});
     }
 }
 
@@ -234,7 +233,7 @@ static int sort_texts(struct known **sorted, const char *const *texts, size_t n,
 }
 
 int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n,
-                   const struct tf_piece_list *list, const bool *added,
+                   const struct tf_piece_list *list, const uint8_t *added,
                    const struct tf_sp_side *side, struct tf_err *err)
 {
     const struct tf_span model = {bytes, n};
@@ -247,11 +246,13 @@ int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n,
     l.bytes = has_bytes(&l, list->v, list->n);
     for (size_t i = 0; i < list->n; i++)
         if (added != NULL && added[i] && (side->own_tags || !tf_is_tag(list->v[i])))
-            put_added(out, &work, &l, list->v[i], i);
+            put_added(out, &work, &l, list->v[i], i, added[i]);
         else
             put_known(out, &work, &l, list->v[i], side);
     put_unlisted(out, &work, &l);
     tf_proto_put_number(out, TF_PROTO_RENUMBERED, 1);
+    if (side->ends)
+        tf_proto_put_number(out, TF_PROTO_ENDS, 1);
     tf_buf_clear(&work);
     for (struct tf_span left = model; left.n > 0;) {
         const uint8_t *begin = left.p;
@@ -332,10 +333,8 @@ void tf_sp_put_foreign(struct tf_buf *out, const void *bytes, size_t n)
     struct tf_buf more = {0}, work = {0};
     struct tf_proto_piece piece;
     struct tf_proto_field f;
-    for (struct tf_span left = model; tf_proto_unlisted(&left, &piece);) {
-        piece.stands_for = -1;
+    for (struct tf_span left = model; tf_proto_unlisted(&left, &piece);)
         tf_proto_put_piece(&more, &work, TF_PROTO_PIECE, "", &piece);
-    }
     for (struct tf_span left = model; left.n > 0;) {
         const uint8_t *begin = left.p;
         if (!tf_proto_field(&left, &f))
@@ -349,31 +348,16 @@ void tf_sp_put_foreign(struct tf_buf *out, const void *bytes, size_t n)
     tf_buf_release(&work);
 }
 
-/* Of a piece, whose spaces are those of text. */
-static const char *token_of(struct tf_arena *a, struct tf_span text)
-{
-    static const size_t space = sizeof TF_SPACE - 1;
-    char *to = tf_arena_alloc(a, text.n + 1), *end = to;
-    for (size_t i = 0; i < text.n; end++) {
-        const bool is_space = text.n - i >= space && memcmp(text.p + i, TF_SPACE, space) == 0;
-        *end = is_space ? ' ' : (char)text.p[i];
-        i += is_space ? space : 1;
-    }
-    *end = 0;
-    return to;
-}
-
 struct tf_sp_token *tf_sp_added(struct tf_arena *a, const void *bytes, size_t n, size_t *n_tokens)
 {
     const struct tf_span model = {bytes, n};
-    struct tf_proto_piece piece;
-    size_t k = 0;
-    for (struct tf_span left = model; tf_proto_unlisted(&left, &piece);)
-        k += piece.stands_for >= 0;
-    struct tf_sp_token *v = tf_arena_alloc(a, (k + 1) * sizeof *v);
+    struct tf_proto_added t;
     *n_tokens = 0;
-    for (struct tf_span left = model; tf_proto_unlisted(&left, &piece);)
-        if (piece.stands_for >= 0)
-            v[(*n_tokens)++] = (struct tf_sp_token){token_of(a, piece.text), piece.stands_for};
+    for (struct tf_span left = model; tf_proto_added(&left, &t);)
+        ++*n_tokens;
+    struct tf_sp_token *v = tf_arena_alloc(a, (*n_tokens + 1) * sizeof *v), *to = v;
+    for (struct tf_span left = model; tf_proto_added(&left, &t); to++)
+        *to = (struct tf_sp_token){tf_arena_strndup(a, (const char *)t.text.p, t.text.n), t.id,
+                                   t.flags};
     return v;
 }

@@ -15,6 +15,7 @@ struct tf_sp_side {
     bool target;
     const char *begin;
     bool own_tags; /* tags are control pieces of the model: an added token of such a form is none */
+    bool ends;     /* a space at the end of a text, or before an added token, is a piece */
 };
 
 /* Append to *out the model of bytes [n] with the pieces of a list in place of its own, by id.
@@ -22,12 +23,11 @@ struct tf_sp_side {
  * list, as Marian and transformers do: one that is not in it is unknown, and a run of characters
  * that the model does not know may be in it. <unk> is the unknown piece, </s>, <s> and <pad> are
  * control pieces, and a tag of a language (tags.h) is a
- * symbol that text may contain, followed by a space. An added token (by id; NULL: none is) is a
- * symbol that text may contain anywhere, with the space before it, if there is one and the list has
- * no piece of that. Errors: a model that tf_sp_check refuses; no <unk>; a piece twice, or without
+ * symbol that text may contain, followed by a space. At added tokens (flags of added.h by id; NULL:
+ * there are none) text is cut before it is segmented. Errors: a model that tf_sp_check refuses; no <unk>; a piece twice, or without
  * text. */
 int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n,
-                   const struct tf_piece_list *list, const bool *added,
+                   const struct tf_piece_list *list, const uint8_t *added,
                    const struct tf_sp_side *side, struct tf_err *err) TF_MUST_CHECK;
 
 /* Append to *out a SentencePiece model, of the kind that splits text at spaces only, with these
@@ -52,6 +52,7 @@ void tf_sp_put_foreign(struct tf_buf *out, const void *bytes, size_t n);
 struct tf_sp_token {
     const char *text;
     int64_t id;
+    unsigned flags; /* of added.h */
 };
 /* The added tokens of a model of tf_sp_renumber; *n_tokens of them. */
 struct tf_sp_token *tf_sp_added(struct tf_arena *a, const void *bytes, size_t n, size_t *n_tokens);

@@ -141,6 +141,61 @@ static int segment(const struct tf_tokenize_work *r, struct tf_work_block *b, in
     return 0;
 }
 
+/* What a segmentation, ids from `start` on, lacks of its text. */
+static void count_unknown(const struct tf_tokenize_work *r, const struct tf_work_block *b,
+                          size_t start, const char *s, size_t n)
+{
+    const struct tf_sp *sp = r->t->vocab->sp;
+    if (r->unknown == NULL)
+        return;
+    for (size_t i = start; i < b->ids.n; i++)
+        if (b->ids.v[i] == (uint64_t)tf_sp_unk(sp)) {
+            tf_unknown_count(r->unknown, sp, s, n);
+            return;
+        }
+}
+
+/* A line that is being converted. */
+struct line {
+    const struct tf_tokenize_work *r;
+    struct tf_work_block *b;
+    int lane;
+    struct tf_rng rng; /* of t->sample */
+    size_t begin;      /* of its pieces in b->out */
+};
+
+static void put_id(const struct line *l, uint32_t id)
+{
+    if (!l->r->pieces || l->r->t->sample)
+        tf_ids_add(&l->b->ids, &id, 1);
+    else
+        spell(&l->b->out, l->r->t->vocab->sp, &id, 1);
+}
+
+/* A part of a line, with a space between its pieces and those before. */
+static int encode_part(void *arg, const char *s, size_t n, int64_t id, struct tf_err *err)
+{
+    struct line *l = arg;
+    struct tf_work_block *b = l->b;
+    const struct tf_tokenize *t = l->r->t;
+    const size_t start = b->ids.n, out = b->out.len;
+    int rc = 0;
+    if (l->r->pieces && !t->sample && out > l->begin)
+        tf_buf_byte(&b->out, ' ');
+    const size_t after = b->out.len;
+    if (id >= 0)
+        put_id(l, (uint32_t)id);
+    else if (t->sample)
+        rc = tf_sample(l->r->sampler, s, n, t->alpha, (int)t->nbest, &l->rng, &b->ids, err);
+    else if (n > 0)
+        rc = segment(l->r, b, l->lane, s, n, err);
+    if (b->out.len == after)
+        b->out.len = out;
+    if (id < 0 && rc == 0)
+        count_unknown(l->r, b, start, s, n);
+    return rc;
+}
+
 /* The tokens of an item: ids from `start` on, or the pieces that were written from `out` on. */
 static size_t count_tokens(const struct tf_tokenize_work *r, const struct tf_work_block *b,
                            size_t start, size_t out)
@@ -164,20 +219,6 @@ static void put_begin(const struct tf_tokenize_work *r, struct tf_work_block *b)
         spell(&b->out, r->t->vocab->sp, &r->begin, 1);
         tf_buf_byte(&b->out, ' ');
     }
-}
-
-/* What a segmentation, ids from `start` on, lacks of its text. */
-static void count_unknown(const struct tf_tokenize_work *r, const struct tf_work_block *b,
-                          size_t start, const char *s, size_t n)
-{
-    const struct tf_sp *sp = r->t->vocab->sp;
-    if (r->unknown == NULL)
-        return;
-    for (size_t i = start; i < b->ids.n; i++)
-        if (b->ids.v[i] == (uint64_t)tf_sp_unk(sp)) {
-            tf_unknown_count(r->unknown, sp, s, n);
-            return;
-        }
 }
 
 static void report_unknown(const struct tf_tokenize_work *r)
@@ -207,7 +248,6 @@ static void encode_item(const struct tf_tokenize_work *r, struct tf_work_block *
         s = b->scratch.p;
         n = b->scratch.len;
     }
-    int rc = 0;
     put_begin(r, b);
     const size_t ids_begun = b->ids.n, out_begun = b->out.len;
     /* Segmenting takes up to 200 times the size of a line, for each segmentation: convert only one
@@ -216,21 +256,16 @@ static void encode_item(const struct tf_tokenize_work *r, struct tf_work_block *
     bool alone = n > (size_t)HUGE_LINE / (1 + (t->sample ? (size_t)t->nbest : 0));
     if (alone)
         pthread_mutex_lock(&huge);
-    if (t->sample) {
-        struct tf_rng rng = tf_rng_new((uint64_t)t->seed, it->number);
-        rc = tf_sample(r->sampler, s, n, t->alpha, (int)t->nbest, &rng, &b->ids, &err);
-        if (r->pieces && b->ids.n > ids_begun)
-            spell(&b->out, t->vocab->sp, b->ids.v + start, b->ids.n - start);
-    } else if (n > 0) {
-        rc = segment(r, b, lane, s, n, &err);
-    }
+    struct line line = {r, b, lane, tf_rng_new((uint64_t)t->seed, it->number), out_begun};
+    const int rc = tf_added_cut(r->added, s, n, encode_part, &line, &err);
+    if (t->sample && r->pieces && rc == 0 && b->ids.n > ids_begun)
+        spell(&b->out, t->vocab->sp, b->ids.v + start, b->ids.n - start);
     if (alone)
         pthread_mutex_unlock(&huge);
     if (rc < 0)
         tf_work_bad(it, TF_BAD_OTHER, "%.200s", err.msg);
     else if ((tokens = count_tokens(r, b, start, out_start)) > TF_MAX_IDS)
         tf_work_bad(it, TF_BAD_TOO_MANY_TOKENS, "%zu tokens, maximum %zu", tokens, TF_MAX_IDS);
-    count_unknown(r, b, ids_begun, s, n);
     const bool empty = b->ids.n == ids_begun && b->out.len == out_begun;
     if (it->code != 0 || empty) {
         b->ids.n = start;

@@ -54,6 +54,9 @@ int tf_work_begin(struct tf_tokenize_work *r, struct tf_tokenize *t, const char 
                                              .text = !records,
                                              .items = records ? "records" : "lines",
                                              .place = records ? "record" : "line"}};
+    if (!records && tf_added_new(&r->added, t->vocab->bytes, t->vocab->n, tf_sp_size(t->vocab->sp),
+                                 err) != 0)
+        return -1;
     if (t->sample &&
         (check_sampling(t, err) != 0 || tf_sampler_new(&r->sampler, t->vocab->sp, err) != 0))
         return -1;
@@ -85,6 +88,7 @@ void tf_work_end(struct tf_tokenize_work *r)
     free(r->rooms);
     if (r->pool != NULL)
         tf_pool_free(r->pool);
+    tf_added_free(r->added);
     tf_unknown_free(r->unknown);
     tf_sampler_free(r->sampler);
 }

@@ -6,6 +6,7 @@
 
 #include "base/bad.h"
 #include "base/thread.h"
+#include "text/added.h"
 #include "text/sample_private.h"
 #include "text/segment_private.h"
 #include "text/tags.h"
@@ -48,6 +49,7 @@ struct tf_tokenize_work {
     const char *name; /* of the input */
     struct tf_sampler *sampler;
     struct tf_segment_room **rooms; /* by lane */
+    struct tf_added *added;         /* at which lines are cut, or NULL */
     uint32_t begin;                 /* id of t->begin */
     bool pieces;                    /* convert lines to text, not to ids */
     struct tf_tags tags;            /* that lines are checked for */

@@ -29,6 +29,29 @@ ids() {
     cmp m.tfm n.tfm
 }
 
+@test "text is cut at added tokens as MarianTokenizer, M2M100Tokenizer and NLLB's two do it" {
+    rm -r "$G"
+    golden added
+    for d in marian m2m100 nllb nllb4; do
+        tf-convert "$G/$d" -o m.tfm
+        jq -r '.[0]' "$G/$d.expected" >text
+        jq -c '.[1]' "$G/$d.expected" | diff - <(ids)
+        [ "$(wc -l <text)" = 70 ]
+        # A stream of pieces has as many.
+        tf-tokenize --pieces -m m.tfm text | awk '{ print NF }' |
+            diff <(jq '.[1] | length' "$G/$d.expected") -
+        # What is not sampled is the same.
+        [ "$d" = marian ] || ids --sample --alpha 0 | diff - <(jq -c '.[1]' "$G/$d.expected")
+    done
+    tf-convert "$G/marian" --positions halves -o m.tfm
+    tf-convert m.tfm --to hf -o hf
+    tf-convert hf --positions halves -o back.tfm
+    [ "$(tf-info back.tfm | grep ^model)" = "$(tf-info m.tfm | grep ^model)" ]
+    cp back.tfm m.tfm
+    jq -r '.[0]' "$G/marian.expected" >text
+    jq -c '.[1]' "$G/marian.expected" | diff - <(ids)
+}
+
 @test "what is written for transformers has the same ids there" {
     tf-convert m -o m.tfm
     tf-convert m.tfm --to hf -o hf

@@ -134,8 +134,7 @@ static void make_vocab(struct tf_buf *out)
             else
                 tf_buf_byte(&text, (unsigned char)*s);
         const struct tf_proto_piece p = {.text = {(const uint8_t *)text.p, text.len},
-                                         .type = i < FIRST ? TF_PIECE_CONTROL : TF_PIECE_NORMAL,
-                                         .stands_for = -1};
+                                         .type = i < FIRST ? TF_PIECE_CONTROL : TF_PIECE_NORMAL};
         tf_proto_put_piece(out, &work, TF_PROTO_PIECE, "", &p);
     }
     tf_buf_release(&work);

@@ -1,0 +1,205 @@
+/* added.c - see added.h. */
+#include "text/added.h"
+#include "base/memory.h"
+#include "text/piece_trie_private.h"
+#include "text/sp_check.h"
+#include "text/sp_proto_private.h"
+#include "text/tags.h"
+#include "text/unicode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct tf_added {
+    struct tf_piece_trie trie; /* ids: places in v */
+    struct tf_proto_added *v;
+    size_t n;
+    bool ends;     /* a space at the end of a text is a piece */
+    int64_t space; /* its id, or that of the unknown piece */
+};
+
+int tf_added_new(struct tf_added **out, const void *bytes, size_t n, int64_t size,
+                 struct tf_err *err)
+{
+    const struct tf_span model = {bytes, n};
+    struct tf_added a = {0};
+    struct tf_proto_added t;
+    struct tf_proto_field f;
+    *out = NULL;
+    for (struct tf_span left = model; left.n > 0 && tf_proto_field(&left, &f);)
+        if (f.number == TF_PROTO_ENDS)
+            a.ends = f.value != 0;
+    for (struct tf_span left = model; tf_proto_added(&left, &t); a.n++)
+        if (t.id >= size)
+            return tf_fail(err, "SentencePiece model with an added token whose id is not there");
+    if (a.n == 0 && !a.ends)
+        return 0;
+    a.space = tf_sp_id(bytes, n, TF_SPACE);
+    a.space = a.space >= 0 ? a.space : tf_sp_id(bytes, n, "<unk>");
+    struct tf_trie_piece *pieces = tf_xarray(NULL, a.n + 1, sizeof *pieces);
+    a.v = tf_xarray(NULL, a.n + 1, sizeof *a.v);
+    a.n = 0;
+    for (struct tf_span left = model; tf_proto_added(&left, &t); a.n++) {
+        a.v[a.n] = t;
+        pieces[a.n] = (struct tf_trie_piece){(const char *)t.text.p, t.text.n, (uint32_t)a.n, 0};
+    }
+    const bool built = tf_piece_trie_build(&a.trie, pieces, a.n);
+    free(pieces);
+    *out = tf_xcalloc(1, sizeof **out);
+    **out = a;
+    if (built)
+        return 0;
+    tf_added_free(*out);
+    *out = NULL;
+    return tf_fail(err, "the added tokens take too much memory");
+}
+
+void tf_added_free(struct tf_added *a)
+{
+    if (a == NULL)
+        return;
+    tf_piece_trie_release(&a->trie);
+    free(a->v);
+    free(a);
+}
+
+/* ---- cutting ---- */
+
+struct cutter {
+    const struct tf_added *added;
+    const char *text;
+    size_t n;
+    size_t from, to; /* the part before, if from < to: of text, or of a token */
+    int64_t id;      /* -1: text */
+    bool open;       /* it continues with the next part, as text */
+    size_t stripped; /* where white space ends that the token before it took */
+    tf_added_fn *use;
+    void *arg;
+};
+
+/* Does a text end in a tag of a language and a space, which is no piece there? */
+static bool ends_in_tag(const char *s, size_t n)
+{
+    char word[32];
+    while (n > 0 && s[n - 1] == ' ')
+        n--;
+    size_t from = n;
+    while (from > 0 && s[from - 1] != ' ')
+        from--;
+    if (n - from >= sizeof word)
+        return false;
+    memcpy(word, s + from, n - from);
+    word[n - from] = 0;
+    return tf_is_tag(word);
+}
+
+/* Hand on the part before, and begin another one. keeps: a space between them is a piece. */
+static int put_part(struct cutter *c, size_t from, size_t to, int64_t id, bool keeps,
+                    struct tf_err *err)
+{
+    if (c->open) {
+        c->to = to;
+        c->open = false;
+        return 0;
+    }
+    const char *p = c->text + c->from;
+    const size_t n = c->to - c->from;
+    int rc = n > 0 ? c->use(c->arg, p, c->id < 0 ? n : 0, c->id, err) : 0;
+    if (rc == 0 && keeps && n > 0 && c->id < 0 && p[n - 1] == ' ' && !ends_in_tag(p, n))
+        rc = c->use(c->arg, p, 0, c->added->space, err);
+    c->from = from;
+    c->to = to;
+    c->id = id;
+    return rc;
+}
+
+/* The start of the character that ends before `at`, which is not 0. */
+static size_t char_before(const char *s, size_t at)
+{
+    do
+        at--;
+    while (at > 0 && ((unsigned char)s[at] & 0xc0) == 0x80);
+    return at;
+}
+
+static bool is_word(const char *s)
+{
+    int len;
+    const uint32_t c = tf_utf8_get(s, &len);
+    return c == '_' || (tf_uc_letter(c) & (TF_UC_ALPHABETIC | TF_UC_DECIMAL)) != 0;
+}
+
+static bool touches_word(const struct cutter *c, size_t from, size_t to)
+{
+    return (from > 0 && is_word(c->text + char_before(c->text, from))) ||
+           (to < c->n && is_word(c->text + to));
+}
+
+static size_t strip_left(const struct cutter *c, unsigned flags)
+{
+    size_t to = c->to;
+    if (c->id >= 0 || !(flags & TF_ADDED_LSTRIP))
+        return to;
+    while (to > c->from && tf_uc_space_at(c->text + char_before(c->text, to)) > 0)
+        to = char_before(c->text, to);
+    return (flags & TF_ADDED_SINGLE) && c->to > to + 1 ? c->to : to;
+}
+
+static size_t strip_right(const struct cutter *c, size_t from, unsigned flags)
+{
+    size_t at = from;
+    for (int len; (flags & TF_ADDED_RSTRIP) && at < c->n &&
+                  (len = tf_uc_space_at(c->text + at)) > 0;)
+        at += (size_t)len;
+    return (flags & TF_ADDED_SINGLE) && at > from + 1 ? from : at;
+}
+
+/* A token from `from` to `to`; *at: where the text after it begins. */
+static int put_token(struct cutter *c, size_t from, size_t to, const struct tf_proto_added *t,
+                     size_t *at, struct tf_err *err)
+{
+    const bool alone = (t->flags & TF_ADDED_ALONE) != 0 && !c->open;
+    *at = to;
+    if (alone && c->from < c->to && c->stripped != from && c->text[c->to - 1] != ' ') {
+        c->to = to; /* with what is before it */
+        c->id = -1;
+        return 0;
+    }
+    if (alone && to < c->n && c->text[to] != ' ') {
+        const int rc = put_part(c, from, to, -1, false, err);
+        c->open = true;
+        return rc;
+    }
+    if (!c->open) {
+        *at = strip_right(c, to, t->flags);
+        c->to = strip_left(c, t->flags);
+    }
+    c->stripped = *at > to ? *at : 0;
+    return put_part(c, from, to, t->id, (t->flags & TF_ADDED_KEEPS) != 0, err);
+}
+
+int tf_added_cut(const struct tf_added *a, const char *text, size_t n, tf_added_fn *use, void *arg,
+                 struct tf_err *err)
+{
+    struct cutter c = {.added = a, .text = text, .n = n, .id = -1, .use = use, .arg = arg};
+    size_t at = 0; /* where the text begins that is not in a part */
+    if (a == NULL)
+        return use(arg, text, n, -1, err);
+    for (size_t i = 0, len; i < n && a->n > 0; i += len > 0 ? len : 1) {
+        uint32_t which;
+        len = tf_piece_longest(&a->trie, text + i, n - i, &which);
+        if (len == 0)
+            continue;
+        const struct tf_proto_added *t = &a->v[which];
+        if ((t->flags & TF_ADDED_WORD) && touches_word(&c, i, i + len))
+            continue;
+        if ((at < i && put_part(&c, at, i, -1, false, err) != 0) ||
+            put_token(&c, i, i + len, t, &at, err) != 0)
+            return -1;
+        if (at > i + len)
+            len = at - i;
+    }
+    return (at < n && put_part(&c, at, n, -1, false, err) != 0)
+               ? -1
+               : put_part(&c, n, n, -1, a->ends, err);
+}
