@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/parse.h"
 #include "base/utf8.h"
+#include "text/layout.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -340,17 +341,6 @@ static void put_html(const struct tf_job *job, const struct tf_job_text *t, size
     tf_html_write(t->html, out);
 }
 
-/* Is there to be a space between these, which the source's script has none for? */
-static bool needs_space(const struct tf_buf *before, const char *after)
-{
-    size_t at = before->len;
-    int len;
-    while (at > 0 && ((unsigned char)before->p[at - 1] & 0xc0) == 0x80)
-        at--;
-    return at > 0 && *after != 0 && tf_utf8_get(before->p + at - 1, &len) < TF_WITHOUT_SPACES &&
-           tf_utf8_get(after, &len) < TF_WITHOUT_SPACES;
-}
-
 /* A text with its sentences replaced. */
 static void write_text(const struct tf_job *job, size_t i, size_t k, struct tf_json *j,
                        struct tf_buf *scratch)
@@ -358,6 +348,7 @@ static void write_text(const struct tf_job *job, size_t i, size_t k, struct tf_j
     const struct tf_job_text *t = &job->texts[i];
     const char *p = t->p;
     size_t n = i > 0 ? t[-1].end : 0;
+    uint32_t last = 0;
     tf_buf_clear(scratch);
     if (t->html != NULL) {
         put_html(job, t, n, k, scratch);
@@ -366,11 +357,8 @@ static void write_text(const struct tf_job *job, size_t i, size_t k, struct tf_j
     }
     for (; n < t->end; n++) {
         const struct tf_job_line *l = &job->lines[n];
-        const char *out = choice(l, k).text;
-        tf_buf_add(scratch, p, (size_t)(l->source - p));
-        if (l->joined && needs_space(scratch, out))
-            tf_buf_byte(scratch, ' ');
-        tf_buf_str(scratch, out);
+        const struct tf_place place = {.before = {p, (size_t)(l->source - p)}, .joined = l->joined};
+        tf_layout_join(scratch, &place, view(choice(l, k).text), &last);
         p = l->source + l->n;
     }
     tf_buf_add(scratch, p, (size_t)(t->p + t->n - p));

@@ -1,10 +1,10 @@
-/* document.h - read a text sentence by sentence, with the place of each (layout_private.h). */
+/* document.h - read a text sentence by sentence, with the place of each (layout.h). */
 #ifndef TF_TEXT_DOCUMENT_H
 #define TF_TEXT_DOCUMENT_H
 
 #include "base/bad.h"
 #include "base/input.h"
-#include "text/layout_private.h"
+#include "text/layout.h"
 
 enum tf_document_form {
     /* A line is a paragraph. */

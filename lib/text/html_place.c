@@ -17,7 +17,7 @@
  * if it touches only that one, or before the first of those that the word after it became. */
 #include "text/html_private.h"
 #include "base/memory.h"
-#include "text/layout_private.h"
+#include "text/layout.h"
 #include "text/links.h"
 #include "text/unicode.h"
 

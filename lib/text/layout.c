@@ -1,5 +1,5 @@
-/* layout.c - see layout_private.h. */
-#include "text/layout_private.h"
+/* layout.c - see layout.h. */
+#include "text/layout.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "text/sentences.h"

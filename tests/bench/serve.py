@@ -24,7 +24,7 @@ import tempfile
 import time
 import urllib.request
 
-SEARCH = "--search ctranslate2 --beam 4 --normalize 1 --precision int8"
+SEARCH = "--search ctranslate2 --beam 4 --normalize 1 --allow-unk --precision int8"
 
 
 def app():

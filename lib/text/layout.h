@@ -1,7 +1,7 @@
-/* layout_private.h - where the sentences of a text were: what stands between them, and the line
+/* layout.h - where the sentences of a text were: what stands between them, and the line
  * breaks within them. formats/layout.md describes the file, a JSON text in each line. */
-#ifndef TF_TEXT_LAYOUT_PRIVATE_H
-#define TF_TEXT_LAYOUT_PRIVATE_H
+#ifndef TF_TEXT_LAYOUT_H
+#define TF_TEXT_LAYOUT_H
 
 #include "base/json.h"
 #include "text/text.h"
