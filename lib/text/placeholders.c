@@ -170,6 +170,11 @@ void tf_placeholders_hide(struct tf_placeholders *p, struct tf_text sentence, bo
             while (at < sentence.n && is_word(sentence.p[at]))
                 at++;
         }
+        if (begin > from && sentence.p[begin - 1] == '<' && at < sentence.n &&
+            sentence.p[at] == '>') { /* <a@b.org> */
+            begin--;
+            at++;
+        }
         used = used != NULL ? used : used_names(sentence);
         while (used[++name])
             ;

@@ -71,6 +71,7 @@ X
     cp "$TOP/examples/files/texts" bin
     printf 'msgid "one"\nmsgstr ""\n' >app.po
     printf '1\n00:00:01,000 --> 00:00:02,000\none\ntwo\n' >film.srt
+    echo '<xliff><file><trans-unit><source>one</source></trans-unit></file></xliff>' >app.xlf
     echo '<p>one <b>two</b></p>' >page.html
     "$TF_PYTHON" "$TOP/tests/cli/marian.py" make marian.npz 100
     cp test.en.tfs mono.tfs

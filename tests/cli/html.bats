@@ -167,7 +167,10 @@ PY
     tf-translate -q -m "$ALIGNING" --html in | sed 's/<[^>]*>//g' | diff want -
 }
 
-@test "examples/files: the texts of PO files and subtitles" {
+# texts_around FILE >OUT
+texts_around() { "$TOP/examples/files/texts" "$1" "$BATS_FILE_TMPDIR/bin/tf-translate" -m "$MODEL" --lang en --html --placeholders; }
+
+@test "examples/files: the texts of a PO file" {
     natively
     cat >a.po <<'X'
 msgid ""
@@ -175,7 +178,7 @@ msgstr ""
 "Content-Type: text/plain; charset=UTF-8\n"
 
 #: a.c:1
-msgid "open \"file\" %s"
+msgid "open \"file\" {at:%H:%M} for <name> & me"
 msgstr ""
 
 #, c-format
@@ -188,70 +191,253 @@ msgid "done"
 msgstr "fertig"
 
 msgid ""
-"one line\n"
-"two\\"
+"  -a, --all     one two\n"
+"  -b            three\tfour\n"
+"\n"
+"a line that goes\n"
+"on\\\n"
 msgstr ""
+
+msgid "<a href='x'>one two</a> three"
+msgstr ""
+
+msgid "_open it"
+msgstr ""
+
+msgid "  %d "
+msgstr ""
+
+#, fuzzy
+msgid "old"
+msgstr "alt"
 
 #~ msgid "old"
 #~ msgstr ""
 X
-    "$TOP/examples/files/texts" a.po tr e E >got
-    diff - got <<'X'
-msgid ""
-msgstr ""
-"Content-Type: text/plain; charset=UTF-8\n"
-
-#: a.c:1
-#, fuzzy
-msgid "open \"file\" %s"
-msgstr "opEn \"filE\" %s"
-
-#, fuzzy, c-format
-msgid "%d file\n"
-msgid_plural "%d files\n"
-msgstr[0] "%d filE\n"
-msgstr[1] "%d filEs\n"
-
-msgid "done"
-msgstr "fertig"
-
-#, fuzzy
-msgid ""
-"one line\n"
-"two\\"
-msgstr ""
-"onE linE\n"
-"two\\"
-
-#~ msgid "old"
-#~ msgstr ""
+    texts_around a.po >got
+    diff a.po got >changes || true
+    diff - changes <<'X'
+5a6
+> #, fuzzy
+7c8
+< msgstr ""
+---
+> msgstr "ME & <name> FOR {at:%H:%M} \"FILE\" OPEN"
+9c10
+< #, c-format
+---
+> #, fuzzy, c-format
+12,13c13,14
+< msgstr[0] ""
+< msgstr[1] ""
+---
+> msgstr[0] "FILE %d\n"
+> msgstr[1] "FILES %d\n"
+17a19
+> #, fuzzy
+24a27,31
+> "  --all -a,     TWO ONE\n"
+> "  -b            THREE\tFOUR\n"
+> "\n"
+> "ON\\ GOES THAT LINE\n"
+> "A\n"
+25a33
+> #, fuzzy
+27c35
+< msgstr ""
+---
+> msgstr "THREE <a href='x'>TWO ONE</a>"
+28a37
+> #, fuzzy
+30c39
+< msgstr ""
+---
+> msgstr "IT _OPEN"
 X
-    printf '%s\r\n' 1 '00:00:01,000 --> 00:00:02,000' 'one two' 'three four.' '' 2 '00:00:03,000 --> 00:00:04,000' \
-        '- Yes. 3' '' >a.srt
-    "$TOP/examples/files/texts" a.srt sed 's/^/x /' >got
-    printf '%s\r\n' 1 '00:00:01,000 --> 00:00:02,000' 'x one two' 'three four.' '' 2 '00:00:03,000 --> 00:00:04,000' \
-        'x - Yes. 3' '' | cmp - got
-    t 1 "$TOP/examples/files/texts" a.srt head -n 1
-    expect_error "texts: head wrote 1 lines for 2"
-    printf 'msgid "a"\nmsgstr ""\n' >b.po
-    t 4 "$TOP/examples/files/texts" b.po sh -c 'sed s/.*//; exit 4'
-    printf '#, fuzzy\nmsgid "a"\nmsgstr ""\n' | diff - <(echo "$output")
-    t 1 "$TOP/examples/files/texts" b.po sh -c 'exit 2'
-    expect_error "texts: sh failed with status 2"
 }
 
-@test "Markdown and DOCX by way of pandoc" {
+@test "examples/files: the texts of subtitles" {
+    natively
+    cat >a.srt <<'X'
+1
+00:00:01,000 --> 00:00:02,000
+one two
+three four.
+
+2
+00:00:03,000 --> 00:00:04,000
+- Yes. 3
+- No & <i>two</i>
+
+3
+00:00:05,000 --> 00:00:06,000
+{\an8}<i>one two
+three</i>
+
+4
+00:00:07,000 --> 00:00:08,000
+♪ one two ♪
+
+5
+00:00:09,000 --> 00:00:10,000 X1:1
+♪ ♪
+
+6
+00:00:11,000 --> 00:00:12,000
+one two three four five
+
+7
+00:00:13,000 --> 00:00:14,000
+six seven.
+X
+    sed '3s/.*/FOUR./; 4s/.*/THREE TWO ONE/; 8s/.*/- YES. 3/; 9s/.*/- <i>TWO<\/i> \& NO/
+        13s/.*/{\\an8}<i>THREE TWO/; 14s/.*/ONE<\/i>/; 18s/.*/♪ TWO ONE ♪/
+        26s/.*/SEVEN. SIX FIVE FOUR THREE/; 30s/.*/TWO ONE/' a.srt >want
+    sed 's/$/\r/; 1s/^/\xef\xbb\xbf/' a.srt >b.srt
+    texts_around a.srt | diff want -
+    sed 's/$/\r/; 1s/^/\xef\xbb\xbf/' want >crlf
+    texts_around b.srt | cmp crlf -
+    PATH=$TOP/examples/files:$PATH
+    printf 'msgid "a"\nmsgstr ""\n' >b.po
+    t 4 texts b.po sh -c 'sed s/.*//; exit 4'
+    printf '#, fuzzy\nmsgid "a"\nmsgstr ""\n' | diff - <(echo "$output")
+    t 1 texts b.po sh -c 'exit 2'
+    expect_error "texts: sh failed with status 2"
+    t 1 texts a.srt head -n 1
+    expect_error "texts: head wrote 1 lines for 6"
+    t 1 texts a.srt none
+    expect_error "texts: none: No such file or directory"
+    t 1 texts none.po cat
+    expect_error "texts: none.po: No such file or directory"
+    printf 'msgid "\xe9"\n' >c.po
+    t 1 texts c.po cat
+    expect_error "texts: c.po: not UTF-8 (iconv -f LATIN1 -t UTF-8 converts Latin-1)"
+    echo '<xliff>' >d.xlf
+    t 1 texts d.xlf cat
+    expect_error "texts: d.xlf: no element found: line 2, column 0"
+}
+
+@test "examples/files: XLIFF, its elements where their words went" {
+    natively
+    cat >a.xlf <<'X'
+<?xml version="1.0" encoding="UTF-8"?>
+<!-- <trans-unit> -->
+<xliff xmlns="urn:oasis:names:tc:xliff:document:1.2" version="1.2"><file><body>
+ <trans-unit id="1">
+  <source>Hi <x id="NAME" equiv-text="{{ n > 1 }}"/>, <x id="START_B" ctype="x-b"/>one two<x id="CLOSE_B" ctype="x-b"/>.<x id="BR" ctype="lb"/>Three</source>
+ </trans-unit>
+ <trans-unit id="2"><source>one <g id="1">two <g id="2">three</g></g> &amp; é</source><target/></trans-unit>
+ <trans-unit id="3"><source>one <bpt id="1">&lt;a&gt;</bpt>two<ept id="1">&lt;/a&gt;</ept> <ph id="2">%s</ph></source><target state="new"></target></trans-unit>
+ <trans-unit id="4"><source>one two</source><target>zwei</target></trans-unit>
+ <trans-unit id="5" translate="no"><source>one two</source></trans-unit>
+ <trans-unit id="6"><source>one <mrk mtype="protected">a b</mrk></source><alt-trans><source>a b</source><target>b</target></alt-trans></trans-unit>
+ <trans-unit id="7"><source>one two
+three &lt;b&gt;four&lt;/b&gt;</source></trans-unit>
+</body></file></xliff>
+X
+    cat >b.xliff <<'X'
+<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" version="2.0" srcLang="en" trgLang="pt"><file id="f">
+ <unit id="1"><segment><source>one <pc id="1">two three</pc> <ph id="2"/> four</source></segment><ignorable><source>a b</source></ignorable>
+  <segment><source>one <sc id="3"/>two<ec startRef="3"/> <mrk id="m1" translate="no">a b</mrk></source><target></target></segment></unit>
+ <unit id="2" translate="no"><segment><source>one two</source></segment></unit>
+</file></xliff>
+X
+    texts_around a.xlf >got.xlf
+    diff a.xlf got.xlf >changes || true
+    diff - changes <<'X'
+5a6
+>   <target><x id="START_B" ctype="x-b"/>TWO<x id="CLOSE_B" ctype="x-b"/>.<x id="BR" ctype="lb"/>ONE <x id="NAME" equiv-text="{{ n > 1 }}"/>, HI THREE</target>
+7,8c8,9
+<  <trans-unit id="2"><source>one <g id="1">two <g id="2">three</g></g> &amp; é</source><target/></trans-unit>
+<  <trans-unit id="3"><source>one <bpt id="1">&lt;a&gt;</bpt>two<ept id="1">&lt;/a&gt;</ept> <ph id="2">%s</ph></source><target state="new"></target></trans-unit>
+---
+>  <trans-unit id="2"><source>one <g id="1">two <g id="2">three</g></g> &amp; é</source><target>é &amp; <g id="1"><g id="2">THREE</g> TWO</g> ONE</target></trans-unit>
+>  <trans-unit id="3"><source>one <bpt id="1">&lt;a&gt;</bpt>two<ept id="1">&lt;/a&gt;</ept> <ph id="2">%s</ph></source><target state="new"><ph id="2">%s</ph> <bpt id="1">&lt;a&gt;</bpt>TWO<ept id="1">&lt;/a&gt;</ept> ONE</target></trans-unit>
+11c12
+<  <trans-unit id="6"><source>one <mrk mtype="protected">a b</mrk></source><alt-trans><source>a b</source><target>b</target></alt-trans></trans-unit>
+---
+>  <trans-unit id="6"><source>one <mrk mtype="protected">a b</mrk></source><target><mrk mtype="protected">a b</mrk> ONE</target><alt-trans><source>a b</source><target>b</target></alt-trans></trans-unit>
+13c14,15
+< three &lt;b&gt;four&lt;/b&gt;</source></trans-unit>
+---
+> three &lt;b&gt;four&lt;/b&gt;</source><target>&lt;b&gt;FOUR&lt;/b&gt;
+> THREE TWO ONE</target></trans-unit>
+X
+    texts_around b.xliff >got.xliff
+    diff b.xliff got.xliff >changes || true
+    diff - changes <<'X'
+2,3c2,3
+<  <unit id="1"><segment><source>one <pc id="1">two three</pc> <ph id="2"/> four</source></segment><ignorable><source>a b</source></ignorable>
+<   <segment><source>one <sc id="3"/>two<ec startRef="3"/> <mrk id="m1" translate="no">a b</mrk></source><target></target></segment></unit>
+---
+>  <unit id="1"><segment><source>one <pc id="1">two three</pc> <ph id="2"/> four</source><target>FOUR <ph id="2"/> <pc id="1">THREE TWO</pc> ONE</target></segment><ignorable><source>a b</source></ignorable>
+>   <segment><source>one <sc id="3"/>two<ec startRef="3"/> <mrk id="m1" translate="no">a b</mrk></source><target><mrk id="m1" translate="no">a b</mrk> <sc id="3"/>TWO<ec startRef="3"/> ONE</target></segment></unit>
+X
+    "$TF_PYTHON" -c 'import sys; from xml.etree import ElementTree as e; [e.parse(f) for f in sys.argv[1:]]' got.xlf got.xliff
+}
+
+@test "Markdown, DOCX and ODT by way of pandoc" {
     natively
     need pandoc
-    printf '# One *two*\n\nThree **four** `five()`.\n\n-   [a b](c.html)\n' >a.md
-    pandoc -t html a.md | bash -c 'around --document' |
-        pandoc -f html -t markdown-header_attributes-auto_identifiers >got
-    # shellcheck disable=SC2016
-    printf '# *TWO* ONE {#one-two}\n\n`five()`. **FOUR** THREE\n\n-   [B A](c.html)\n' | sed 's/ {.*//' >want
-    diff want <(sed 's/ {.*//' got)
-    pandoc a.md -o a.docx
-    pandoc -t html a.docx | bash -c 'around --document' | pandoc -f html -o b.docx
-    pandoc -t plain b.docx | grep -q 'TWO ONE'
+    cat >a.md <<'X'
+---
+title: One two
+lang: en
+---
+
+# One *two*
+
+Three **four** `five()`, a note.[^1]
+
+-   [a b](c.html)
+-   ![alt text](c.png) x
+
+``` sh
+one two
+```
+
+| one two | `x` |
+|---------|-----|
+| three   | 4 € |
+
+[^1]: Six *seven*.
+X
+    pandoc a.md -o a.json
+    texts_around a.json >b.json
+    pandoc -s b.json -t markdown-header_attributes-auto_identifiers >got
+    diff - got <<'X'
+---
+lang: en
+title: TWO ONE
+---
+
+# *TWO* ONE
+
+NOTE. A `five()`, **FOUR** THREE[^1]
+
+-   [B A](c.html)
+-   ![TEXT ALT](c.png) X
+
+``` sh
+one two
+```
+
+  TWO ONE   `x`
+  --------- -----
+  THREE     € 4
+
+[^1]: *SEVEN*. SIX
+X
+    for kind in docx odt; do
+        pandoc a.md -o a.$kind
+        pandoc a.$kind -o a.json
+        texts_around a.json >b.json
+        pandoc b.json -o b.$kind
+        pandoc -t plain b.$kind >plain
+        grep -q 'TWO ONE' plain
+        grep -q 'SEVEN' plain
+    done
+    pandoc -t html a.md | bash -c 'around --document' | pandoc -f html -t plain | grep -q 'TWO ONE'
 }
 
 @test "characters without a piece are copied by --copy-unk" {

@@ -83,7 +83,7 @@ export -f capitals
 @test "placeholders stay as they are, and one that is lost comes back" {
     natively
     cat >in <<'X'
-Send %s to me.you@example.org, or see (https://a.example.org/x?y=1.2&z=%20).
+Send %s to <me.you@example.org>, or see (https://a.example.org/x?y=1.2&z=%20).
 {name}, ${home} and %{title}: {{user}} has %1$d of %(all)s files, 5%% and %.2f%s
 x1 is X2 but %s is not; 50% of it, a@b, {} and $5 are text: www.example.org.
 {WHEN} {when:%H:%M}, {n:>5}, Use --key-file, -k or [-v|--all] with -5 or - and -- but no well-known --
@@ -91,7 +91,7 @@ X1 X2 @maria #42, (#a_b) a&#39;b x#1; in C:\Users\you\key.txt, or \n, a/b @ # {a
 X
     bash -c 'capitals --placeholders --no-split in' >got
     diff - got <<'X'
-SEND %s TO me.you@example.org, OR SEE (https://a.example.org/x?y=1.2&z=%20).
+SEND %s TO <me.you@example.org>, OR SEE (https://a.example.org/x?y=1.2&z=%20).
 {name}, ${home} AND %{title}: {{user}} HAS %1$d OF %(all)s FILES, 5%% AND %.2f%s
 X1 IS X2 BUT %s IS NOT; 50% OF IT, A@B, {} AND $5 ARE TEXT: www.example.org.
 {WHEN} {when:%H:%M}, {n:>5}, USE --key-file, -k OR [-v|--all] WITH -5 OR - AND -- BUT NO WELL-KNOWN --
