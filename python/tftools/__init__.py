@@ -1,6 +1,16 @@
-"""tf-tools in Python: python/README.md describes the package."""
-from .metrics import bleu, score
+"""tf-tools in Python: a translator that is kept open, scores, BLEU; streams and models as arrays.
+
+    with tftools.Translator("model.tfm", beam=4, nbest=2) as translator:
+        for t in translator.translate(["The cat sleeps.", "Hello world."]):
+            print(t.text, t.score, [a.text for a in t.alternatives])
+    tftools.score("model.tfm", [("Hello world.", "Hallo Welt.")])
+    tftools.bleu(["a hypothesis"], ["a reference"])["score"]
+
+Streams and models as arrays of numpy are in tftools.streams and tftools.modelfile. The whole guide
+is the description of the package: importlib.metadata.metadata("tftools").get_payload().
+"""
+from .metrics import Bleu, bleu, score
 from .tools import ToolError
 from .translator import Alignment, Translation, Translator
 
-__all__ = ["Alignment", "ToolError", "Translation", "Translator", "bleu", "score"]
+__all__ = ["Alignment", "Bleu", "ToolError", "Translation", "Translator", "bleu", "score"]

@@ -26,6 +26,9 @@ class ModelFile:
     tensors: Dict[str, "np.ndarray"] = field(default_factory=dict)
     bf16: List[str] = field(default_factory=list)
 
+    def __repr__(self) -> str:  # a line: a vocabulary has megabytes
+        return f"<ModelFile {self.header['kind']}, {len(self.tensors)} tensors>"
+
 
 def read_model(source: Source) -> ModelFile:
     """A model or checkpoint; raises StreamError."""

@@ -47,6 +47,18 @@ def models(model: Model) -> List[str]:
     return [f"--model={os.fspath(path)}" for path in paths]
 
 
+def texts(what: str, given: object) -> List[str]:
+    """A list of texts, or TypeError for what is none, such as a text or the NaN of an empty cell.
+    """
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise TypeError(f"{what}: not a list of texts but {type(given).__name__}")
+    out = list(given)
+    for i, text in enumerate(out):
+        if not isinstance(text, str):
+            raise TypeError(f"{what}[{i}]: not a text but {type(text).__name__}")
+    return out
+
+
 def line(text: str) -> bytes:
     """A text as a line: a line feed, with the carriage return before it, becomes a space.
 

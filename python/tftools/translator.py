@@ -9,9 +9,9 @@ import tempfile
 import threading
 import weakref
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterable, List, Optional, Set, Tuple, Union
+from typing import Any, Dict, Iterable, List, NoReturn, Optional, Set, Tuple, Union
 
-from .tools import Model, Option, ToolError, line, models, reason, tool, words
+from .tools import Model, Option, ToolError, line, models, reason, texts as checked, tool, words
 
 # Links from a word of the text to a word of the translation, or weights: of each word of the
 # translation a list with those of the words of the text.
@@ -20,7 +20,11 @@ Alignment = Union[List[Tuple[int, int]], List[List[float]]]
 
 @dataclass(frozen=True)
 class Translation:
-    """What became of a text. One that could not be translated has a reason and an empty text."""
+    """What became of a text. One that could not be translated has a reason and an empty text.
+
+    The score is that of the search; the alignment, with the option of that name, links of words or
+    weights; the alternatives, with nbest, the others of the list, best first.
+    """
     text: str = ""
     score: float = math.nan
     alignment: Optional[Alignment] = None
@@ -34,14 +38,16 @@ class Translation:
 class Translator:
     """A model, or several, loaded once: Translator("model.tfm", beam=2, nbest=2).
 
-    Options are those of tf-translate(1), with "_" for "-". Any number of threads may use it. It
-    raises ToolError once the pipeline has ended, for whatever reason.
+    Options are those of tf-translate(1), with "_" for "-", such as nbest=2, alignment="hard",
+    terms="glossary.tsv", threads=2. Any number of threads may use it. It raises ToolError once the
+    pipeline has ended, for whatever reason.
     """
 
     def __init__(self, model: Model, **options: Option) -> None:
         # One line must give one object on the standard output.
-        refused = ("output", "json", "bad", "progress", "help", "version")
-        command = [tool("tf-translate"), "--json", *words(options, refused), *models(model)]
+        refused = ("output", "resume", "json", "bad", "progress", "html", "document", "field",
+                   "placeholders", "copy-unk", "help", "version")
+        command = [tool("tf-translate"), "--json", *models(model), *words(options, refused)]
         self._soft = options.get("alignment") == "soft"
         self._pipe = _Pipe(command)
         self._end = weakref.finalize(self, self._pipe.close, "the translator is closed")
@@ -57,14 +63,15 @@ class Translator:
         Several threads take turns of some lines each, so that a short list need not wait for the
         end of a long one.
         """
-        if isinstance(texts, (str, bytes)):
-            raise TypeError("translate() takes a list of texts")
-        got = self._pipe.send([line(text) for text in texts])
+        got = self._pipe.send([line(text) for text in checked("texts", texts)])
         return [_translation(x, self._soft) for x in got]
 
     def close(self) -> None:
         """End the pipeline. A call that waits in another thread raises ToolError."""
         self._end()
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Translator cannot be copied to another process: make one in each")
 
     def __enter__(self) -> "Translator":
         return self

@@ -2,6 +2,7 @@
 import gc
 import math
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -47,7 +48,10 @@ def translate(model, source, target):
         assert all(x.reason is None and x.alternatives == [] and x.alignment is None for x in got)
         assert all(x.score < 0 for x, text in zip(got, texts) if text)
         assert t.translate([]) == []
-        fails("TypeError: translate() takes a list", t.translate, "a b c")
+        fails("TypeError: texts: not a list of texts but str", t.translate, "a b c")
+        fails("TypeError: texts: not a list of texts but NoneType", t.translate, None)
+        fails("TypeError: texts[1]: not a text but float", t.translate, ["a", math.nan])
+        fails("TypeError: a Translator cannot be copied to another process", pickle.dumps, t)
 
 
 def details(model):
@@ -104,6 +108,8 @@ def ends(model):
     fails("ToolError: tf-translate: --beam 0: too small", tftools.Translator, model, beam=0)
     fails("ToolError: tf-decode: ", tftools.Translator, model, alignment="hard")
     fails("ValueError: output: not an option here", tftools.Translator, model, output="x")
+    fails("ValueError: html: not an option here", tftools.Translator, model, html=True)
+    fails("--alignment", tftools.Translator, model, alignment=True)
     texts = ["a b c"] * 200000
 
     def kill(t, name):
@@ -173,6 +179,9 @@ def scores(model, source, want):
     bad, feed, plain = tftools.score(model, [("a", "\ud800"), ("a\nb", "c"), ("a b", "c")])
     assert math.isnan(bad) and feed == plain < 0
     assert tftools.score(model, []) == []
+    assert tftools.score(model, zip(["a"], ["c"])) == tftools.score(model, [("a", "c")])
+    fails("TypeError: pairs[0]: not a list of texts but str", tftools.score, model, ["ab"])
+    fails("TypeError: pairs[1]: not a source and a target", tftools.score, model, [("a", "b"), ["a"]])
     fails("ToolError: tf-tokenize: none.tfm: ", tftools.score, "none.tfm", [("a", "b")])
 
 
@@ -184,8 +193,11 @@ def bleu(_=None):
     assert got["score"] == 67.735 and got["signature"].startswith("nrefs:1|case:mixed|"), got
     assert tftools.bleu(h, [r, h[:2] + r[2:]], width=4)["score"] == 88.2497
     assert tftools.bleu(h, r, width=4, tokenize="char", lowercase=True)["score"] == 84.4949
-    fails("ToolError: tf-bleu: ", tftools.bleu, h, r[:2])
-    fails("ToolError: tf-bleu: ", tftools.bleu, h, [])
+    fails("ValueError: references: 2 texts, 4 hypotheses", tftools.bleu, h, r[:2])
+    fails("ValueError: references[1]: 3 texts, 4 hypotheses", tftools.bleu, h, [r, r[1:]])
+    fails("ValueError: references: 0 texts, 4 hypotheses", tftools.bleu, h, [])
+    fails("TypeError: hypotheses: not a list of texts but str", tftools.bleu, "a b", r)
+    fails("TypeError: references: not a list of texts but str", tftools.bleu, h, "a b")
 
 
 def parts(path):
@@ -294,6 +306,7 @@ def write(model):
     write_stream("pairs.tfs", {"kind": "pairs"}, [
         [2, 0, [5, 6], numpy.array([7], numpy.int64).astype("u4")], [9, 1, 15, "none"]])
     m = read_model(model)
+    assert repr(m) == f"<ModelFile {m.header['kind']}, {len(m.tensors)} tensors>", repr(m)[:99]
     write_model("same.tfm", m)
     m.tensors = {k: (v * numpy.float32(1.5) if k.endswith("norm.g") else v)
                  for k, v in m.tensors.items()}
