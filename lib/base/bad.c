@@ -2,6 +2,7 @@
 #include "base/bad.h"
 #include "base/log.h"
 #include "base/pipeline.h"
+#include "base/places.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,19 +12,20 @@ const char *const tf_on_bad_words[] = {"mark", "fail", "ok", NULL};
 int tf_bad_add(struct tf_bad_count *c, const char *input, uint64_t number, const char *reason,
                bool reported, struct tf_err *err)
 {
+    const struct tf_place_of at = tf_place(input, c->place, number, c->text);
     c->found += !reported;
     if (c->on_bad == TF_ON_BAD_MARK && !reported)
-        tf_warn("%s: %s %llu: %s", input, c->place, (unsigned long long)number, reason);
+        tf_warn("%s: %s %llu: %s", at.input, at.what, (unsigned long long)at.number, reason);
     if (c->bad++ == 0) {
-        c->first = number;
+        c->at = at;
         snprintf(c->reason, sizeof c->reason, "%s", reason);
     }
     if (c->text && c->on_bad == TF_ON_BAD_MARK && number == TF_BAD_START && c->bad == number)
         return tf_fail(err,
                        "%s: its first %d lines are all bad; line 1: %s (--bad ok accepts them)",
-                       input, TF_BAD_START, c->reason);
-    return c->on_bad == TF_ON_BAD_FAIL ? tf_fail(err, "%s: %s %llu: %s", input, c->place,
-                                                 (unsigned long long)number, reason)
+                       at.input, TF_BAD_START, c->reason);
+    return c->on_bad == TF_ON_BAD_FAIL ? tf_fail(err, "%s: %s %llu: %s", at.input, at.what,
+                                                 (unsigned long long)at.number, reason)
                                        : 0;
 }
 
@@ -33,9 +35,11 @@ int tf_bad_status(const struct tf_bad_count *c, const char *input, struct tf_err
         return 0;
     if (c->found == 0 && tf_in_pipeline())
         return err->status = TF_PARTIAL;
-    tf_fail_status(err, TF_PARTIAL, "%s: %llu of %llu %s bad; the first is %s %llu: %s", input,
-                   (unsigned long long)c->bad, (unsigned long long)c->total, c->items, c->place,
-                   (unsigned long long)c->first, c->reason);
+    const bool of_text = c->at.of_text;
+    tf_fail_status(err, TF_PARTIAL, "%s: %llu of %llu %s bad; the first is %s %llu: %s",
+                   of_text ? c->at.input : input, (unsigned long long)c->bad,
+                   (unsigned long long)c->total, of_text ? "sentences" : c->items,
+                   of_text ? "in line" : c->place, (unsigned long long)c->at.number, c->reason);
     return TF_PARTIAL;
 }
 

@@ -3,6 +3,7 @@
 #define TF_BASE_BAD_H
 
 #include "base/err.h"
+#include "base/places.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -24,7 +25,7 @@ struct tf_bad_count {
     uint64_t total;    /* items so far; the caller increments it */
     uint64_t bad;      /* bad ones among them */
     uint64_t found;    /* those of them that were not bad in the input */
-    uint64_t first;    /* number of the first bad one */
+    struct tf_place_of at; /* of the first bad one */
     char reason[256];  /* why that one is bad */
 };
 /* Count a bad item, and with TF_ON_BAD_MARK print a warning (log.h limits their number). reported:

@@ -2,6 +2,7 @@
 #include "infer/input_private.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/places.h"
 #include "text/sp_check.h"
 
 #include <stdio.h>
@@ -125,9 +126,10 @@ static void check_side(struct tf_input *in, struct tf_item *it, int side, const 
     if (is > TF_SENTENCE_BEGINS) {
         mark_bad(in, it, is == TF_SENTENCE_UNKNOWN ? TF_BAD_UNKNOWN_ID : TF_BAD_OTHER, "%s", text);
     } else if (!in->bos) {
+        const struct tf_place_of at = tf_place(in->name, "record", it->idx, 0);
         in->bos = true;
-        tf_warn("%s: record %llu: %s; " TF_SENTENCE_BOS, in->name, (unsigned long long)it->idx,
-                text);
+        tf_warn("%s: %s %llu: %s; " TF_SENTENCE_BOS, at.input, at.what,
+                (unsigned long long)at.number, text);
     }
 }
 
@@ -137,8 +139,9 @@ static void cut_source(struct tf_input *in, struct tf_item *it)
         return;
     it->cut = it->n_source - (uint32_t)in->side[0].max;
     it->n_source -= it->cut;
-    tf_warn("%s: record %llu: %s of %u tokens, cut to %u", in->name, (unsigned long long)it->idx,
-            in->side[0].name, it->n_source + it->cut, it->n_source);
+    const struct tf_place_of at = tf_place(in->name, "record", it->idx, 0);
+    tf_warn("%s: %s %llu: %s of %u tokens, cut to %u", at.input, at.what,
+            (unsigned long long)at.number, in->side[0].name, it->n_source + it->cut, it->n_source);
 }
 
 /* source is already a copy. */

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/path.h"
 #include "base/pipeline.h"
+#include "base/places.h"
 #include "base/sandbox.h"
 #include "base/thread.h"
 #include "text/copy_unknown_private.h"
@@ -229,6 +230,7 @@ static int feed_all(struct through *t, struct tf_buf *pending, struct tf_err *er
 {
     struct tf_place place;
     struct tf_text sentence;
+    uint64_t number = 0; /* of a sentence */
     bool noted = false;
     for (;;) {
         if (signalled != 0 && tf_document_at_start(t->document))
@@ -262,6 +264,7 @@ static int feed_all(struct through *t, struct tf_buf *pending, struct tf_err *er
         push(t, &place, &kept, sent);
         if (rc == 0)
             return 0;
+        tf_places_put(number++, tf_document_lines(t->document));
         tf_buf_byte(pending, '\n');
         note_several(t, &noted);
     }
@@ -643,6 +646,7 @@ int tf_through(const struct tf_through *o, struct tf_err *err)
     int from, rc = 0;
     t.items = tf_xcalloc(t.cap, sizeof *t.items);
     if (open_files(&t, err) != 0 || catch_signals(err) != 0 ||
+        tf_places_begin(t.in.name, err) != 0 ||
         (o->copies ? tf_pipeline_ask : tf_pipeline_start)(&t.tools, o->tools, o->n_tools, &t.to,
                                                           &from, err) != 0) {
         rc = -1;

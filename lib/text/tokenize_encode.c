@@ -44,17 +44,18 @@ static void check_tag(struct tf_tokenize_work *r, const char *line, size_t n, ui
     const enum tf_tag found = tf_tags_begin(&r->tags, line, n, &tag, &tag_n);
     if (found == TF_TAG_KNOWN || r->untagged[found]++ > 0)
         return;
+    const struct tf_place_of at = tf_place(r->name, "line", number + 1, 1);
     struct tf_buf text = {0}, names = {0};
     if (found == TF_TAG_UNKNOWN)
         tf_buf_add(&text, tag, tag_n);
     tf_buf_byte(&text, 0);
     tf_tags_suggest(&names, &r->tags, text.p);
     if (found == TF_TAG_UNKNOWN)
-        tf_warn("%s: line %llu: %s is no tag of the model%s", r->name,
-                (unsigned long long)number + 1, text.p, names.p);
+        tf_warn("%s: %s %llu: %s is no tag of the model%s", at.input, at.what,
+                (unsigned long long)at.number, text.p, names.p);
     else
-        tf_warn("%s: line %llu begins with no language's tag, as the model expects%s", r->name,
-                (unsigned long long)number + 1, names.p);
+        tf_warn("%s: %s %llu begins with no language's tag, as the model expects%s", at.input,
+                at.what, (unsigned long long)at.number, names.p);
     tf_buf_release(&text);
     tf_buf_release(&names);
 }

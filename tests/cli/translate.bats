@@ -39,7 +39,7 @@ setup_file() {
     # What the first tool found is no news of the second.
     { echo a; head -c 1048600 /dev/zero | tr '\0' a; printf '\nb\n'; } >long
     t 4 tf-translate -m "$MODEL" -o out long
-    expect_contains "$stderr" "tf-tokenize: stdin: 1 of 3 lines bad; the first is line 2: 10486"
+    expect_contains "$stderr" "tf-tokenize: long: 1 of 3 sentences bad; the first is in line 2: 10486"
     [[ $stderr != *tf-decode* ]]
     t 4 tf-translate -m "$MODEL" --crlf --max-length 6 --replace-invalid -o more in
     [ -n "$(sed -n 3p more)" ]
@@ -130,6 +130,21 @@ start_open() {
     [ "$(cat messages)" = "tf-translate: tf-decode: ended by signal 9" ]
     [ ! -e out ]
     [ -z "$(find . -name '.tf-*')" ]
+}
+
+@test "messages of the tools name the line of the text, which may have several sentences" {
+    printf 'a b. a b? C a.\nA a b a b a b\n\nb a. c c c c c c c c c\n' >in
+    t 4 tf-translate -m "$MODEL" --lang en --max-length 8 in
+    expect_contains "$stderr" "tf-decode: warning: in: line 4: too many tokens: source of "
+    expect_contains "$stderr" "tf-decode: in: 1 of 5 sentences bad; the first is in line 4: too many"
+    t 1 tf-translate -m "$MODEL" --lang en --max-length 8 --bad fail in
+    expect_contains "$stderr" "tf-tokenize: in: line 4: too many tokens: source of "
+    sh_t 0 'tf-translate -m "$MODEL" --no-split --max-length 8 --truncate <in'
+    expect_contains "$stderr" "tf-decode: warning: stdin: line 4: source of "
+    # Without that memory: as before.
+    printf 'c c c c c c c c c\n' | tf-tokenize -m "$MODEL" >c.tfs
+    TF_PLACES="$$ 99" t 4 tf-decode -m "$MODEL" --max-length 8 c.tfs
+    expect_contains "$stderr" "tf-decode: warning: c.tfs: record 0: too many tokens: source of "
 }
 
 @test "--json: each line has its status, and a text or a reason" {
