@@ -19,7 +19,7 @@ static int64_t phrases;
 static bool chosen_fields[TF_TRAINING_FIELDS];
 static int64_t max_sentences;
 static int type, normalization;
-static bool copies;
+static bool copies, head;
 
 enum { UNIGRAM, BPE };
 static const char *const types[] = {"unigram", "bpe", NULL};
@@ -41,6 +41,7 @@ static struct tf_opt opts[] = {
             .help = "number of threads; does not change the output (default: the available CPUs)"),
     COMMON_BAD(&job.bad, "bad lines", .modes = ENCODE | PIECES | DECODE),
     OPT_FLAG(0, "copies", &copies, .modes = ENCODE | DECODE, .flags = TF_OPT_HIDDEN),
+    OPT_FLAG(0, "head", &head, .modes = ENCODE | DECODE, .flags = TF_OPT_HIDDEN),
     OPT_GROUP("Encoding"),
     OPT_FLAG(0, "target", &job.target, .flags = TF_OPT_SEMANTIC, .modes = ENCODE | PIECES,
              .help = "the text is of the target language: use the model's segmenter of that, if it "
@@ -203,7 +204,7 @@ static int use_vocab(const struct tf_args *args, struct tf_err *err)
     struct tf_out out = {0}, more = {0};
     struct tf_in in = {.fd = -1};
     job.phrases = (size_t)phrases;
-    if (tf_vocab_read(&vocab, model, job.target || args->mode == DECODE, err) < 0)
+    if (tf_vocab_read(&vocab, model, job.target || args->mode == DECODE, head, err) < 0)
         return -1;
     int rc = tf_out_open(&out, output, args->mode == ENCODE ? TF_OUT_BINARY : 0, err);
     if (rc == 0 && alignment != NULL)

@@ -173,13 +173,12 @@ static int translate(const struct tf_args *args, struct tf_err *err)
         links = "hard";
     /* The last tool is the one that fails: each after the first to fail would say so, too. */
     const bool fail = o.run.bad == TF_ON_BAD_FAIL;
-    tf_strs_add(&encode, "tf-tokenize");
+    add(&encode, true, "tf-tokenize", "--head"); /* tf-decode checks the rest of the model */
     add(&encode, true, "-m", models->v[0]);
     add(&encode, true, "--bad", fail ? "ok" : bad);
     add(&encode, json && through.text.replace_invalid, "--replace-invalid", NULL);
     add(&encode, !o.run.quiet && !through.copy_unknown, "--list-unknown", NULL);
-    tf_strs_add(&decode, "tf-decode");
-    tf_strs_add(&decode, "--quiet");
+    add(&decode, true, "tf-decode", "--quiet");
     tf_opt_weighted_words(&decode, "-m", models);
     add(&decode, true, "--bad", fail ? "ok" : bad);
     tf_opt_words(&decode, opts, own);
@@ -187,8 +186,8 @@ static int translate(const struct tf_args *args, struct tf_err *err)
     add(&decode, links != NULL, "--alignment", NULL);
     if (terms != NULL && (rc = tf_phrases_add(&decode, terms, models->v[0], err)) != 0)
         return rc;
-    tf_strs_add(&detokenize, "tf-tokenize");
-    tf_strs_add(&detokenize, "-d");
+    add(&detokenize, true, "tf-tokenize", "-d");
+    add(&detokenize, true, "--head", NULL);
     add(&detokenize, true, "-m", models->v[0]);
     add(&detokenize, json, "--json", NULL);
     add(&detokenize, json && o.nbest > 1, "--nbest", NULL);

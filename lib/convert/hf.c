@@ -339,7 +339,7 @@ static int read_m2m_vocab(struct tf_import *m, struct tf_err *err)
     if (tags == NULL)
         return tf_fail(err, "no special_tokens_map.json or tokenizer_config.json, which has the "
                             "tags of languages: copy it from the model that this one comes from");
-    if (tf_vocab_file_read(&spm, &n, NULL, m->files.vocab[0], err) != 0)
+    if (tf_vocab_file_read(&spm, &n, NULL, m->files.vocab[0], false, err) != 0)
         return -1;
     const int rc = tf_hf_m2m_pieces(m, spm, n, tags, err);
     free(spm);

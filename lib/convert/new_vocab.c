@@ -141,7 +141,7 @@ int tf_new_vocab(struct tf_conversion *m, const char *path, struct tf_err *err)
     for (size_t i = 0; i < m->params.n; i++)
         if (m->v_amax[i] != NULL)
             return tf_fail(err, "--new-vocab: not for a model in 8 bits");
-    if (tf_vocab_file_read(&bytes, &n, NULL, path, err) != 0)
+    if (tf_vocab_file_read(&bytes, &n, NULL, path, false, err) != 0)
         return -1;
     int rc = tf_vocab_file_check(bytes, n, err);
     if (rc == 0)

@@ -100,7 +100,7 @@ int tf_plain_vocab(struct tf_import *m, const char *name, struct tf_err *err)
     if (path != NULL) {
         char *bytes;
         size_t n;
-        if (tf_vocab_file_read(&bytes, &n, NULL, path, err) != 0)
+        if (tf_vocab_file_read(&bytes, &n, NULL, path, false, err) != 0)
             return -1;
         vocab->len = 0;
         tf_buf_add(vocab, bytes, n);

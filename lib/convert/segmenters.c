@@ -86,7 +86,7 @@ static int make_segmenter(struct tf_import *m, int side, const char *path, const
         return tf_sp_words(to, list->v, list->n, codes, &is, err) != 0
                    ? name_files(NULL, pieces, err)
                    : 0;
-    if (tf_vocab_file_read(&bytes, &n, NULL, path, err) != 0)
+    if (tf_vocab_file_read(&bytes, &n, NULL, path, false, err) != 0)
         return -1;
     tf_buf_add(to, bytes, n);
     free(bytes);

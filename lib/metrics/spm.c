@@ -37,7 +37,7 @@ static int copy_model(const char *path, uint8_t hash[32], struct tf_err *err)
 {
     char *bytes;
     size_t n;
-    if (tf_vocab_file_read(&bytes, &n, NULL, path, err) < 0)
+    if (tf_vocab_file_read(&bytes, &n, NULL, path, false, err) < 0)
         return -1;
     tf_sha256_of(hash, bytes, n);
     int fd = memfd_create("tf-spm-model", MFD_CLOEXEC);

@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-int tf_vocab_read(struct tf_vocab *v, const char *path, bool target, struct tf_err *err)
+int tf_vocab_read(struct tf_vocab *v, const char *path, bool target, bool head, struct tf_err *err)
 {
     struct tf_buf own = {0};
     *v = (struct tf_vocab){0};
-    int rc = tf_vocab_file_read(&v->bytes, &v->n, target ? &own : NULL, path, err);
+    int rc = tf_vocab_file_read(&v->bytes, &v->n, target ? &own : NULL, path, head, err);
     if (rc == 0) {
         tf_sha256_of(v->hash, v->bytes, v->n);
         if (own.len > 0) {

@@ -22,8 +22,9 @@ struct tf_vocab {
 };
 
 /* Read from a path, "-" or /dev/fd/N. The first bytes decide the format, not the name. Errors name
- * the path: reading, a model that sp_check.h rejects, a model of tf-train without a vocabulary. */
-int tf_vocab_read(struct tf_vocab *v, const char *path, bool target,
+ * the path: reading, a model that sp_check.h rejects, a model of tf-train without a vocabulary.
+ * head: of a model read no more than that, since another process checks the rest. */
+int tf_vocab_read(struct tf_vocab *v, const char *path, bool target, bool head,
                   struct tf_err *err) TF_MUST_CHECK;
 /* Let SentencePiece parse the bytes, which opens no file. */
 int tf_vocab_parse(struct tf_vocab *v, const char *path, struct tf_err *err) TF_MUST_CHECK;

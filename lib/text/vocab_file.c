@@ -12,13 +12,14 @@
 #include <string.h>
 
 /* Copy the vocabulary of a model of tf-train, and its segmenter of targets, if it has one. */
-static int from_model(char **bytes, size_t *n, struct tf_buf *target, struct tf_in *in,
+static int from_model(char **bytes, size_t *n, struct tf_buf *target, struct tf_in *in, bool head,
                       struct tf_err *err)
 {
     struct tf_model_file m;
     /* All of it, though the vocabulary comes first: a damaged model is not used, nor is its
      * vocabulary alone, and the writer of a pipe gets no SIGPIPE. */
-    if (tf_model_read_in(&m, in, TF_MODEL_CHECK | TF_MODEL_ALLOW_NAN, UINT64_MAX, err) < 0)
+    const unsigned flags = head ? TF_MODEL_HEAD : TF_MODEL_CHECK | TF_MODEL_ALLOW_NAN;
+    if (tf_model_read_in(&m, in, flags, UINT64_MAX, err) < 0)
         return -1;
     int rc = 0;
     if (m.vocab == NULL) {
@@ -39,7 +40,7 @@ static int from_model(char **bytes, size_t *n, struct tf_buf *target, struct tf_
     return rc;
 }
 
-int tf_vocab_file_read(char **bytes, size_t *n, struct tf_buf *target, const char *path,
+int tf_vocab_file_read(char **bytes, size_t *n, struct tf_buf *target, const char *path, bool head,
                        struct tf_err *err)
 {
     struct tf_in in;
@@ -52,7 +53,7 @@ int tf_vocab_file_read(char **bytes, size_t *n, struct tf_buf *target, const cha
     if (have < 0)
         rc = -1;
     else if (have >= TF_LABEL_N && tf_label_begins(in.buf + in.pos, (size_t)have))
-        rc = from_model(bytes, n, target, &in, err);
+        rc = from_model(bytes, n, target, &in, head, err);
     else if ((rc = tf_in_all(&in, bytes, n, TF_MAX_VOCAB, err)) == 0 && *n == 0)
         rc = tf_fail(err, "%s: not a vocabulary: empty", in.name);
     tf_in_close(&in);

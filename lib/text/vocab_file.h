@@ -8,9 +8,9 @@
 
 /* Read from a path, "-" or /dev/fd/N. The first bytes decide the format, not the name. The bytes
  * are on the heap, followed by a NUL that does not count; tf_sp_check has not seen them. target, or
- * NULL: gets at its end the model's own segmenter of targets, if it carries one. Errors name the
- * path: reading, an empty file, a model that carries no vocabulary. */
-int tf_vocab_file_read(char **bytes, size_t *n, struct tf_buf *target, const char *path,
+ * NULL: gets at its end the model's own segmenter of targets, if it carries one. head: see vocab.h.
+ * Errors name the path: reading, an empty file, a model that carries no vocabulary. */
+int tf_vocab_file_read(char **bytes, size_t *n, struct tf_buf *target, const char *path, bool head,
                        struct tf_err *err) TF_MUST_CHECK;
 
 /* Is it a SentencePiece model (sp_check.h)? The error names the format of another file, and no

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""serve.py MODEL.tfm TEXT [--seconds 20] [--clients 1 8 64] [--options '...'] [--memory 1 4] -
-tf-serve beside CTranslate2 in a Python server of the usual kind (uvicorn, starlette, a thread for
-each request).
+"""serve.py MODEL.tfm TEXT [--seconds 20] [--clients 1 8 64] [--options '...'] [--starts 10]
+[--memory 1 4] - tf-serve beside CTranslate2 in a Python server of the usual kind (uvicorn,
+starlette, a thread for each request).
 
 Both have the same model, which tf-convert writes for CTranslate2 (one that it takes, with a
 SentencePiece vocabulary), two threads of 8-bit products, and CTranslate2's search with beam 4; each
@@ -18,6 +18,7 @@ import random
 import shlex
 import signal
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -131,6 +132,7 @@ def main():
     p.add_argument("--seconds", type=float, default=20)
     p.add_argument("--clients", type=int, nargs="*", default=[1, 8, 64])
     p.add_argument("--options", default=SEARCH, help="of tf-serve")
+    p.add_argument("--starts", type=int, default=1, help="of each, in turn")
     p.add_argument("--memory", type=int, nargs="*", help="numbers of pipelines")
     o = p.parse_args()
     lines = open(o.text, encoding="utf-8").read().split("\n")[:-1]
@@ -141,13 +143,22 @@ def main():
         subprocess.run(["tf-convert", "--to", "ctranslate2", o.model, "-o", d + "/m"], check=True)
         with socket.create_server(("127.0.0.1", 0)) as s:
             port = s.getsockname()[1]
-        ours = start(["tf-serve", f"en-xx={o.model}", "--listen", "127.0.0.1:0", "-p", "2",
-                      *shlex.split(o.options)], None)
-        theirs = start([sys.executable, "-m", "uvicorn", "--factory", "--log-level", "error",
-                        "--no-access-log", "--port", str(port), "serve:app"],
-                       f"http://127.0.0.1:{port}", cwd=os.path.dirname(os.path.abspath(__file__)),
-                       env=dict(os.environ, CT2_MODEL=d + "/m"))
-        print(f"first answer after: tf-serve {ours[2]:.3f} s, CTranslate2 {theirs[2]:.3f} s")
+        took = []
+        for i in range(o.starts):
+            ours = start(["tf-serve", f"en-xx={o.model}", "--listen", "127.0.0.1:0", "-p", "2",
+                          *shlex.split(o.options)], None)
+            theirs = start([sys.executable, "-m", "uvicorn", "--factory", "--log-level", "error",
+                            "--no-access-log", "--port", str(port), "serve:app"],
+                           f"http://127.0.0.1:{port}",
+                           cwd=os.path.dirname(os.path.abspath(__file__)),
+                           env=dict(os.environ, CT2_MODEL=d + "/m"))
+            took.append((ours[2], theirs[2]))
+            for process, _, _ in (ours, theirs) if i + 1 < o.starts else ():
+                process.send_signal(signal.SIGTERM)
+                process.wait()
+        for name, times in zip(("tf-serve", "CTranslate2"), zip(*took)):
+            print(f"first answer after: {name} {statistics.median(times):.3f} s "
+                  f"({min(times):.3f} to {max(times):.3f})", flush=True)
         for n in o.clients:
             texts = []
             for name, (process, url, _) in ("tf-serve", ours), ("CTranslate2", theirs):

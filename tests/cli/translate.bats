@@ -58,6 +58,11 @@ setup_file() {
     tf-convert n.npz -o bare.tfm
     t 1 tf-translate -m bare.tfm "$LINES_TXT"
     expect_error "tf-translate: bare.tfm: contains no vocabulary"
+    # tf-tokenize reads no more than the vocabulary; tf-decode checks the rest.
+    head -c -100 "$MODEL" >cut.tfm
+    t 1 tf-translate -m cut.tfm "$LINES_TXT"
+    expect_error "cut.tfm: "
+    [ -z "$output" ] && [ "$(wc -l <<<"$stderr")" -eq 1 ]
     t 2 tf-translate "$LINES_TXT"
     expect_error "tf-translate: -m FILE is required"
     t 2 tf-translate "$MODEL" "$LINES_TXT"

@@ -94,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (n > MAX_INPUT)
         return 0;
     const char *path = memory_path(0, data, n);
-    if (tf_vocab_read(&v, path, false, &err) != 0 || tf_vocab_parse(&v, path, &err) != 0) {
+    if (tf_vocab_read(&v, path, false, false, &err) != 0 || tf_vocab_parse(&v, path, &err) != 0) {
         TF_ASSERT(err.msg[0] != 0);
         return 0;
     }

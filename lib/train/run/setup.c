@@ -93,7 +93,7 @@ static int explain_mismatch(const char *bytes, size_t n, const char *path, struc
 static int read_vocab_file(struct tf_setup *s, char **bytes, size_t *n, struct tf_err *err)
 {
     struct tf_buf target = {0};
-    const int rc = tf_vocab_file_read(bytes, n, &target, s->o->vocab, err);
+    const int rc = tf_vocab_file_read(bytes, n, &target, s->o->vocab, false, err);
     if (rc == 0 && target.len > 0)
         s->common.vocab_target = tf_value_bytes(&s->arena, target.p, target.len);
     tf_buf_release(&target);
