@@ -181,7 +181,7 @@ static void take_line(void *arg, struct tf_worker *w, const char *line, size_t n
         p->route->served = true;
         p->route->delay = 0;
     } else if (w->state != TF_WORKER_BROKEN && read_answer(p, line, n, &err) != 0) {
-        tf_warn("%s: unexpected output of a pipeline: %s", p->route->pair.path, err.msg);
+        tf_note("%s: unexpected output of a pipeline: %s", p->route->pair.path, err.msg);
         w->state = TF_WORKER_BROKEN;
         tf_worker_kill(w);
     } else if (w->state == TF_WORKER_BUSY && p->got == p->n) {
@@ -229,7 +229,7 @@ static void start_pipe(struct tf_pipe *p)
     if ((!several || need_copier(r, &err) == 0) &&
         tf_worker_start(&p->worker, r->command.v, several ? r->copier.asks : -1, &err) == 0)
         return;
-    tf_warn("%s", err.msg);
+    tf_note("%s", err.msg);
     r->delay = MOST_DELAY;
     r->again = tf_now() + r->delay;
 }
@@ -257,7 +257,7 @@ static void pipe_ended(struct tf_pipe *p)
     if (state == TF_WORKER_STARTING && !old)
         kill_copier(&r->copier);
     if (state == TF_WORKER_STARTING && r->replacing && !old && !has_new(r)) {
-        tf_warn("%s: cannot be used; the model of before stays", r->pair.path);
+        tf_note("%s: cannot be used; the model of before stays", r->pair.path);
         r->replacing = false;
         return;
     }
@@ -267,7 +267,7 @@ static void pipe_ended(struct tf_pipe *p)
     }
     r->again = tf_now() + r->delay;
     r->restarts++;
-    tf_warn("%s: a pipeline ended; starting another", r->pair.path);
+    tf_note("%s: a pipeline ended; starting another", r->pair.path);
 }
 
 static struct tf_pipe *pipe_in_state(struct tf_route *r, enum tf_worker_state state)
@@ -311,8 +311,11 @@ static void manage(struct tf_route *r)
     while (active(r) > most && pipe_in_state(r, TF_WORKER_STARTING) == NULL &&
            (old = old_pipe(r, false)) != NULL)
         tf_worker_end(&old->worker);
-    if (old_pipe(r, true) == NULL)
+    if (old_pipe(r, true) == NULL) {
+        if (r->replacing && has_new(r))
+            tf_note("%s: all pipelines have read it again", r->pair.path);
         r->replacing = false;
+    }
     struct tf_pipe *off;
     while (active(r) < most + r->replacing && tf_now() >= r->again &&
            (off = pipe_in_state(r, TF_WORKER_OFF)) != NULL) {

@@ -330,23 +330,39 @@ static enum MHD_Result part(void *cls, enum MHD_ValueKind kind, const char *key,
     return f->failed ? MHD_NO : MHD_YES;
 }
 
+static enum MHD_Result argument(void *cls, enum MHD_ValueKind kind, const char *key, size_t key_n,
+                                const char *value, size_t n)
+{
+    struct form *f = cls;
+    (void)kind;
+    (void)key_n;
+    f->failed = f->failed || f->field(f->arg, key, n > 0 ? value : "", n, f->err) != 0;
+    return f->failed ? MHD_NO : MHD_YES;
+}
+
+/* The fields of a body that is not empty. */
+static bool read_body(struct tf_http_request *r, struct form *f)
+{
+    struct MHD_PostProcessor *pp = MHD_create_post_processor(r->own->c, 1024, part, f);
+    if (pp == NULL)
+        return false;
+    const bool good = MHD_post_process(pp, r->body.p, r->body.len) == MHD_YES;
+    return MHD_destroy_post_processor(pp) == MHD_YES && good;
+}
+
 int tf_http_form(struct tf_http_request *r,
                  int (*field)(void *arg, const char *name, const char *value, size_t n,
                               struct tf_err *err),
                  void *arg, struct tf_err *err)
 {
     struct form f = {.field = field, .arg = arg, .err = err};
-    struct MHD_PostProcessor *pp = MHD_create_post_processor(r->own->c, 1024, part, &f);
-    bool good = pp != NULL;
-    if (good && r->body.len > 0)
-        good = MHD_post_process(pp, r->body.p, r->body.len) == MHD_YES;
-    if (pp != NULL)
-        good = MHD_destroy_post_processor(pp) == MHD_YES && good;
+    (void)MHD_get_connection_values_n(r->own->c, MHD_GET_ARGUMENT_KIND, argument, &f);
+    const bool good = f.failed || r->body.len == 0 || read_body(r, &f);
     end_field(&f);
     tf_buf_release(&f.name);
     tf_buf_release(&f.value);
     if (!good && !f.failed)
-        tf_fail(err, "Invalid request: not a form");
+        tf_fail(err, "Invalid request: not a form (JSON needs Content-Type: application/json)");
     return good && !f.failed ? 0 : -1;
 }
 

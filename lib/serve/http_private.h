@@ -45,7 +45,8 @@ struct tf_http *tf_http_open(struct tf_loop *loop, const struct tf_http_opts *o,
                              struct tf_err *err) TF_MUST_CHECK;
 /* Answer a request, which ends. The body is taken over. */
 void tf_http_answer(struct tf_http_request *r, const struct tf_http_answer *a, struct tf_buf *body);
-/* Call `field` for each field of the form in the body; -1 if it is none, or a call returned -1. */
+/* Call `field` for each field of the query, and of the form in the body unless that is empty; -1
+ * if it is none, or a call returned -1. */
 int tf_http_form(struct tf_http_request *r,
                  int (*field)(void *arg, const char *name, const char *value, size_t n,
                               struct tf_err *err),

@@ -1,6 +1,7 @@
 /* listen.c - see listen_private.h. */
 #include "serve/listen_private.h"
 #include "base/memory.h"
+#include "base/parse.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,14 +62,23 @@ static int open_address(const char *address, struct tf_err *err)
     struct addrinfo *found = NULL;
     const char *colon = strrchr(address, ':');
     const bool brackets = address[0] == '[' && colon != NULL && colon[-1] == ']';
+    int64_t port; /* getaddrinfo takes 65537 for 1 */
     if (colon == NULL || colon == address)
-        return tf_fail_status(err, TF_USAGE, "--listen %s: not of the form ADDRESS:PORT", address);
+        return tf_fail_status(err, TF_USAGE,
+                              "--listen %s: not of the form ADDRESS:PORT, such as 127.0.0.1:8080",
+                              address);
+    if (tf_parse_int(&port, colon + 1, 0, 65535, err) != 0) {
+        err->status = TF_USAGE;
+        return tf_context(err, "--listen %s: port", address);
+    }
     char *host = tf_xstrndup(address + brackets, (size_t)(colon - address) - 2 * brackets);
-    const int rc = getaddrinfo(host, colon + 1, &hints, &found);
+    const bool local = strcmp(host, "localhost") == 0;
+    const int rc = getaddrinfo(local ? "127.0.0.1" : host, colon + 1, &hints, &found);
     free(host);
     if (rc != 0)
-        return tf_fail_status(err, TF_USAGE, "--listen %s: %s (an address and a number)", address,
-                              gai_strerror(rc));
+        return tf_fail_status(err, TF_USAGE, "--listen %s: %s", address,
+                              rc == EAI_NONAME ? "names are not looked up, give the address"
+                                               : gai_strerror(rc));
     const int fd = open_socket(found);
     freeaddrinfo(found);
     return fd >= 0 ? fd : tf_fail_errno(err, "--listen %s", address);

@@ -92,6 +92,11 @@ SH
     [ "$output" = "$(jq -nc --arg t "$text"$'\r\n\n\t  '"$text"$' \n' '{translatedText: $t}')" ]
     output=$(ask translate -d 'q=a b c&q=' -d source=en -d target=xx)
     [ "$output" = "$(jq -nc --arg t "$text" '{translatedText: [$t, ""]}')" ]
+    # In the query of the address, too.
+    [ "$(ask 'translate?q=a%20b%20c&source=en&target=xx' -X POST)" = \
+        "$(jq -nc --arg t "$text" '{translatedText: $t}')" ]
+    [ "$(ask 'translate?target=xx&source=en' -d 'q=a b c')" = \
+        "$(jq -nc --arg t "$text" '{translatedText: $t}')" ]
     output=$(ask translate -F 'q=a b c' -F source=en -F target=xx -F format=text)
     [ "$output" = "$(jq -nc --arg t "$text" '{translatedText: $t}')" ]
     output=$(ask translate -H 'Content-Type: application/json; charset=utf-8' \
@@ -105,8 +110,8 @@ SH
     [ "$(ask health)" = '{"status":"ok"}' ]
     ask metrics >metrics
     [ -z "$(grep -vE '^(# (HELP|TYPE) tf_serve_[a-z_]+ .*|tf_serve_[a-z_]+(\{[a-z]+="[^"]*"\})? [0-9.e+-]+)$' metrics)" ]
-    grep -q '^tf_serve_sentences_total{model="en-xx"} 66$' metrics
-    grep -q '^tf_serve_translate_seconds_count 7$' metrics
+    grep -q '^tf_serve_sentences_total{model="en-xx"} 68$' metrics
+    grep -q '^tf_serve_translate_seconds_count 9$' metrics
     [ ! -s messages ]
 }
 
@@ -133,6 +138,10 @@ SH
             { echo "$output" >&2; return 1; }
     }
     expect 400 'Invalid request: missing q parameter' translate -d source=en
+    expect 400 'Invalid request: missing q parameter' translate -X POST
+    expect 400 'Invalid request: q is not UTF-8' 'translate?q=%ff' -X POST
+    expect 400 'Invalid request: not a form (JSON needs Content-Type: application/json)' \
+        translate -d '{"q": "a", "source": "en", "target": "xx"}'
     expect 400 'Invalid request: missing target parameter' translate -d 'q=a&source=en'
     expect 400 'en to de is not supported' translate -d 'q=a&source=en&target=de'
     expect 400 'source: languages are not detected; name the language' \
@@ -163,8 +172,12 @@ SH
     expect_error "as en:pt-BR"
     t 2 tf-serve en-xx="$MODEL" en-xx="$MODEL" -l 127.0.0.1:0
     expect_error "two models from en to xx"
-    t 2 tf-serve en-xx="$MODEL" -l localhost:0
-    expect_error "--listen localhost:0: "
+    t 2 tf-serve en-xx="$MODEL" -l host.example:0
+    expect_error "--listen host.example:0: names are not looked up"
+    t 2 tf-serve en-xx="$MODEL" -l 8080
+    expect_error "--listen 8080: not of the form ADDRESS:PORT, such as 127.0.0.1:8080"
+    t 2 tf-serve en-xx="$MODEL" -l 127.0.0.1:65536
+    expect_error "--listen 127.0.0.1:65536: port: "
     t 1 tf-serve en-xx=none -l 127.0.0.1:0 -p 1
     expect_contains "$stderr" "tf-serve: none: its pipeline ended before it was ready"
 }
@@ -290,7 +303,7 @@ SH
 
 @test "SIGHUP in the sandbox: a model that replaces another" {
     cp "$MODEL" model
-    serve tf-serve en-xx=model -l 127.0.0.1:0 -p 1
+    serve tf-serve en-xx=model -l localhost:0 -p 1
     text=$(ask translate -d 'q=a b c&source=en&target=xx')
     cp "$MODEL" new && mv new model
     old=$(pgrep -P "$server")
@@ -298,7 +311,8 @@ SH
     replaced() { [ "$(pgrep -cP "$server")" -eq 1 ] && ! pgrep -P "$server" | grep -qx "$old"; }
     wait_for replaced
     [ "$(ask translate -d 'q=a b c&source=en&target=xx')" = "$text" ]
-    [ ! -s messages ]
+    wait_for [ -s messages ]
+    [ "$(<messages)" = "tf-serve: model: all pipelines have read it again" ]
 }
 
 @test "a file of an option, in the sandbox; two lengths of one request" {
@@ -346,8 +360,10 @@ SH
     [ "$(curl -sk -o /dev/null -w '%{http_code}' "$url/languages")" = 401 ]
     [ "$(curl -sk -u alice:secret "$url/translate" -d 'q=a b c&source=en&target=xx')" = \
         "$(curl -s "$service/translate" -d 'q=a b c&source=en&target=xx')" ]
-    [ "$(curl -sk -o /dev/null -w '%{http_code}' "$url/metrics")" = 200 ]
-    for _ in $(seq 80); do echo "url = $url/health"; done |
+    for path in metrics health; do
+        [ "$(curl -sk -o /dev/null -w '%{http_code}' "$url/$path")" = 200 ]
+    done
+    for _ in $(seq 80); do echo "url = $url/languages"; done |
         curl -sk -u alice:secret -K - -w '%{http_code}\n' -o /dev/null --parallel >codes || true
     kill "$nginx"
     wait "$nginx" || true
