@@ -45,6 +45,8 @@ enum { SEARCH = 1, SAMPLE = 2 };
     OPT_REAL(0, "max-factor", &(o).max_factor, .arg = "X", .def = "1", .lo = 0, .hi = 100, \
              .flags = TF_OPT_SEMANTIC, \
              .help = "and its input counts X times for that; 0: N tokens for all"), \
+    OPT_FLAG(0, "count-end", &(o).count_end, .flags = TF_OPT_SEMANTIC, \
+             .help = "with the end of the input, as in Marian and fairseq"), \
     COMMON_MAX_LENGTH(&(o).run.max_length, "an input longer than N tokens"), \
     OPT_FLAG(0, "truncate", &(o).truncate, .flags = TF_OPT_SEMANTIC, \
              .help = "cut a longer input to N tokens instead"), \

@@ -75,11 +75,13 @@ static const struct tf_tool tool = {
 
 static bool is_limit(const char *key)
 {
-    return strcmp(key, "max-extra") == 0 || strcmp(key, "max-factor") == 0;
+    return strcmp(key, "max-extra") == 0 || strcmp(key, "max-factor") == 0 ||
+           strcmp(key, "count-end") == 0;
 }
 
 /* The model's settings, where the user did not say otherwise. Its precision is the session's. Both
- * numbers make one limit: one that is given is not added to the model's other. */
+ * numbers, and whether ends count, make one limit: one that is given is not added to the model's
+ * other. */
 static int adopt_settings(const struct tf_value *search, struct tf_err *err)
 {
     const bool limited = tf_opt_given(opts, "max-extra") || tf_opt_given(opts, "max-factor");

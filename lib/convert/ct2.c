@@ -459,7 +459,7 @@ static void put_ct2_search(struct tf_import *m, int64_t beam, double penalty)
     tf_search_put_word(m, "search", "ctranslate2");
     tf_search_put(m, "beam", tf_value_int(beam));
     tf_search_put(m, "normalize", tf_value_real(penalty));
-    tf_search_put_limit(m, 0, 256, "max_decoding_length");
+    tf_search_put_limit(m, 0, 0, 256, "max_decoding_length");
     tf_search_put(m, "min-length", tf_value_int(1));
     tf_search_put(m, "allow-unk", tf_value_bool(true));
     tf_search_put(m, "free-prefix", tf_value_bool(true));

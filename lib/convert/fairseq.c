@@ -502,7 +502,7 @@ static int search_of_fairseq(struct tf_import *m, struct tf_err *err)
         tf_search_put(m, "normalize", tf_value_real(penalty));
     else
         tf_buf_item(&m->left, "lenpen");
-    tf_search_put_limit(m, a, floor(a + b), "max_len_a");
+    tf_search_put_limit(m, a, 1, floor(b), "max_len_a");
     tf_search_put_length(m, "min-length", tf_torch_int(g, "min_len", 1), "min_len");
     tf_search_put_length(m, "no-repeat-ngram", tf_torch_int(g, "no_repeat_ngram_size", 0),
                "no_repeat_ngram_size");

@@ -95,9 +95,9 @@ static void put_max_length(struct tf_import *m, const struct tf_value *g)
     const int64_t forced = end != NULL && end->kind != TF_NULL,
                   fresh = map_number(g, "max_new_tokens", 0), all = map_number(g, "max_length", 0);
     if (fresh > 0)
-        tf_search_put_limit(m, 0, (double)(fresh - forced), "max_new_tokens");
+        tf_search_put_limit(m, 0, 0, (double)(fresh - forced), "max_new_tokens");
     else if (all > 0)
-        tf_search_put_limit(m, 0, (double)(all - 1 - forced), "max_length");
+        tf_search_put_limit(m, 0, 0, (double)(all - 1 - forced), "max_length");
 }
 
 static void read_generation(struct tf_import *m, const struct tf_value *g)

@@ -377,11 +377,15 @@ static int yaml_number(const struct tf_yaml *y, const char *key, const char *mis
     return tf_parse_real(to, text, lo, hi, err) != 0 ? tf_context(err, "%s", key) : 0;
 }
 
-/* A hypothesis of f (n + 1) words is the last (src/translator/beam_search.cpp): the source's n and
- * its end count. */
+#define UNIT 1e6 /* a factor of length has that many parts */
+
+/* A hypothesis of f (n + 1) words or more is the last (src/translator/beam_search.cpp): the source's
+ * n and its end count. So the limit of a fraction is rounded up. */
 static void put_factor(struct tf_import *m, double f)
 {
-    tf_search_put_limit(m, f, ceil(f), "max-length-factor");
+    const bool whole = f == floor(f);
+    const double below = floor(f * UNIT + 0.5) - 1;
+    tf_search_put_limit(m, whole ? f : below / UNIT, 1, !whole, "max-length-factor");
 }
 
 static int read_decoder(struct tf_import *m, const struct tf_yaml *y, struct tf_err *err)
@@ -612,7 +616,9 @@ static void put_settings(struct tf_buf *b, const struct tf_export *e)
 static void put_decoder(struct tf_buf *b, const struct tf_export *e)
 {
     char number[32];
-    const double factor = tf_export_search(e, "max-factor", 0);
+    double factor = tf_export_search(e, "max-factor", 0);
+    if (tf_export_search(e, "count-end", 0) != 0) /* see put_factor */
+        factor = (floor(factor * UNIT + 0.5) + 1) / UNIT;
     tf_buf_printf(b,
                   "relative-paths: true\nmodels:\n  - model.npz\nvocabs:\n  - vocab.spm\n"
                   "  - %s\nbeam-size: %d\nnormalize: %s\n",

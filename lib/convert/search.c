@@ -3,6 +3,8 @@
 #include "model/search_settings.h"
 #include "ops/search_state.h"
 
+#include <math.h>
+
 void tf_search_put(struct tf_import *m, const char *key, struct tf_value v)
 {
     tf_value_put(m->arena, &m->header.search, key, v);
@@ -21,14 +23,18 @@ void tf_search_put_length(struct tf_import *m, const char *key, int64_t n, const
         tf_search_put(m, key, tf_value_int(n));
 }
 
-void tf_search_put_limit(struct tf_import *m, double factor, double extra, const char *theirs)
+void tf_search_put_limit(struct tf_import *m, double factor, int ends, double extra,
+                         const char *theirs)
 {
     if (!(factor >= 0 && factor <= 100 && extra >= 0 && extra <= TF_SEARCH_MAX_LENGTH)) {
         tf_buf_item(&m->left, "%s", theirs);
         return;
     }
+    const bool whole = factor == floor(factor); /* the end's share is known */
     tf_search_put(m, "max-factor", tf_value_real(factor));
-    tf_search_put(m, "max-extra", tf_value_int((int64_t)extra));
+    tf_search_put(m, "max-extra", tf_value_int((int64_t)(extra + (whole ? factor * ends : 0))));
+    if (!whole && ends > 0)
+        tf_search_put(m, "count-end", tf_value_bool(true));
 }
 
 void tf_search_put_beam(struct tf_import *m, int64_t beam, const char *theirs)

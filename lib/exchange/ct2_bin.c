@@ -47,12 +47,22 @@ static bool is_kind(const char *name, size_t n)
     return n >= sizeof end && memcmp(name + n - sizeof end, end, sizeof end) == 0;
 }
 
+/* Without a kind: the first of the variables, which are in order. */
+static bool begins_first_version(const uint8_t *b, size_t n)
+{
+    static const char name[] = "decoder/";
+    return n >= 10 + sizeof name && tf_load32(b) == 1 && b[8] >= sizeof name && b[9] == 0 &&
+           memcmp(b + 10, name, sizeof name - 1) == 0;
+}
+
 bool tf_ct2_bin_begins(const void *p, size_t n)
 {
     const uint8_t *b = p;
     const size_t head = 6 + sizeof KIND - 1;
-    if (n < head || tf_load32(b) < FIRST_VERSION || tf_load32(b) > LAST_VERSION)
+    if (n < head || tf_load32(b) == 0)
         return false;
+    if (begins_first_version(b, n))
+        return true;
     const size_t name_n = b[4] | (size_t)b[5] << 8;
     return memcmp(b + 6, KIND, sizeof KIND - 1) == 0 ||
            (name_n <= n - 6 && is_kind((const char *)b + 6, name_n));
@@ -281,8 +291,11 @@ static int read_all(struct tf_bundle *b, struct rest *r, struct tf_err *err)
 int tf_ct2_bin_read(struct tf_bundle *b, const void *p, size_t n, struct tf_err *err)
 {
     if (!tf_ct2_bin_begins(p, n))
-        return tf_fail(err, "not a model of CTranslate2 of version %d to %d", FIRST_VERSION,
-                       LAST_VERSION);
+        return tf_fail(err, "not a model of CTranslate2");
+    const uint32_t version = tf_load32(p);
+    if (version < FIRST_VERSION || version > LAST_VERSION)
+        return tf_fail(err, "version %" PRIu32 " of CTranslate2's format; %d to %d are read", version,
+                       FIRST_VERSION, LAST_VERSION);
     struct rest r = {p, n};
     if (read_all(b, &r, err) != 0) {
         tf_bundle_release(b);

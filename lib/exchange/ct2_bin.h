@@ -15,11 +15,11 @@
 
 #include "exchange/bundle.h"
 
-/* Could n bytes be the beginning of one? Versions 2 to 6. */
+/* Could n bytes be the beginning of one, of any version? */
 bool tf_ct2_bin_begins(const void *p, size_t n);
 /* Read a file of n bytes into *b (zero-initialised), whose floating-point data refer to it where
  * they need no conversion. Quantised weights become f32, without their scales; integers are i32,
- * aliases tensors of the same data. Errors: a kind of model other than a Transformer of encoder and
+ * aliases tensors of the same data. Errors: versions but 2 to 6; a kind of model other than a Transformer of encoder and
  * decoder; a file that is cut or contradicts itself. */
 int tf_ct2_bin_read(struct tf_bundle *b, const void *p, size_t n,
                         struct tf_err *err) TF_MUST_CHECK;

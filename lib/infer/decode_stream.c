@@ -218,7 +218,8 @@ static int begin_part(void *arg, struct tf_err *err)
 /* Most tokens of the output for this item. */
 static uint32_t output_limit(const struct decode *d, const struct tf_item *it)
 {
-    size_t limit = (size_t)(d->o->max_factor * (double)it->n_source) + (size_t)d->o->max_extra,
+    const double tokens = (double)it->n_source + d->o->count_end;
+    size_t limit = (size_t)(d->o->max_factor * tokens) + (size_t)d->o->max_extra,
            positions = tf_ensemble_max_positions(&d->s.models);
     limit = limit > it->n_given ? limit : it->n_given;
     return (uint32_t)(limit < positions ? limit : positions - 1);

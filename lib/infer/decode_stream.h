@@ -29,6 +29,7 @@ struct tf_decode_opts {
     double diversity; /* its strength */
     int64_t max_extra, max_insert, seed;
     double max_factor;          /* of the input's tokens, before max_extra is added */
+    bool count_end;             /* its end is one of them */
     bool nbest_out;             /* n-best records instead of token records */
     const char *alignment_head; /* see alignment_private.h; NULL: the model's */
     bool alignment;             /* with the source and the alignments of each output */

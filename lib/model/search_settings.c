@@ -28,6 +28,7 @@ static const struct row {
     {.key = "free-prefix", .kind = TF_BOOL},
     {.key = "max-extra", .kind = TF_INT, .lo = 0, .hi = TF_SEARCH_MAX_LENGTH},
     {.key = "max-factor", .kind = TF_REAL, .lo = 0, .hi = 100},
+    {.key = "count-end", .kind = TF_BOOL},
     {.key = "min-length", .kind = TF_INT, .lo = 1, .hi = TF_SEARCH_MAX_LENGTH},
     {.key = "no-repeat-ngram", .kind = TF_INT, .lo = 1, .hi = TF_SEARCH_MAX_LENGTH},
     {.key = "repetition-penalty", .kind = TF_REAL, .lo = 1e-3, .hi = 1e3},

@@ -39,6 +39,24 @@ fingerprint() { tf-info "$1" | grep '^model'; }
     tf-info h.tfm | grep -Eq '^  position_table +halves$'
 }
 
+@test "other versions of the format are refused by name" {
+    make
+    cp d/model.bin bin
+    for n in 7 255; do
+        # shellcheck disable=SC2059
+        { printf "\\x$(printf %x "$n")\\0\\0\\0"; tail -c +5 bin; } >d/model.bin
+        t 1 tf-convert d -o x.tfm
+        expect_error "d/model.bin: version $n of CTranslate2's format; 2 to 6 are read"
+    done
+    # The first one has no kind of model: 1, the number of variables, and their names.
+    { printf '\1\0\0\0\x20\0\0\0\x22\0decoder/embeddings/multiply_by_sqrt\0'; tail -c 500 bin; } \
+        >d/model.bin
+    for path in d d/model.bin; do
+        t 1 tf-convert "$path" -o x.tfm
+        expect_error "d/model.bin: version 1 of CTranslate2's format; 2 to 6 are read"
+    done
+}
+
 @test "what is written is what CTranslate2 reads, and comes back" {
     natively
     for variant in '' quant=f16 tie=decoder 'tie=none activation=swish bias=false' \

@@ -108,7 +108,9 @@ options_of() { tf-cbor json "$1" | jq -c 'select(.type == "header").header.made[
         'normalize: 1.0' 'word-penalty: 0.5' 'gemm-precision: int8shiftAlphaAll' \
         'max-length-factor: 2.5' >d/config.yml
     t 0 tf-convert d -o d.tfm
-    expect_contains "$stderr" "decoded with --search marian --beam 1 --normalize 1 --max-extra 3 --max-factor 2.5 --precision int8 --alignment-head 2,1, but without word-penalty"
+    expect_contains "$stderr" "decoded with --search marian --beam 1 --normalize 1 --max-extra 1 --max-factor 2.499999 --count-end --precision int8 --alignment-head 2,1, but without word-penalty"
+    tf-convert d.tfm --to marian -o back
+    grep -x 'max-length-factor: 2.5' back/decoder.yml
     sed -i 's/normalize: 1.0/normalize: x/' d/config.yml
     t 1 tf-convert d -o d.tfm
     expect_error "d/config.yml: normalize: "
@@ -178,6 +180,7 @@ lengths() { tf-cbor json "$1" | jq 'select(.type == "tokens").ids | length'; }
     # One that is given is not added to the other of the model.
     cmp <(decode --max-extra 3) <(most '$1 + 3')
     cmp <(decode --max-factor 1.5) <(most '1.5 * $1 + 50')
+    cmp <(decode --max-factor 1.4 --count-end --max-extra 0) <(most '1.4 * ($1 + 1)')
     cmp <(decode --search paper) <(most '$1 + 50')
     cmp <(decode --device ref --max-factor 2.5 --max-extra 0) <(most '2.5 * $1')
     t 2 tf-decode -m m.tfm --max-factor -1 text.tfs
