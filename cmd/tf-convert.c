@@ -35,6 +35,11 @@ static struct tf_opt opts[] = {
     OPT_LIST(0, "search", &o.search, .arg = "KEY=VALUE", .flags = TF_OPT_SEMANTIC,
              .help = "store a setting for tf-decode in the model, such as beam=4; KEY=: drop it; "
                      "none: drop all"),
+    OPT_STR(0, "lang", &o.lang[0], .arg = "LABEL", .flags = TF_OPT_SEMANTIC,
+            .help = "label of the language of sources, such as en, by which tf-translate splits "
+                    "lines"),
+    OPT_STR(0, "target-lang", &o.lang[1], .arg = "LABEL", .flags = TF_OPT_SEMANTIC,
+            .help = "label of the language of targets"),
     COMMON_OUTPUT(&output),
     OPT_END,
 };

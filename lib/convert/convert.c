@@ -324,6 +324,17 @@ static int check_output(const struct tf_convert_opts *o, const char *output, enu
     return 0;
 }
 
+static int set_langs(struct tf_header *h, const char *const lang[2], struct tf_err *err)
+{
+    char *const to[2] = {h->lang, h->target_lang};
+    for (size_t i = 0; i < 2; i++)
+        if (lang[i] != NULL && !tf_lang_set(to[i], lang[i]))
+            return tf_fail_status(err, TF_USAGE,
+                                  "--%s '%s': a label has 1 to %d letters, digits, - and _",
+                                  i == 0 ? "lang" : "target-lang", lang[i], TF_LANG_MAX);
+    return 0;
+}
+
 int tf_convert(const char *input, const char *output, const struct tf_convert_opts *o,
                const char *prog, const struct tf_opt *opts, struct tf_err *err)
 {
@@ -336,6 +347,8 @@ int tf_convert(const char *input, const char *output, const struct tf_convert_op
     const struct tf_export_format *f = tf_export_format(to, &m.in.config);
     if (rc == 0)
         rc = check_output(o, output, to, err);
+    if (rc == 0)
+        rc = set_langs(&m.in.header, o->lang, err);
     if (rc == 0)
         rc = match_tensors(&m, input, err);
     if (rc == 0 && o->new_vocab != NULL)

@@ -35,6 +35,7 @@ struct tf_convert_opts {
     const char *new_vocab; /* or NULL, of a model of ours: a vocabulary that it is to have */
     /* settings of the search to store or drop, KEY=VALUE, or "none": drop all before the rest */
     struct tf_strs search;
+    const char *lang[2]; /* labels of source and target, in place of the input's, or NULL */
     int positions; /* enum tf_stored_positions */
 };
 

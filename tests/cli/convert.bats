@@ -666,3 +666,17 @@ overwritten() { # ARGUMENT...
     tf-convert plain/fairseq -o plain.tfm
     cmp packed.tfm plain.tfm
 }
+
+@test "--lang and --target-lang label a model, by which tf-translate splits lines" {
+    natively
+    tf-convert --to tfm --lang en --target-lang pt-BR "$MODEL" -o labelled.tfm
+    tf-info labelled.tfm >info
+    grep -Eq '^lang +en$' info
+    grep -Eq '^target_lang +pt-BR$' info
+    printf 'One. Two.\n' | tf-translate -m labelled.tfm >out 2>messages
+    [ ! -s messages ] || ! grep -q 'several sentences' messages
+    printf 'One. Two.\n' | tf-translate -m "$MODEL" 2>messages >out
+    grep -q 'several sentences' messages
+    t 2 tf-convert --to tfm --lang 'e n' "$MODEL"
+    expect_error "--lang 'e n': a label has 1 to 35 letters, digits, - and _"
+}
