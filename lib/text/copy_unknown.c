@@ -2,6 +2,7 @@
 #include "text/copy_unknown_private.h"
 #include "base/memory.h"
 #include "text/links.h"
+#include "text/unicode.h"
 
 #include <stdlib.h>
 
@@ -108,6 +109,80 @@ static void replace_marks(struct copying *c, bool *done)
     }
 }
 
+/* Are the letters and digits of a text in another, in order? */
+static bool letters_in(struct tf_text s, struct tf_text in)
+{
+    size_t at = 0;
+    int len;
+    for (size_t p = 0; p < s.n; p += (size_t)len) {
+        const uint32_t c = tf_utf8_get(s.p + p, &len);
+        if ((tf_uc_letter(c) & (TF_UC_ALPHABETIC | TF_UC_DECIMAL)) == 0)
+            continue;
+        const char *found = memmem(in.p + at, in.n - at, s.p + p, (size_t)len);
+        if (found == NULL)
+            return false;
+        at = (size_t)(found - in.p) + (size_t)len;
+    }
+    return true;
+}
+
+static bool is_sign(const char *s)
+{
+    int len;
+    return (tf_uc_letter(tf_utf8_get(s, &len)) & (TF_UC_ALPHABETIC | TF_UC_DECIMAL)) == 0;
+}
+
+/* The signs that a text begins with, and those that it ends with, in bytes. */
+static void signs_around(struct tf_text s, size_t *begin, size_t *end)
+{
+    int len;
+    for (*begin = 0; *begin < s.n && is_sign(s.p + *begin); *begin += (size_t)len)
+        (void)tf_utf8_get(s.p + *begin, &len);
+    *end = 0;
+    for (size_t p = s.n; p > *begin;) {
+        do
+            p--;
+        while (((unsigned char)s.p[p] & 0xc0) == 0x80);
+        if (!is_sign(s.p + p))
+            break;
+        *end = s.n - p;
+    }
+}
+
+/* What a target word has in the place of the part; false: nothing that is like it. */
+static bool stands_in(struct tf_text t, struct tf_text before, struct tf_text part,
+                      struct tf_text after, struct tf_text *is)
+{
+    size_t signs, rest, n = t.n;
+    signs_around(after, &signs, &rest);
+    after.n = has_end(t, after) || signs < after.n ? after.n : 0;
+    while (n > before.n && !(after.n > 0 && has_end((struct tf_text){t.p, n}, after)) &&
+           strchr(".,;:!?)", t.p[n - 1]) != NULL)
+        n--;
+    t.n = n;
+    if (!has_start(t, before) || !has_end(t, after) || before.n + after.n >= t.n)
+        return false;
+    const size_t end = t.n - after.n;
+    *is = (struct tf_text){t.p + before.n, end - before.n};
+    return is->n > 0 && letters_in(*is, part);
+}
+
+/* Signs around what is known, as in quotation marks: they come around the target word, in place of
+ * those that it has. */
+static bool put_around(struct copying *c, struct tf_text t, struct tf_text part,
+                       struct tf_text after)
+{
+    size_t begin, end, a, b;
+    signs_around(part, &begin, &end);
+    t.n -= has_end(t, after) ? after.n : 0;
+    signs_around(t, &a, &b);
+    if (begin == 0 || end == 0 || begin + end == part.n || a + b >= t.n)
+        return false;
+    add_edit(c, t.p, a, (struct tf_text){part.p, begin}, false, false);
+    add_edit(c, t.p + t.n - b, b, (struct tf_text){part.p + part.n - end, end}, false, false);
+    return true;
+}
+
 static void insert_part(struct copying *c, size_t s)
 {
     const struct tf_text word = c->source[s], part = c->parts[s];
@@ -115,6 +190,13 @@ static void insert_part(struct copying *c, size_t s)
     const struct tf_text before = {word.p, n_before},
                          after = {part.p + part.n, word.n - n_before - part.n};
     const struct linked *l = &c->linked[s];
+    struct tf_text is;
+    if (l->first <= l->last && stands_in(c->target[l->first], before, part, after, &is)) {
+        add_edit(c, is.p, is.n, part, false, false);
+        return;
+    }
+    if (l->first == l->last && before.n == 0 && put_around(c, c->target[l->first], part, after))
+        return;
     if (l->first <= l->last && part.n < word.n) {
         const struct tf_text t = c->target[l->first];
         const size_t at = before.n > 0 && has_start(t, before) ? before.n
@@ -167,7 +249,7 @@ void tf_copy_unknown(struct tf_buf *out, struct tf_text source, struct tf_text t
     c.linked = tf_xcalloc(c.n_source + 1, sizeof *c.linked);
     c.parts = tf_xcalloc(c.n_source + 1, sizeof *c.parts);
     c.of = tf_xarray(NULL, c.n_target + 1, sizeof *c.of);
-    c.edits = tf_xarray(NULL, c.n_source + c.n_target + 1, sizeof *c.edits);
+    c.edits = tf_xarray(NULL, 2 * c.n_source + c.n_target + 1, sizeof *c.edits);
     bool *done = tf_xcalloc(c.n_source + 1, sizeof *done);
     for (size_t i = 0; i < c.n_source; i++)
         c.linked[i].first = SIZE_MAX;

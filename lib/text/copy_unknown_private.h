@@ -7,9 +7,11 @@
  *
  * An unknown part of a source word that the translation then has nowhere comes into the first word
  * that is linked to that: after the text that precedes the part, or before what follows it, where
- * the word has that, else at the end on which it was. Without such a word, or if the source word
- * has nothing else, it is a word of its own, after the last word that is linked to the source word
- * before it, or to those before that. */
+ * the word has that, else at the end on which it was. What the word has between these gives way if
+ * its letters are those of the part (M'ller for one with a letter that is unknown). Signs around
+ * what is known, such as quotation marks, come around the only word that is linked to it, in place
+ * of its own. Without such a word, or if the source word has nothing else, the part is a word of its
+ * own, after the last word that is linked to the source word before it, or to those before that. */
 #ifndef TF_TEXT_COPY_UNKNOWN_PRIVATE_H
 #define TF_TEXT_COPY_UNKNOWN_PRIVATE_H
 

@@ -28,6 +28,13 @@ int main(void)
     copies("\xF0\x9F\x98\x80 you", "DU", "1-0 ?0:0:0", "\xF0\x9F\x98\x80 DU");
     copies("~ ^", "", "?0:0:0 ?1:0:0", "~ ^");
     copies("a ~ ^ b", "A B", "0-0 3-1 ?1:0:0 ?2:0:0", "A ~ ^ B");
+    /* What the translation has in its place gives way. */
+    copies("M~ller b", "B M'ller", "0-1 1-0 ?0:1:4", "B M~ller");
+    copies("C:~a~b~c.d b", "B C:-a-b-c.d,", "0-1 1-0 ?0:2:3", "B C:~a~b~c.d,");
+    copies("~ 12", "- 12", "0-0 1-1 ?0:0:0", "~ 12");
+    copies("^yes~. b", "\"yes\". B", "0-0 1-1 ?0:0:1", "^yes~. B");
+    copies("^yes~, b", "\"SIM\", B", "0-0 1-1 ?0:0:1", "^SIM~, B");
+    copies("~yes b", "SIM B", "0-0 1-1 ?0:0:3", "~SIM B");
     /* What is there is not copied. */
     copies("a ~ b", "A~ B", "0-0 2-1 ?1:0:0", "A~ B");
     copies("a b", "A B", "0-0 1-1", "A B");
