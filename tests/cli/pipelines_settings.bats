@@ -86,6 +86,11 @@ load pipelines
     [ "$(tail -n 1 w/train.de)" = "Zwei. de" ]
     t 0 make "${args[@]}" w/train.de
     cmp w/train.de <(gzip -dc data/train.de.gz)
+    # Two trainings, the second with the usual segmentation and another seed.
+    t 0 make -n "${args[@]}" RECIPE=best RESULTS=r STEPS=9 AVERAGE=1 SEED=4 r/trained
+    expect_contains "$output" "--seed 31\$e w/train.en"
+    expect_contains "$output" "tf-batch --epochs 0 --tokens 2500 --max-length 256 --seed 4  w/train.en.tfs"
+    expect_contains "$output" "--init r/sampled/run/ckpt-00004250.tfm "
     t 2 make "${args[@]}" RECIPE=good w/train.de
     expect_error "RECIPE=good: default or best is required"
 }
