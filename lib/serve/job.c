@@ -4,6 +4,7 @@
 #include "base/parse.h"
 #include "base/utf8.h"
 #include "text/layout.h"
+#include "text/links.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +116,12 @@ static int invalid(struct tf_err *err, const char *name, const char *expected)
     return tf_fail(err, "Invalid request: %s is not %s", name, expected);
 }
 
+static int read_flag(bool *to, const char *name, const char *word, struct tf_err *err)
+{
+    *to = strcmp(word, "true") == 0;
+    return *to || strcmp(word, "false") == 0 ? 0 : invalid(err, name, "true or false");
+}
+
 int tf_job_read_field(struct tf_job *job, const char *name, const char *value, size_t n,
                       struct tf_err *err)
 {
@@ -135,6 +142,8 @@ int tf_job_read_field(struct tf_job *job, const char *name, const char *value, s
         return invalid(err, name, "text or html");
     else if (is_format)
         job->html = strcmp(text, "html") == 0;
+    else if (strcmp(name, "alignment") == 0)
+        return read_flag(&job->alignment, name, text, err);
     else if (strcmp(name, "alternatives") == 0 &&
              tf_parse_int(&job->alternatives, text, 0, MOST_ALTERNATIVES, err) != 0)
         return tf_context(err, "Invalid request: alternatives");
@@ -160,7 +169,8 @@ static int read_list(struct tf_job *job, struct tf_json_reader *r, struct tf_err
 /* The value of the key in r->text. */
 static int read_member(struct tf_job *job, struct tf_json_reader *r, struct tf_err *err)
 {
-    static const char *const known[] = {"q", "source", "target", "format", "alternatives"};
+    static const char *const known[] = {"q",      "source",       "target",
+                                        "format", "alternatives", "alignment"};
     const char *name = NULL;
     enum tf_json_kind kind;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -168,6 +178,7 @@ static int read_member(struct tf_job *job, struct tf_json_reader *r, struct tf_e
     if (name == NULL)
         return tf_json_skip(r, err);
     const bool is_text = name == known[0], is_number = name == known[4];
+    const bool is_flag = name == known[5];
     if (tf_json_next(r, &kind, err) != 0)
         return -1;
     if (is_text) {
@@ -178,6 +189,10 @@ static int read_member(struct tf_job *job, struct tf_json_reader *r, struct tf_e
         return read_list(job, r, err);
     if (kind == TF_JSON_NULL)
         return 0;
+    if (is_flag && kind == TF_JSON_BOOL) {
+        job->alignment = r->boolean;
+        return 0;
+    }
     if (kind != TF_JSON_STRING && !(is_number && kind == TF_JSON_NUMBER))
         return invalid(err, name,
                        is_number ? "a number"
@@ -377,6 +392,34 @@ static void write_alternatives(const struct tf_job *job, size_t i, struct tf_jso
     tf_json_close(j, ']');
 }
 
+/* Each sentence of text i with its translation, and links of their words. */
+static void write_alignment(const struct tf_job *job, size_t i, struct tf_json *j)
+{
+    tf_json_open(j, '[');
+    for (size_t n = i > 0 ? job->texts[i - 1].end : 0; n < job->texts[i].end; n++) {
+        const struct tf_job_line *l = &job->lines[n];
+        if (l->status != NULL || l->out.links == NULL)
+            continue;
+        tf_json_open(j, '{');
+        tf_json_key(j, "source");
+        tf_json_strn(j, l->source, l->n);
+        tf_json_put_str(j, "target", l->out.text);
+        tf_json_key(j, "links");
+        tf_json_open(j, '[');
+        const char *p = l->out.links, *end = p + strlen(p);
+        while (p < end) {
+            tf_json_open(j, '[');
+            tf_json_uint(j, tf_links_number(&p, end, SIZE_MAX / 16));
+            tf_json_uint(j, tf_links_number(&p, end, SIZE_MAX / 16));
+            tf_json_close(j, ']');
+            p += p < end; /* the space */
+        }
+        tf_json_close(j, ']');
+        tf_json_close(j, '}');
+    }
+    tf_json_close(j, ']');
+}
+
 /* The line feeds between two places of a text. */
 static size_t feeds(const char *p, const char *end)
 {
@@ -410,26 +453,42 @@ static void write_errors(const struct tf_job *job, struct tf_json *j)
     tf_json_close(j, ']');
 }
 
+enum member { TRANSLATED, ALTERNATIVES, ALIGNMENT, MEMBERS };
+
+/* A member with a value for each text: the value, or of a list of texts a list of them. */
+static void write_member(const struct tf_job *job, enum member m, struct tf_json *j,
+                         struct tf_buf *scratch)
+{
+    static const char *const names[] = {"translatedText", "alternatives", "alignment"};
+    tf_json_key(j, names[m]);
+    if (job->list)
+        tf_json_open(j, '[');
+    for (size_t i = 0; i < job->n_texts; i++)
+        if (m == ALTERNATIVES)
+            write_alternatives(job, i, j, scratch);
+        else if (m == ALIGNMENT)
+            write_alignment(job, i, j);
+        else
+            write_text(job, i, 0, j, scratch);
+    if (job->list)
+        tf_json_close(j, ']');
+}
+
 void tf_job_write(const struct tf_job *job, struct tf_buf *out)
 {
     struct tf_json j = {.out = out};
     struct tf_buf scratch = {0};
-    bool failed = false;
-    for (size_t i = 0; i < job->n_lines; i++)
+    bool failed = false, linked = false;
+    for (size_t i = 0; i < job->n_lines; i++) {
         failed = failed || job->lines[i].status != NULL;
-    tf_json_open(&j, '{');
-    for (int alternatives = 0; alternatives <= (job->alternatives > 0); alternatives++) {
-        tf_json_key(&j, alternatives ? "alternatives" : "translatedText");
-        if (job->list)
-            tf_json_open(&j, '[');
-        for (size_t i = 0; i < job->n_texts; i++)
-            if (alternatives)
-                write_alternatives(job, i, &j, &scratch);
-            else
-                write_text(job, i, 0, &j, &scratch);
-        if (job->list)
-            tf_json_close(&j, ']');
+        linked = linked || job->lines[i].out.links != NULL;
     }
+    const bool has[MEMBERS] = {true, job->alternatives > 0,
+                               job->alignment && linked && !job->html};
+    tf_json_open(&j, '{');
+    for (int m = 0; m < MEMBERS; m++)
+        if (has[m])
+            write_member(job, m, &j, &scratch);
     if (job->detect) {
         tf_json_key(&j, "detectedLanguage");
         tf_json_open(&j, '{');

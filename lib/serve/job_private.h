@@ -43,6 +43,7 @@ struct tf_job {
     int64_t alternatives;
     bool list; /* the answer is a list, too */
     bool html, detect;
+    bool alignment; /* the answer has the links of words, if there are any */
 
     /* Of the engine. */
     struct tf_route *route;

@@ -3,7 +3,7 @@
 
 The browser is driven by its DevTools protocol over a pipe: descriptors 3 and 4, messages that end
 with NUL. The pipelines are the script of serve.bats, which answers <text>, or <2text> for xx to en;
-"slow" and "sleep" take a while.
+"slow" and "sleep" take a while. The first word comes from the last.
 """
 import json
 import os
@@ -125,11 +125,57 @@ order = js("""[...document.querySelectorAll("select, button, textarea")].filter(
     .length""")
 assert order == 0
 
+# Which words come from which: under the mouse, by keyboard, at the cursor; until one types.
+HITS = """[...document.querySelectorAll(".hit")].map(e => e.parentNode.id + " " + e.textContent)
+    .join()"""
+
+
+def hover(word):
+    x, y = js(f"(r => [r.x + r.width / 2, r.y + r.height / 2])({word}.getBoundingClientRect())")
+    do("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+
+
+def press(key):
+    for kind in "keyDown", "keyUp":
+        do("Input.dispatchKeyEvent", type=kind, key=key, code=key,
+           windowsVirtualKeyCode={"ArrowLeft": 37, "ArrowRight": 39}[key])
+
+
+clear()
+do("Input.insertText", text="one two three")
+wait_for(TARGET, "<one two three>")
+BOX = """(e => [e.x, e.y, e.width, e.height].join())(shadow.getBoundingClientRect())"""
+INNER = """(e => [e.x + source.clientLeft, e.y + source.clientTop, source.clientWidth,
+    source.clientHeight].join())(source.getBoundingClientRect())"""
+wait_for(f"{BOX} === {INNER}", True)
+hover("target.children[0]")
+wait_for(HITS, "shadow three,target <one")
+hover("shadow.children[1]")
+wait_for(HITS, "shadow two,target two")
+hover('$("copy")')
+wait_for(HITS, "")
+js("target.focus()")
+press("ArrowRight")
+press("ArrowRight")
+wait_for(HITS, "shadow two,target two")
+assert js('$("linked").textContent') == "two: two"
+press("ArrowLeft")
+press("ArrowLeft")
+wait_for(HITS, "shadow three,target <one")
+js("source.focus(); source.setSelectionRange(12, 12)")
+assert js(HITS) == ""
+press("ArrowRight")
+wait_for(HITS, "shadow three,target <one")
+do("Input.insertText", text=" four")
+assert js(HITS + " + shadow.textContent") == ""
+wait_for(TARGET, "<one two three four>")
+
 # Right to left, on a phone, in the dark.
 clear()
 do("Input.insertText", text="شلام")
 wait_for(TARGET, "<شلام>")
 assert js('getComputedStyle($("source")).direction') == "rtl"
+assert js("getComputedStyle(shadow).direction") == "rtl"
 do("Emulation.setDeviceMetricsOverride", width=360, height=640, deviceScaleFactor=2, mobile=True)
 clear()
 do("Input.insertText", text="w" * 300)

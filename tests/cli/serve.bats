@@ -71,6 +71,11 @@ while IFS= read -r line; do
     esac
     more=
     [[ " $* " != *" --nbest 3 "* ]] || more=",\"alternatives\":[{\"status\":\"ok\",\"text\":\"${text}1\"},{\"status\":\"ok\",\"text\":\"${text}2\"}]"
+    if [[ " $* " == *" --alignment "* ]]; then # the first word comes from the last
+        read -ra words <<<"$line"
+        links=$(for i in "${!words[@]}"; do echo "$i-$((${#words[@]} - 1 - i))"; done)
+        more+=",\"alignment\":\"${links//$'\n'/ }\""
+    fi
     echo "{\"line\":$n,\"status\":\"$status\",\"score\":-1.0,\"text\":\"$text\"$more}"
 done
 SH
@@ -290,6 +295,28 @@ SH
     [ ! -s messages ]
 }
 
+@test "which words come from which, on request" {
+    with_script -p 1 --alignment
+    output=$(ask translate -d 'q=We see. I go.%0Ano&source=en&target=xx&alignment=true')
+    [ "$(jq -r '.alignment[] | "\(.source) \(.target) \(.links)"' <<<"$output")" = \
+        "We see. <We see.> [[0,1],[1,0]]
+I go. <I go.> [[0,1],[1,0]]
+no <no> [[0,0]]" ]
+    output=$(ask translate -H 'Content-Type: application/json' \
+        -d '{"q": ["bad", "", "a"], "source": "en", "target": "xx", "alignment": true}')
+    [ "$(jq -c '[.alignment[] | length]' <<<"$output")" = '[0,0,1]' ]
+    for field in alignment=false format=html; do
+        output=$(ask translate -d "q=a&source=en&target=xx&$field")
+        [ "$(jq -c keys <<<"$output")" = '["translatedText"]' ]
+    done
+    output=$(ask translate -d 'q=a&source=en&target=xx&alignment=1')
+    [ "$output" = '{"error":"Invalid request: alignment is not true or false"}' ]
+    stop
+    with_script -p 1
+    output=$(ask translate -d 'q=a&source=en&target=xx&alignment=true')
+    [ "$output" = '{"translatedText":"<a>"}' ]
+}
+
 @test "SIGHUP: the new model without a lost request; the old one if it is broken" {
     with_script -p 2
     echo 2 >new && mv new model
@@ -373,6 +400,6 @@ SH
 @test "the page in a browser: only the newest answer, by keyboard, on a phone, busy and gone" {
     natively
     need chromium
-    with_script -p 1 -b 1 --queue 3 --alternatives 2 --timeout 3 xx-en=model
+    with_script -p 1 -b 1 --queue 3 --alternatives 2 --timeout 3 --alignment xx-en=model
     timeout 120 "$TF_PYTHON" -I "$TOP/tests/cli/page.py" "$url" "$server" "$T/browser"
 }
