@@ -19,7 +19,7 @@ static struct tf_through through;
 static const char *const decoding[] = {DECODE_PRECISIONS, NULL};
 static int precision;
 static bool document, json, copies;
-static const char *alignment, *alignment_output, *terms;
+static const char *alignment, *alignment_output, *terms, *glossary;
 static const char *input_hint, *to_hint; /* what other programs call what needs no option here */
 
 static struct tf_opt opts[] = {
@@ -45,7 +45,7 @@ static struct tf_opt opts[] = {
              .help = "copy characters that the vocabulary lacks to where their words went"),
     OPT_FLAG(0, "html", &through.text.html, .flags = TF_OPT_SEMANTIC, .excludes = "json alignment",
              .help = "lines are HTML, or with --document a page: keep the markup"),
-    OPT_FLAG(0, "placeholders", &through.placeholders, .flags = TF_OPT_SEMANTIC,
+    OPT_FLAG(0, "placeholders", &through.text.hide.addresses, .flags = TF_OPT_SEMANTIC,
              .excludes = "json alignment",
              .help = "keep URLs, e-mail addresses, {name} and %s as they are"),
     OPT_FLAG(0, "crlf", &through.text.crlf, .help = "strip a carriage return at the end of a line"),
@@ -68,6 +68,10 @@ static struct tf_opt opts[] = {
             .excludes = "sample diverse search early-stopping no-repeat-ngram",
             .help = "glossary, a line each of a source term and its targets between tabs: "
                     "translations contain a target of each term of their line (CPU only)"),
+    OPT_STR(0, "glossary", &glossary, .arg = "FILE", .flags = TF_OPT_FILE,
+            .excludes = "json alignment terms",
+            .help = "the same file: the model sees a name in place of each term, for which its "
+                    "first target comes back"),
     DECODE_SEARCH(o),
     DECODE_DEVICE(o, precision, decoding),
     COMMON_RUNNING(o.run, "sentences"),
@@ -95,7 +99,7 @@ static const struct tf_tool tool = {
 /* Options that are not tf-decode's, or that it gets another way. */
 static const char *const own[] = {
     "model", "output", "resume", "document", "field", "lang", "max-chars", "no-split",
-    "placeholders", "copy-unk", "html", "crlf", "replace-invalid", "bad", "json", "nbest",
+    "placeholders", "glossary", "copy-unk", "html", "crlf", "replace-invalid", "bad", "json", "nbest",
     "alignment", "alignment-output", "quiet", "progress", "terms", "copies", "copied", NULL};
 
 /* Add an option, with its value unless that is NULL. */
@@ -147,7 +151,6 @@ static int choose_text(struct tf_err *err)
     text->max_line = json ? 256 << 20 : 16 << 20; /* tf-tokenize says which is too long */
     text->bad = o.run.bad;
     text->tags = true;
-    text->addresses = through.placeholders;
     text->raw = json; /* an object says what is wrong with its line */
     if (text->lang == NULL && source[0] != 0)
         text->lang = source;
@@ -165,6 +168,7 @@ static int choose_text(struct tf_err *err)
 static int translate(const struct tf_args *args, struct tf_err *err)
 {
     int rc;
+    struct tf_glossary *names = NULL;
     const struct tf_strs *models = &o.run.models;
     struct tf_strs encode = {0}, decode = {0}, detokenize = {0};
     const char *nbest = tf_opt_find(opts, "nbest")->given;
@@ -195,6 +199,9 @@ static int translate(const struct tf_args *args, struct tf_err *err)
     add(&detokenize, links != NULL, "--alignment", links);
     add(&detokenize, through.copy_unknown, "--alignment-unknown", NULL);
     add(&detokenize, alignment_output != NULL, "--alignment-output", alignment_output);
+    if (glossary != NULL && (rc = tf_glossary_read(&names, glossary, err)) != 0)
+        return rc;
+    through.text.hide.glossary = names;
     struct tf_strs *const all[] = {&encode, &decode, &detokenize};
     for (size_t i = 0; i < 3; i++) {
         add(all[i], copies, "--copies", NULL);
@@ -207,8 +214,10 @@ static int translate(const struct tf_args *args, struct tf_err *err)
                     (!o.run.progress && isatty(STDOUT_FILENO) && strcmp(through.output, "-") == 0);
     through.tools = (const char *const *const[]){encode.v, decode.v, detokenize.v};
     through.n_tools = 3;
-    return copies ? tf_pipeline_copies(through.tools, through.n_tools, err)
-                  : tf_through(&through, err);
+    rc = copies ? tf_pipeline_copies(through.tools, through.n_tools, err)
+                : tf_through(&through, err);
+    tf_glossary_free(names);
+    return rc;
 }
 
 static int run(const struct tf_args *args, struct tf_err *err)

@@ -78,7 +78,7 @@ static int split_line(struct tf_job *job, struct tf_sentences *sentences, const 
 static int split_html(struct tf_job *job, struct tf_job_text *t, struct tf_sentences *sentences,
                       struct tf_err *err)
 {
-    if (tf_html_new(&t->html, t->p, t->n, sentences, false, err) != 0)
+    if (tf_html_new(&t->html, t->p, t->n, sentences, (struct tf_hide){0}, err) != 0)
         return -1;
     for (size_t i = 0; i < tf_html_count(t->html); i++) {
         const struct tf_text s = tf_html_sentence(t->html, i);

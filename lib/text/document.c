@@ -362,7 +362,7 @@ static int split(struct tf_document *d, struct tf_err *err)
 static int read_html(struct tf_document *d, struct tf_err *err)
 {
     if (tf_html_new(&d->html, d->text.p, d->text.len, d->o.whole ? NULL : d->sentences,
-                    d->o.addresses, err) != 0)
+                    d->o.hide, err) != 0)
         return -1;
     d->n_spans = tf_html_count(d->html);
     d->at = d->text.len;

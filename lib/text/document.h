@@ -4,6 +4,7 @@
 
 #include "base/bad.h"
 #include "base/input.h"
+#include "text/glossary.h"
 #include "text/layout.h"
 
 enum tf_document_form {
@@ -31,7 +32,7 @@ struct tf_document_opts {
                              repeated before each of its sentences */
     bool html;            /* each line, or field, is a fragment of HTML (html.h); all of the text
                              with TF_DOCUMENT_WRAPPED */
-    bool addresses;       /* html: see tf_html_new */
+    struct tf_hide hide;  /* html: see tf_html_new */
     bool crlf;            /* TF_DOCUMENT_LINES: drop a CR at the end of a line */
     bool replace_invalid; /* invalid UTF-8 becomes U+FFFD instead of a bad line */
     int bad;              /* enum tf_on_bad. A bad line has no sentence, or an empty one */

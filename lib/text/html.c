@@ -181,7 +181,7 @@ static void find_objects(struct reader *r)
 }
 
 /* Append the text of the segment, and move nodes and cuts there. */
-static void hide(struct reader *r, bool addresses)
+static void hide(struct reader *r, struct tf_hide what)
 {
     struct tf_html *h = r->h;
     struct tf_html_segment *g = r->g;
@@ -189,7 +189,7 @@ static void hide(struct reader *r, bool addresses)
     while (n > 0 && r->raw.p[lead + n - 1] == ' ')
         n--;
     g->begin = h->text.len;
-    tf_placeholders_hide(&g->names, (struct tf_text){r->raw.p + lead, n}, addresses, &h->text);
+    tf_placeholders_hide(&g->names, (struct tf_text){r->raw.p + lead, n}, what, &h->text);
     g->end = h->text.len;
     struct shift m = {&g->names, tf_xarray(NULL, g->names.n + 1, sizeof(size_t)), lead, n};
     size_t at = g->begin, from = 0;
@@ -242,7 +242,7 @@ static struct tf_text outer_space(const struct tf_html *h, const struct tf_html_
 
 /* Read items as one segment; false, and nothing is left of it, if they have no words. */
 static bool read_segment(struct tf_html *h, struct tf_html_segment *g,
-                         const struct tf_html_item *items, size_t n, bool addresses,
+                         const struct tf_html_item *items, size_t n, struct tf_hide what,
                          struct tf_buf *raw)
 {
     *g = (struct tf_html_segment){.source_end = items[0].begin, .next = items[n - 1].end};
@@ -258,7 +258,7 @@ static bool read_segment(struct tf_html *h, struct tf_html_segment *g,
             g->lead = outer_space(h, &items[0], false);
         if (raw->p[raw->len - 1] == ' ')
             g->trail = outer_space(h, &items[n - 1], true);
-        hide(&r, addresses);
+        hide(&r, what);
     } else {
         release_segment(g);
     }
@@ -266,17 +266,17 @@ static bool read_segment(struct tf_html *h, struct tf_html_segment *g,
     return r.words;
 }
 
-static void read_text(struct tf_html *h, const struct tf_html_item *items, size_t n, bool addresses,
+static void read_text(struct tf_html *h, const struct tf_html_item *items, size_t n, struct tf_hide what,
                       struct tf_buf *raw)
 {
     struct tf_html_segment g;
-    if (n == 0 || !read_segment(h, &g, items, n, addresses, raw))
+    if (n == 0 || !read_segment(h, &g, items, n, what, raw))
         return;
     h->segments = GROW(h->segments, h->n_segments, h->cap_segments);
     h->segments[h->n_segments++] = g;
 }
 
-static void read_values(struct tf_html *h, const struct tf_html_item *it, bool addresses,
+static void read_values(struct tf_html *h, const struct tf_html_item *it, struct tf_hide what,
                         struct tf_buf *raw)
 {
     struct tf_html_segment g;
@@ -284,7 +284,7 @@ static void read_values(struct tf_html *h, const struct tf_html_item *it, bool a
     for (size_t next = 0; tf_html_readable(h->source, it, &next, &value);) {
         const size_t begin = (size_t)(value.p - h->source);
         const struct tf_html_item text = {.begin = begin, .end = begin + value.n};
-        if (!read_segment(h, &g, &text, 1, addresses, raw))
+        if (!read_segment(h, &g, &text, 1, what, raw))
             continue;
         h->values = GROW(h->values, h->n_values, h->cap_values);
         h->values[h->n_values++] = g;
@@ -392,7 +392,7 @@ static int split(struct tf_html *h, struct tf_html_segment *g, struct tf_sentenc
 }
 
 int tf_html_new(struct tf_html **out, const char *s, size_t n, struct tf_sentences *sentences,
-                bool addresses, struct tf_err *err)
+                struct tf_hide what, struct tf_err *err)
 {
     struct tf_html *h = *out = tf_xcalloc(1, sizeof *h);
     struct tf_buf raw = {0};
@@ -408,10 +408,10 @@ int tf_html_new(struct tf_html **out, const char *s, size_t n, struct tf_sentenc
             end++;
         size_t from = i, to = end;
         trim(h, items, &from, &to);
-        read_text(h, items + from, to - from, addresses, &raw);
+        read_text(h, items + from, to - from, what, &raw);
     }
     for (size_t i = 0; i < count; i++)
-        read_values(h, &items[i], addresses, &raw);
+        read_values(h, &items[i], what, &raw);
     free(items);
     tf_buf_release(&raw);
     int rc = 0;

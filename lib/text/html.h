@@ -27,6 +27,7 @@
 #define TF_TEXT_HTML_H
 
 #include "base/buf.h"
+#include "text/glossary.h"
 #include "text/sentences.h"
 #include "text/text.h"
 
@@ -35,9 +36,9 @@ enum { TF_HTML_DEPTH = 20 };
 struct tf_html;
 
 /* Read n bytes (checked UTF-8, at most 2^30), which are copied. sentences: NULL: each segment is
- * one. addresses: URLs, variables and others of placeholders_private.h get names, too. */
+ * one. hide: what gets names, too (placeholders_private.h). */
 int tf_html_new(struct tf_html **h, const char *s, size_t n, struct tf_sentences *sentences,
-                bool addresses, struct tf_err *err) TF_MUST_CHECK;
+                struct tf_hide hide, struct tf_err *err) TF_MUST_CHECK;
 void tf_html_free(struct tf_html *h); /* may be NULL */
 
 /* What is to be translated. */

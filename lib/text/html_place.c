@@ -57,6 +57,7 @@ struct placing {
     uint32_t *owner;      /* of units: the node, among those beside it, that is around it */
     size_t *names;        /* where the names of g->names are in the source's text */
     size_t *found;        /* the first in the translation; SIZE_MAX */
+    struct tf_buf original;
     struct tf_buf *out;
 };
 
@@ -510,9 +511,10 @@ static void put_text(struct placing *x, size_t from, size_t to)
         if (i == names->n || at + n > to)
             continue;
         put_encoded(x->out, text.p + begin, at - begin);
+        tf_buf_clear(&x->original);
         if (x->g->named[i] == 0)
-            put_encoded(x->out, names->text.p + names->v[i].begin,
-                        names->v[i].end - names->v[i].begin);
+            tf_placeholder_put(names, i, text, at, &x->original);
+        put_encoded(x->out, x->original.p, x->original.len);
         begin = at + n;
     }
     put_encoded(x->out, text.p + begin, to - begin);
@@ -578,6 +580,7 @@ void tf_html_put_segment(const struct tf_html *h, const struct tf_html_segment *
     put_node(&x, 0);
     tf_buf_add(out, g->trail.p, g->trail.n);
     tf_buf_release(&x.text);
+    tf_buf_release(&x.original);
     free(x.words);
     free(x.units);
     free(x.places);

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <unicode/ubrk.h>
+#include <unicode/uchar.h>
 #include <unicode/ures.h>
 #include <unicode/ustring.h>
 #include <unicode/utext.h>
@@ -103,4 +104,9 @@ bool tf_icu_abbreviation(const struct tf_icu *icu, struct tf_text word)
 {
     return icu->n > 0 &&
            bsearch(&word, icu->words, icu->n, sizeof *icu->words, tf_text_compare) != NULL;
+}
+
+uint32_t tf_icu_upper(uint32_t c)
+{
+    return (uint32_t)u_totitle((UChar32)c);
 }

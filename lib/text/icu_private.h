@@ -1,5 +1,5 @@
 /* icu_private.h - the sentence boundaries of ICU's break iterator (Unicode Standard Annex 29, as
- * the locale data of ICU tailor it) and its list of abbreviations. Only icu.c includes ICU. */
+ * the locale data of ICU tailor it), its list of abbreviations, and capital letters. Only icu.c includes ICU. */
 #ifndef TF_TEXT_ICU_PRIVATE_H
 #define TF_TEXT_ICU_PRIVATE_H
 
@@ -19,6 +19,9 @@ void tf_icu_close(struct tf_icu *icu);
 int tf_icu_text(struct tf_icu *icu, const char *text, size_t n, struct tf_err *err) TF_MUST_CHECK;
 /* The offset of the next boundary, the last of which is the end of the text; -1 after that. */
 int64_t tf_icu_next(struct tf_icu *icu);
+
+/* The letter in upper case, or what is written for it at the beginning of a sentence. */
+uint32_t tf_icu_upper(uint32_t c);
 
 /* Is this one of the abbreviations of the language, its full stop included? */
 bool tf_icu_abbreviation(const struct tf_icu *icu, struct tf_text word);

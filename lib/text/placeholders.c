@@ -1,6 +1,8 @@
 /* placeholders.c - see placeholders_private.h. All signs that matter are ASCII. */
 #include "text/placeholders_private.h"
 #include "base/memory.h"
+#include "text/icu_private.h"
+#include "text/unicode.h"
 
 #include <stdlib.h>
 
@@ -101,10 +103,10 @@ static size_t object_at(const char *s)
     return begins && p[1] >> 6 == 2 && p[2] >> 6 == 2 && p[3] >> 6 == 2 ? 4 : 0;
 }
 
-static size_t placeholder_at(const char *text, size_t at, bool addresses)
+static size_t placeholder_at(const char *text, size_t at, struct tf_hide hide)
 {
     const char *s = text + at;
-    if (!addresses || object_at(s) > 0)
+    if (!hide.addresses || object_at(s) > 0)
         return object_at(s);
     const bool inside = at > 0 && strchr(LETTERS DIGITS "._%+-&@#", s[-1]) != NULL;
     size_t n = inside ? 0 : url_at(s);
@@ -146,7 +148,7 @@ static bool *used_names(struct tf_text s)
     return used;
 }
 
-void tf_placeholders_hide(struct tf_placeholders *p, struct tf_text sentence, bool addresses,
+void tf_placeholders_hide(struct tf_placeholders *p, struct tf_text sentence, struct tf_hide hide,
                           struct tf_buf *out)
 {
     unsigned name = 0;
@@ -154,23 +156,27 @@ void tf_placeholders_hide(struct tf_placeholders *p, struct tf_text sentence, bo
     bool *used = NULL;
     tf_buf_clear(&p->text);
     tf_buf_add(&p->text, sentence.p, sentence.n);
-    tf_buf_grow(&p->text, 1);
+    tf_buf_byte(&p->text, 0);
+    p->text.len--;
     p->n = 0;
     while (at < sentence.n) {
-        size_t n = placeholder_at(p->text.p, at, addresses), begin = at;
-        if (n == 0) {
+        size_t n = placeholder_at(p->text.p, at, hide), begin = at;
+        struct tf_text term = {0};
+        if (n == 0 && hide.glossary != NULL)
+            at += tf_glossary_find(hide.glossary, (struct tf_text){p->text.p, sentence.n}, at, &term);
+        if (n == 0 && at == begin) {
             at++;
             continue;
         }
         /* With the word that it is part of, and those that touch it: a name has to stand alone. */
-        while (begin > from && is_word(sentence.p[begin - 1]))
+        while (n > 0 && begin > from && is_word(sentence.p[begin - 1]))
             begin--;
-        for (; n > 0; n = placeholder_at(p->text.p, at, addresses)) {
+        for (; n > 0; n = placeholder_at(p->text.p, at, hide)) {
             at += n;
             while (at < sentence.n && is_word(sentence.p[at]))
                 at++;
         }
-        if (begin > from && sentence.p[begin - 1] == '<' && at < sentence.n &&
+        if (term.p == NULL && begin > from && sentence.p[begin - 1] == '<' && at < sentence.n &&
             sentence.p[at] == '>') { /* <a@b.org> */
             begin--;
             at++;
@@ -182,7 +188,7 @@ void tf_placeholders_hide(struct tf_placeholders *p, struct tf_text sentence, bo
             p->cap = p->cap > 0 ? 2 * p->cap : 4;
             p->v = tf_xarray(p->v, p->cap, sizeof *p->v);
         }
-        p->v[p->n++] = (struct tf_placeholder){name, begin, at};
+        p->v[p->n++] = (struct tf_placeholder){name, begin, at, term};
         tf_buf_add(out, sentence.p + from, begin - from);
         tf_buf_printf(out, "X%u", name);
         from = at;
@@ -215,9 +221,50 @@ size_t tf_placeholder_find(const struct tf_placeholders *p, struct tf_text s, si
     return lo < p->n && p->v[lo].name == name ? lo : p->n;
 }
 
-static void add_original(const struct tf_placeholders *p, size_t i, struct tf_buf *out)
+/* Is a letter in upper case the first of a text? */
+static bool begins_with_capital(struct tf_text s)
 {
-    tf_buf_add(out, p->text.p + p->v[i].begin, p->v[i].end - p->v[i].begin);
+    int len;
+    for (size_t at = 0; at < s.n; at += (size_t)len) {
+        const uint32_t c = tf_utf8_get(s.p + at, &len);
+        const int is = tf_uc_letter(c);
+        if ((is & (TF_UC_ALPHABETIC | TF_UC_DECIMAL)) != 0)
+            return (is & TF_UC_ALPHABETIC) != 0 && (is & TF_UC_LOWERCASE) == 0;
+    }
+    return false;
+}
+
+/* Are there only signs before a place, or a full stop and a space? */
+static bool begins_sentence(struct tf_text s, size_t at)
+{
+    int len;
+    for (size_t p = at; p > 0;) {
+        do
+            p--;
+        while (((unsigned char)s.p[p] & 0xc0) == 0x80);
+        if (p + 1 < at && strchr(".!?", s.p[p]) != NULL && s.p[p + 1] == ' ')
+            return true;
+        if ((tf_uc_letter(tf_utf8_get(s.p + p, &len)) & (TF_UC_ALPHABETIC | TF_UC_DECIMAL)) != 0)
+            return false;
+    }
+    return true;
+}
+
+void tf_placeholder_put(const struct tf_placeholders *p, size_t i, struct tf_text s, size_t at,
+                        struct tf_buf *out)
+{
+    const struct tf_placeholder *v = &p->v[i];
+    int len = 0;
+    if (v->term.p == NULL) {
+        tf_buf_add(out, p->text.p + v->begin, v->end - v->begin);
+        return;
+    }
+    const struct tf_text text = {p->text.p, p->text.len};
+    const struct tf_text from = {text.p + v->begin, v->end - v->begin};
+    if ((begins_with_capital(text) && begins_sentence(s, at)) ||
+        (begins_with_capital(from) && !begins_sentence(text, v->begin)))
+        tf_buf_char(out, tf_icu_upper(tf_utf8_get(v->term.p, &len)));
+    tf_buf_add(out, v->term.p + len, v->term.n - (size_t)len);
 }
 
 size_t tf_placeholders_show(const struct tf_placeholders *p, struct tf_text translation,
@@ -229,7 +276,7 @@ size_t tf_placeholders_show(const struct tf_placeholders *p, struct tf_text tran
         size_t n;
         const size_t i = tf_placeholder_find(p, translation, at, &n);
         if (i < p->n) {
-            add_original(p, i, out);
+            tf_placeholder_put(p, i, translation, at, out);
             seen[i] = true;
         } else {
             tf_buf_add(out, translation.p + at, n);
@@ -239,7 +286,7 @@ size_t tf_placeholders_show(const struct tf_placeholders *p, struct tf_text tran
     for (size_t i = 0; i < p->n; i++)
         if (!seen[i]) {
             tf_buf_byte(out, ' ');
-            add_original(p, i, out);
+            tf_placeholder_put(p, i, (struct tf_text){"x", 1}, 1, out);
             lost++;
         }
     free(seen);

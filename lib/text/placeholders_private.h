@@ -3,12 +3,12 @@
  *
  * Kept are URLs, e-mail addresses, {name}, {name:>5}, ${name}, %{name} and {{name}}, conversions of
  * printf such as %s, %1$d, %(name)s and %%, options such as --key and -k, @name and #name, and what
- * has backslashes, such as C:\path. */
+ * has backslashes, such as C:\path. In the same way a term gets its translation. */
 #ifndef TF_TEXT_PLACEHOLDERS_PRIVATE_H
 #define TF_TEXT_PLACEHOLDERS_PRIVATE_H
 
 #include "base/buf.h"
-#include "text/text.h"
+#include "text/glossary.h"
 
 /* Characters from this one on, the private ones of planes 15 and 16, are kept, too. */
 enum { TF_PLACEHOLDER_OBJECT = 0xf0000 };
@@ -16,6 +16,7 @@ enum { TF_PLACEHOLDER_OBJECT = 0xf0000 };
 struct tf_placeholder {
     unsigned name; /* of X1: 1 */
     size_t begin, end;
+    struct tf_text term; /* its translation; p NULL: it stays as it is */
 };
 
 /* Those of a sentence. Zero-initialise. */
@@ -25,9 +26,9 @@ struct tf_placeholders {
     size_t n, cap;
 };
 
-/* Append the sentence with names in their places: names that it does not have. addresses: false:
- * only private characters are kept. */
-void tf_placeholders_hide(struct tf_placeholders *p, struct tf_text sentence, bool addresses,
+/* Append the sentence with names in their places: names that it does not have. Private characters
+ * are always kept. */
+void tf_placeholders_hide(struct tf_placeholders *p, struct tf_text sentence, struct tf_hide hide,
                           struct tf_buf *out);
 /* Bytes of the name of that number. */
 size_t tf_placeholder_length(unsigned name);
@@ -35,6 +36,10 @@ size_t tf_placeholder_length(unsigned name);
  * none. */
 size_t tf_placeholder_find(const struct tf_placeholders *p, struct tf_text s, size_t at,
                            size_t *bytes);
+/* Append what the name at s.p[at] stands for. A term has a capital letter where p->text
+ * has one within a sentence, and at the beginning of one if p->text begins with one. */
+void tf_placeholder_put(const struct tf_placeholders *p, size_t i, struct tf_text s, size_t at,
+                        struct tf_buf *out);
 /* Append the translation with what the names stand for. What it has lost comes at its end, after a
  * space. Returns the number of those. */
 size_t tf_placeholders_show(const struct tf_placeholders *p, struct tf_text translation,

@@ -253,8 +253,9 @@ static int feed_all(struct through *t, struct tf_buf *pending, struct tf_err *er
         struct tf_placeholders kept = {0};
         struct tf_buf sent = {0};
         const size_t from = pending->len;
-        if (rc > 0 && t->o->placeholders && !t->o->text.html)
-            tf_placeholders_hide(&kept, sentence, true, pending);
+        const struct tf_hide hide = t->o->text.hide;
+        if (rc > 0 && (hide.addresses || hide.glossary != NULL) && !t->o->text.html)
+            tf_placeholders_hide(&kept, sentence, hide, pending);
         else if (rc > 0)
             tf_buf_add(pending, sentence.p, sentence.n);
         if (rc > 0 && t->o->copy_unknown) {

@@ -10,7 +10,6 @@
 struct tf_through {
     struct tf_document_opts text;
     const char *input, *output; /* paths; output: see TF_OUT_PART */
-    bool placeholders;          /* addresses and variables stay as they are */
     bool copy_unknown;          /* the tools print links with unknown parts: see links.h */
     bool resume;                /* continue the output of a run that was interrupted */
     bool quiet, progress;

@@ -80,6 +80,16 @@ X
 X
 }
 
+@test "a term of a glossary is where its name is, with the tags around it" {
+    natively
+    printf 'log file\tregistro\n' >terms
+    echo '<p>The <b>log file</b> is <i alt="Log file">red</i>. Log <u>file</u> &amp; one</p>' >in
+    bash -c 'around --glossary terms in' >got
+    diff - got <<'X'
+<p><i alt="Registro">RED</i>. IS <b>registro</b> THE ONE &amp; <u>registro</u></p>
+X
+}
+
 @test "attributes that people read are translated" {
     natively
     cat >in <<'X'

@@ -105,6 +105,34 @@ X
     t 2 tf-translate -m "$MODEL" --placeholders --json in
 }
 
+@test "a glossary: the targets of terms come back for the names in their places" {
+    natively
+    printf '\xef\xbb\xbflog file\tregistro dos\tx\r\nkey\tchave\nfile\téficheiro\nIT\tTI\n\n' >terms
+    cat >in <<'X'
+The log file, a Key, the KEYS, keys of a key, and it in IT by file.txt, key@example.org
+File a log  file: x1 key
+key
+X
+    bash -c 'capitals --glossary terms --placeholders --no-split in' >got
+    diff - got <<'X'
+THE registro dos, A Chave, THE KEYS, KEYS OF A chave, AND IT IN TI BY éficheiro.TXT, key@example.org
+Éficheiro A LOG  éficheiro: X1 chave
+chave
+X
+    echo '<p>A <b>key</b> of the <i>log</i> file</p>' | bash -c 'capitals --glossary terms --lang en' >got
+    diff - got <<<'<P>A <B>chave</B> OF THE <I>LOG</I> éficheiro</P>'
+    printf 'a\tb\nc\n' >bad
+    t 1 tf-translate -m "$MODEL" --glossary bad in
+    expect_error "bad: line 2: no source term, a tab and its target"
+    printf 'a\tb\na\tc\n' >bad
+    t 1 tf-translate -m "$MODEL" --glossary bad in
+    expect_error "bad: line 2: a line before has this source term, too"
+    : >bad
+    t 1 tf-translate -m "$MODEL" --glossary bad in
+    expect_error "bad: no terms"
+    t 2 tf-translate -m "$MODEL" --glossary terms --terms terms in
+}
+
 @test "a document keeps its lines, empty lines, indentation and spaces" {
     natively
     printf '%s\n' '# a heading' '' 'this sentence continues in the' 'next line. And this one is  too' \

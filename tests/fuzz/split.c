@@ -70,7 +70,7 @@ static void hide_and_show(const char *s, size_t n)
 {
     struct tf_placeholders p = {0};
     struct tf_buf hidden = {0}, shown = {0};
-    tf_placeholders_hide(&p, (struct tf_text){s, n}, true, &hidden);
+    tf_placeholders_hide(&p, (struct tf_text){s, n}, (struct tf_hide){.addresses = true}, &hidden);
     TF_ASSERT(tf_placeholders_show(&p, (struct tf_text){hidden.p, hidden.len}, &shown) == 0);
     TF_ASSERT(shown.len == n && memcmp(shown.p, s, n) == 0);
     tf_placeholders_release(&p);

@@ -204,7 +204,7 @@ static void random_fragment(unsigned number)
     rng = tf_rng_new(7, number);
     elements = 0;
     put_blocks(&source);
-    must(tf_html_new(&h, source.p, source.len, NULL, false, &err), &err);
+    must(tf_html_new(&h, source.p, source.len, NULL, (struct tf_hide){0}, &err), &err);
     for (size_t i = 0; i < tf_html_count(h); i++)
         translate(h, i, &want);
     tf_html_write(h, &out);

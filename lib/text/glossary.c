@@ -1,0 +1,112 @@
+/* glossary.c - see glossary.h. */
+#include "text/glossary.h"
+#include "base/arena.h"
+#include "base/input.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "text/spelling.h"
+#include "text/text_table_private.h"
+#include "text/unicode.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { EXACT, LOWER, MAX_LINE = 1 << 20 };
+
+struct tf_glossary {
+    struct tf_arena mem;
+    struct tf_text_table terms[2]; /* as they are, and in lower case: numbers of translations */
+    struct tf_text *translations;
+    size_t n, longest; /* bytes of a term */
+};
+
+static int add_line(struct tf_glossary *g, struct tf_text line, const char *path, uint64_t number,
+                    struct tf_err *err)
+{
+    const char *tab = memchr(line.p, '\t', line.n), *end = line.p + line.n;
+    if (line.n == 0)
+        return 0;
+    const char *to = tab != NULL ? tab + 1 : end, *more = memchr(to, '\t', (size_t)(end - to));
+    const struct tf_text term = tf_plain_phrase(&g->mem, line.p,
+                                                (size_t)(to - line.p) - (tab != NULL)),
+                         is = tf_plain_phrase(&g->mem, to,
+                                              (size_t)((more != NULL ? more : end) - to));
+    if (term.n == 0 || is.n == 0)
+        return tf_fail(err, "%s: line %" PRIu64 ": no source term, a tab and its target", path,
+                       number);
+    struct tf_text_table *t = &g->terms[tf_is_lower(term) ? LOWER : EXACT];
+    if (tf_text_table_find(t, term.p, term.n) != TF_NO_TEXT)
+        return tf_fail(err, "%s: line %" PRIu64 ": a line before has this source term, too", path,
+                       number);
+    if ((g->n & (g->n - 1)) == 0)
+        g->translations = tf_xarray(g->translations, 2 * g->n + 1, sizeof *g->translations);
+    tf_text_table_add(t, term.p, term.n, (uint32_t)g->n);
+    g->translations[g->n++] = is;
+    g->longest = term.n > g->longest ? term.n : g->longest;
+    return 0;
+}
+
+int tf_glossary_read(struct tf_glossary **out, const char *path, struct tf_err *err)
+{
+    struct tf_in in;
+    struct tf_text line;
+    struct tf_glossary *g = *out = tf_xcalloc(1, sizeof *g);
+    uint64_t number = 0;
+    int rc = tf_in_open(&in, path, err), more = 1;
+    while (rc == 0 && (more = tf_in_line(&in, &line.p, &line.n, MAX_LINE, err)) == 1) {
+        const size_t mark = ++number == 1 ? tf_utf8_mark(line.p, line.n) : 0,
+                     cr = line.n > mark && line.p[line.n - 1] == '\r';
+        rc = tf_utf8_valid((const uint8_t *)line.p, line.n)
+                 ? add_line(g, (struct tf_text){line.p + mark, line.n - mark - cr}, path, number,
+                            err)
+                 : tf_fail(err, "%s: line %" PRIu64 ": not UTF-8", path, number);
+    }
+    if (rc == 0 && more == 2)
+        rc = tf_fail(err, "%s: line %" PRIu64 ": longer than %d bytes", path, number + 1, MAX_LINE);
+    if (rc == 0 && more == 0 && g->n == 0)
+        rc = tf_fail(err, "%s: no terms", path);
+    tf_in_close(&in);
+    if (rc == 0 && more == 0)
+        return 0;
+    tf_glossary_free(g);
+    *out = NULL;
+    return -1;
+}
+
+void tf_glossary_free(struct tf_glossary *g)
+{
+    if (g == NULL)
+        return;
+    for (int as = 0; as < 2; as++)
+        tf_text_table_release(&g->terms[as]);
+    free(g->translations);
+    tf_arena_release(&g->mem);
+    free(g);
+}
+
+size_t tf_glossary_find(const struct tf_glossary *g, struct tf_text s, size_t at,
+                        struct tf_text *translation)
+{
+    struct tf_buf low = {0};
+    uint32_t found = TF_NO_TEXT;
+    if (s.p[at] == ' ' || !tf_is_word_edge(s.p, s.n, at))
+        return 0;
+    /* Lower case may have up to three times the bytes, or a third. */
+    size_t n = s.n - at < 3 * g->longest ? s.n - at : 3 * g->longest;
+    for (; n > 0; n--) {
+        if (((unsigned char)s.p[at + n] & 0xc0) == 0x80 || !tf_is_word_edge(s.p, s.n, at + n))
+            continue;
+        found = tf_text_table_find(&g->terms[EXACT], s.p + at, n);
+        if (found != TF_NO_TEXT)
+            break;
+        tf_buf_clear(&low);
+        tf_uc_lower(&low, s.p + at, n);
+        found = tf_text_table_find(&g->terms[LOWER], low.p, low.len);
+        if (found != TF_NO_TEXT)
+            break;
+    }
+    tf_buf_release(&low);
+    if (n > 0)
+        *translation = g->translations[found];
+    return n;
+}

@@ -1,0 +1,30 @@
+/* glossary.h - terms and their translations, from a text file: on each line a term, a tab and its
+ * translation; further fields are left out (infer/terms_private.h has a use for them).
+ *
+ * A text has a term where it has its characters between edges of words (tf_is_word_edge), with one
+ * space for white space. A term in lower case stands for itself in any case, another as it is. Of
+ * terms that overlap the first counts, of those the longest, of these the one as it is. */
+#ifndef TF_TEXT_GLOSSARY_H
+#define TF_TEXT_GLOSSARY_H
+
+#include "base/err.h"
+#include "text/text.h"
+
+struct tf_glossary;
+
+/* Errors name the line: no term or no translation, a term that is there twice, not UTF-8. */
+int tf_glossary_read(struct tf_glossary **g, const char *path, struct tf_err *err) TF_MUST_CHECK;
+void tf_glossary_free(struct tf_glossary *g); /* may be NULL */
+
+/* The bytes of the longest term at s.p[at], and its translation; 0: there is none. s: checked
+ * UTF-8, with a NUL after it. */
+size_t tf_glossary_find(const struct tf_glossary *g, struct tf_text s, size_t at,
+                        struct tf_text *translation);
+
+/* What of a text a model sees a name of (placeholders_private.h). */
+struct tf_hide {
+    bool addresses;                     /* URLs, variables and others */
+    const struct tf_glossary *glossary; /* or NULL */
+};
+
+#endif
