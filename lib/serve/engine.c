@@ -288,13 +288,15 @@ static size_t active(const struct tf_route *r)
     return n;
 }
 
-/* One with the model of before, which is not busy. */
+/* One with the model of before, which is idle, or any that is not being ended. */
 static struct tf_pipe *old_pipe(struct tf_route *r, bool any)
 {
     for (size_t i = 0; i < slots(r->engine); i++) {
         struct tf_pipe *p = &r->pipes[i];
         const enum tf_worker_state s = p->worker.state;
-        if (p->worker.models != r->models && (s == TF_WORKER_IDLE || (any && s == TF_WORKER_BUSY)))
+        const bool is =
+            s == TF_WORKER_IDLE || (any && (s == TF_WORKER_BUSY || s == TF_WORKER_STARTING));
+        if (p->worker.models != r->models && is)
             return p;
     }
     return NULL;

@@ -219,14 +219,32 @@ static enum MHD_Result receive(struct tf_http *h, struct tf_http_private *p, con
     return MHD_YES;
 }
 
-static enum MHD_Result count_length(void *cls, enum MHD_ValueKind kind, const char *key,
+/* What decides where a request ends. A proxy in front could understand it otherwise, and take the
+ * rest for a part of this request where it is the next one here, or the other way round. */
+struct framing {
+    int lengths;
+    bool unclear;
+};
+
+/* The library joins a name to a value in the next line. */
+static bool begins(const char *key, const char *name)
+{
+    return strncasecmp(key, name, strlen(name)) == 0;
+}
+
+static enum MHD_Result check_header(void *cls, enum MHD_ValueKind kind, const char *key,
                                     const char *value)
 {
-    int *n = cls;
+    static const char token[] = "!#$%&'*+-.^_`|~0123456789" /* RFC 9110, 5.6.2 */
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    struct framing *f = cls;
+    const bool encoding = begins(key, MHD_HTTP_HEADER_TRANSFER_ENCODING),
+               length = begins(key, MHD_HTTP_HEADER_CONTENT_LENGTH);
     (void)kind;
-    (void)value;
-    *n += strcasecmp(key, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0 ||
-          strcasecmp(key, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0;
+    f->lengths += encoding || length;
+    f->unclear = f->unclear || key[strspn(key, token)] != 0 ||
+                 (encoding && (value == NULL || strcasecmp(value, "chunked") != 0)) ||
+                 (length && strlen(key) > strlen(MHD_HTTP_HEADER_CONTENT_LENGTH));
     return MHD_YES;
 }
 
@@ -238,9 +256,9 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, cons
     struct tf_http_private *p = *context;
     (void)version;
     if (p == NULL) {
-        int lengths = 0;
-        (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, count_length, &lengths);
-        if (lengths > 1) /* where it ends is unclear */
+        struct framing f = {0};
+        (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, check_header, &f);
+        if (f.lengths > 1 || f.unclear)
             return MHD_NO;
         p = *context = new_request(connection, url, method);
         if (!declares_too_much(h, connection))
@@ -390,7 +408,8 @@ struct tf_http *tf_http_open(struct tf_loop *loop, const struct tf_http_opts *o,
                          NULL, handle, h, MHD_OPTION_EXTERNAL_LOGGER, ignore_log, NULL,
                          MHD_OPTION_LISTEN_SOCKET, o->listen, MHD_OPTION_CONNECTION_LIMIT,
                          (unsigned)o->connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                         (size_t)HEADERS, MHD_OPTION_NOTIFY_COMPLETED, notify_completed, h,
+                         (size_t)HEADERS, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+                         MHD_OPTION_NOTIFY_COMPLETED, notify_completed, h,
                          MHD_OPTION_NOTIFY_CONNECTION, notify_connection, h, MHD_OPTION_END);
     if (h->daemon == NULL) {
         free(h);

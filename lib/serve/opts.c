@@ -1,6 +1,7 @@
 /* opts.c - see opts.h. */
 #include "serve/opts.h"
 #include "base/memory.h"
+#include "stream/header.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +19,16 @@ int tf_direction_parse(struct tf_direction *p, const char *word, struct tf_err *
         return tf_fail_status(
             err, TF_USAGE, "'%s': languages with a hyphen need a colon between them, as en:pt-BR",
             word);
+    char label[TF_LANG_MAX + 1];
     *p = (struct tf_direction){.source = tf_xstrndup(word, (size_t)(between - word)),
                                .target = tf_xstrndup(between + 1, (size_t)(file - between) - 1),
                                .path = file + 1};
-    return 0;
+    if (tf_lang_set(label, p->source) && tf_lang_set(label, p->target))
+        return 0;
+    tf_direction_release(p);
+    return tf_fail_status(err, TF_USAGE,
+                          "'%s': a language is a label of 1 to %d letters, digits, - and _", word,
+                          TF_LANG_MAX);
 }
 
 void tf_direction_release(struct tf_direction *p)

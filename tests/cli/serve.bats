@@ -56,6 +56,7 @@ with_script() {
 model=$(cat "${@: -1}")
 [ "$model" != broken ] || { echo 'tf-translate: broken' >&2; exit 1; }
 [ "$model" != hang ] || sleep 600
+[ "$model" != late ] || { echo 2 >new && mv new model && kill -HUP "$PPID"; sleep 0.3; }
 [ "$model" != stay ] || trap 'sleep 600' EXIT
 n=0
 while IFS= read -r line; do
@@ -175,6 +176,8 @@ SH
     expect_error "not of the form SOURCE-TARGET=FILE"
     t 2 tf-serve en-pt-BR="$MODEL"
     expect_error "as en:pt-BR"
+    t 2 tf-serve 'e"n-xx'="$MODEL"
+    expect_error "a language is a label of 1 to "
     t 2 tf-serve en-xx="$MODEL" en-xx="$MODEL" -l 127.0.0.1:0
     expect_error "two models from en to xx"
     t 2 tf-serve en-xx="$MODEL" -l host.example:0
@@ -326,6 +329,15 @@ no <no> [[0,0]]" ]
     expect_contains "$(<messages)" "model: cannot be used; the model of before stays"
     echo 3 >new && mv new model
     client during "$server" 0.3 '<2a>' '<3a>'
+}
+
+@test "SIGHUP while the first pipelines start" {
+    with_script -p 1
+    stop
+    echo late >model
+    TF_SANDBOX=no serve bin/tf-serve en-xx=model -l 127.0.0.1:0 -p 1
+    new() { [ "$(client say a)" = '<2a>' ]; }
+    wait_for new
 }
 
 @test "SIGHUP in the sandbox: a model that replaces another" {

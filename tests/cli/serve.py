@@ -125,6 +125,17 @@ def hostile(patience):
         got = status(raw(data))
         assert got in expected, (data[:60], got)
         assert text_of("a b c") == good
+    # Where it is unclear where a request ends, what follows is no request.
+    chunk = b"%x\r\n%b\r\n0\r\n\r\n" % (len(hello("a")), hello("a"))
+    for lines in (b"Content-Length: 4\r\nTransfer-Encoding: chunked", b"Content-Length : 100",
+                  b"Transfer-Encoding: chunked\r\nTransfer-Encoding: identity",
+                  b"Transfer-Encoding : chunked", b"Transfer-Encoding:\r\n chunked",
+                  b"Transfer-Encoding: identity", b"Transfer-Encoding: gzip, chunked",
+                  b"Content-Length:\r\n 100", b"Content-Length: +1", b"Content-Length\x0b: 1"):
+        for body in b"", chunk:
+            got = raw(b"POST /translate HTTP/1.1\r\nHost: x\r\n" + lines + b"\r\n\r\n" + body
+                      + b"GET /languages HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert status(got) in (0, 400) and b"targets" not in got, (lines, got)
     # Requests without waiting for answers are answered in order.
     both = raw(post(hello("a b c")) + post(hello("b a")) +
                post(hello("c"), "Connection: close\r\n"))
