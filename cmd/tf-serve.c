@@ -26,6 +26,10 @@ static struct tf_opt opts[] = {
     OPT_FLAG(0, "alignment", &serve.alignment,
              .help = "align words: requests may have format html, whose markup stays"),
     COMMON_ALIGNMENT_HEAD(&o.alignment_head, .needs = "alignment"),
+    OPT_LIST(0, "terms", &serve.terms, .arg = "SOURCE-TARGET=FILE",
+             .excludes = "sample diverse search early-stopping no-repeat-ngram",
+             .help = "glossary of these languages, a line each of a source term and its targets "
+                     "between tabs; for other languages again (CPU only)"),
     OPT_REAL(0, "timeout", &serve.timeout, .arg = "SECONDS", .def = "30", .lo = 0.1, .hi = 86400,
              .help = "answer a request after so long, if it is not translated, with status 504"),
     OPT_REAL(0, "start-timeout", &serve.starting, .arg = "SECONDS", .def = "300", .lo = 0.1,
@@ -63,6 +67,7 @@ static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
     sandbox->processes = true;
     sandbox->off = tf_backend_may_load(o.run.device);
     (void)!tf_direction_files(args->v, (size_t)args->n, &sandbox->beside, &err);
+    (void)!tf_direction_files(serve.terms.v, serve.terms.n, &sandbox->beside, &err);
     sandbox->read.n = 0;
     if (o.forbid != NULL)
         tf_strs_add(&sandbox->beside, o.forbid);
@@ -82,10 +87,10 @@ static const struct tf_tool tool = {
     .widen = widen,
 };
 
-static const char *const own[] = {"listen",        "alternatives", "alignment",   "timeout",
-                                  "start-timeout", "patience",     "queue",       "max-body",
-                                  "connections",   "pipelines",    "threads",     "batch",
-                                  "no-split",      "max-chars",    NULL};
+static const char *const own[] = {"listen",        "alternatives", "alignment", "timeout",
+                                  "start-timeout", "patience",     "queue",     "max-body",
+                                  "connections",   "pipelines",    "threads",   "batch",
+                                  "no-split",      "max-chars",    "terms",     NULL};
 
 static void add_number(struct tf_strs *to, const char *name, int64_t value)
 {

@@ -36,6 +36,25 @@ static void put_targets(const struct tf_engine *e, const char *source, struct tf
     tf_json_close(j, ']');
 }
 
+/* How many terms the glossaries have, by target, if there are any. */
+static void put_terms(const struct tf_engine *e, const char *source, struct tf_json *j)
+{
+    bool any = false;
+    for (size_t i = 0; i < e->n; i++) {
+        const struct tf_route *r = &e->routes[i];
+        if (r->terms == NULL || strcmp(r->pair.source, source) != 0)
+            continue;
+        if (!any) {
+            tf_json_key(j, "terms");
+            tf_json_open(j, '{');
+        }
+        any = true;
+        tf_json_put_uint(j, r->pair.target, r->n_terms);
+    }
+    if (any)
+        tf_json_close(j, '}');
+}
+
 /* Is it the first route with that source? */
 static bool is_first(const struct tf_engine *e, size_t i)
 {
@@ -74,6 +93,7 @@ static void languages(struct tf_api *api, struct tf_http_request *r)
         tf_json_put_str(&j, "name", tf_language_name(e->routes[i].pair.source));
         tf_json_key(&j, "targets");
         put_targets(e, e->routes[i].pair.source, &j);
+        put_terms(e, e->routes[i].pair.source, &j);
         tf_json_close(&j, '}');
     }
     tf_json_close(&j, ']');

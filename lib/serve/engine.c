@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/pipeline.h"
+#include "text/lines.h"
 
 #include <errno.h>
 #include <math.h>
@@ -302,6 +303,23 @@ static struct tf_pipe *old_pipe(struct tf_route *r, bool any)
     return NULL;
 }
 
+/* The lines of its glossary, which a pipeline has read without an error. */
+static void count_terms(struct tf_route *r)
+{
+    struct tf_lines l = {0};
+    struct tf_text line;
+    struct tf_err err = {0};
+    uint64_t n = 0;
+    if (r->terms == NULL)
+        return;
+    int rc = tf_lines_open(&l, r->terms, NULL, false, &err);
+    while (rc >= 0 && (rc = tf_lines_next(&l, &line, &err)) > 0)
+        n += line.n > 0;
+    tf_lines_close(&l);
+    if (rc == 0)
+        r->n_terms = n;
+}
+
 /* Start pipelines until there are enough; when replacing, one more than that, and end an old one
  * when it is ready. */
 static void manage(struct tf_route *r)
@@ -314,8 +332,10 @@ static void manage(struct tf_route *r)
            (old = old_pipe(r, false)) != NULL)
         tf_worker_end(&old->worker);
     if (old_pipe(r, true) == NULL) {
-        if (r->replacing && has_new(r))
+        if (r->replacing && has_new(r)) {
             tf_note("%s: all pipelines have read it again", r->pair.path);
+            count_terms(r);
+        }
         r->replacing = false;
     }
     struct tf_pipe *off;
@@ -497,12 +517,38 @@ static void make_command(struct tf_route *r, const struct tf_strs *options)
     tf_strs_add(&r->command, "--no-split"); /* tf_job_split has done it */
     for (size_t i = 0; i < options->n; i++)
         tf_strs_add(&r->command, options->v[i]);
+    if (r->terms != NULL) {
+        tf_strs_add(&r->command, "--terms");
+        tf_strs_add(&r->command, r->terms);
+    }
     struct tf_buf model = {0}; /* lives as long as the command */
     /* What follows a colon is no weight of the model then. */
     tf_buf_printf(&model, "%s%s", r->pair.path, strchr(r->pair.path, ':') != NULL ? ":1" : "");
     tf_strs_add(&r->command, "-m");
     tf_strs_add(&r->command, model.p);
     tf_strs_add(&r->command, NULL);
+}
+
+/* Find the routes of the glossaries. */
+static int add_terms(struct tf_engine *e, struct tf_err *err)
+{
+    for (size_t i = 0; i < e->o->terms.n; i++) {
+        const char *word = e->o->terms.v[i];
+        struct tf_direction p;
+        if (tf_direction_parse(&p, word, err) != 0)
+            return tf_context(err, "--terms");
+        struct tf_route *r = tf_engine_route(e, p.source, p.target);
+        if (r != NULL && r->terms == NULL)
+            r->terms = p.path;
+        const bool good = r != NULL && r->terms == p.path;
+        tf_direction_release(&p);
+        if (!good)
+            return tf_fail_status(err, TF_USAGE, "--terms %s: %s", word,
+                                  r == NULL ? "no model has these languages"
+                                            : "a second glossary of these languages");
+        count_terms(r);
+    }
+    return 0;
 }
 
 int tf_engine_open(struct tf_engine *e, struct tf_loop *loop, const struct tf_serve_opts *o,
@@ -527,7 +573,6 @@ int tf_engine_open(struct tf_engine *e, struct tf_loop *loop, const struct tf_se
             tf_direction_release(&r->pair);
             return -1;
         }
-        make_command(r, &o->options);
         r->pipes = tf_xcalloc(slots(e), sizeof *r->pipes);
         for (size_t k = 0; k < slots(e); k++) {
             struct tf_pipe *p = &r->pipes[k];
@@ -538,6 +583,10 @@ int tf_engine_open(struct tf_engine *e, struct tf_loop *loop, const struct tf_se
             p->worker.arg = p;
         }
     }
+    if (add_terms(e, err) != 0)
+        return -1;
+    for (size_t i = 0; i < e->n; i++)
+        make_command(&e->routes[i], &o->options);
     return 0;
 }
 

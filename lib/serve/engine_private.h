@@ -29,6 +29,8 @@ struct tf_pipe {
 struct tf_route {
     struct tf_direction pair;
     struct tf_strs command;
+    const char *terms; /* its glossary, or NULL */
+    uint64_t n_terms;
     /* Of several pipelines: a process that has read the model of this number, and makes copies of
      * the tools for each pipeline; asks: our end of its socket, -1 where there is none. */
     struct tf_copier {

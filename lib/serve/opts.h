@@ -7,6 +7,7 @@
 struct tf_serve_opts {
     const char *const *models; /* n of the form SOURCE-TARGET=FILE */
     size_t n;
+    struct tf_strs terms;   /* glossaries, of the same form */
     struct tf_strs options; /* for tf-translate */
     const char *listen;     /* ADDRESS:PORT; NULL: the socket of systemd, or 127.0.0.1:8080 */
     int64_t pipelines;      /* of each model */
@@ -24,7 +25,7 @@ struct tf_serve_opts {
     void (*listening)(const char *url); /* called when requests are accepted */
 };
 
-/* A pair of languages and its model. */
+/* A pair of languages and its file, a model or a glossary. */
 struct tf_direction {
     char *source, *target; /* owned */
     const char *path;      /* within the word */

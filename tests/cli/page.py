@@ -91,6 +91,9 @@ do("Page.navigate", url=URL + "/#en/xx/a%20link")
 wait_for('typeof $ === "function" && $("target").textContent', "<a link>")
 assert js('$("from").value + $("to").value') == "enxx"
 
+assert js('$("terms").textContent') == "A glossary of 2 terms is used."
+assert js('$("terms").checkVisibility()')
+
 # As one types, with a request for the last text only.
 clear()
 requested.clear()
@@ -120,6 +123,7 @@ for kind in "keyDown", "keyUp":
        windowsVirtualKeyCode=83)
 wait_for(TARGET, "<<new>>")
 assert js('$("from").value + $("to").value + $("source").value') == "xxen<new>"
+assert not js('$("terms").checkVisibility()')
 js('$("swap").click()')
 order = js("""[...document.querySelectorAll("select, button, textarea")].filter(e => e.tabIndex < 0)
     .length""")

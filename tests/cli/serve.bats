@@ -362,6 +362,35 @@ no <no> [[0,0]]" ]
     [ "$output" != '{"status":"ok"}' ]
 }
 
+@test "a glossary for some languages, which SIGHUP reads again" {
+    printf 'b\tc c\n' >terms
+    serve tf-serve en-xx="$MODEL" xx-en="$MODEL" -l 127.0.0.1:0 -p 2 --terms en-xx=terms -k 10
+    says() { # what the service prints with a glossary, and without
+        [ "$(ask translate -d 'q=a b&source=en&target=xx' | jq -r .translatedText)" = "$1" ] &&
+            [ "$(ask translate -d 'q=a b&source=xx&target=en' | jq -r .translatedText)" = "$2" ]
+    }
+    counted() { [ "$(ask languages | jq -c '[.[].terms]')" = "$1" ]; }
+    with() { tf-translate -q -k 10 -m "$MODEL" "$@" <<<'a b'; }
+    plain=$(with)
+    first=$(with --terms terms)
+    [ "$first" != "$plain" ]
+    says "$first" "$plain"
+    counted '[{"xx":1},null]'
+    printf 'a\tc a\nb\tb\n' >new && mv new terms
+    second=$(with --terms terms)
+    [ "$second" != "$first" ]
+    kill -HUP "$server"
+    wait_for counted '[{"xx":2},null]'
+    says "$second" "$plain"
+    stop
+    t 2 tf-serve en-xx="$MODEL" -l 127.0.0.1:0 --terms en-de=terms
+    expect_error "--terms en-de=terms: no model has these languages"
+    t 2 tf-serve en-xx="$MODEL" -l 127.0.0.1:0 --terms terms
+    expect_error "--terms: 'terms': not of the form SOURCE-TARGET=FILE"
+    t 1 tf-serve en-xx="$MODEL" -l 127.0.0.1:0 -p 1 --terms en-xx=none
+    expect_contains "$stderr" "none: No such file or directory"
+}
+
 @test "SIGTERM: what has been asked is answered" {
     with_script -p 1
     client term "$server"
@@ -412,6 +441,7 @@ no <no> [[0,0]]" ]
 @test "the page in a browser: only the newest answer, by keyboard, on a phone, busy and gone" {
     natively
     need chromium
-    with_script -p 1 -b 1 --queue 3 --alternatives 2 --timeout 3 --alignment xx-en=model
+    printf 'a\tb\nc\td\n' >terms
+    with_script -p 1 -b 1 --terms en-xx=terms --queue 3 --alternatives 2 --timeout 3 --alignment xx-en=model
     timeout 120 "$TF_PYTHON" -I "$TOP/tests/cli/page.py" "$url" "$server" "$T/browser"
 }
