@@ -6,8 +6,8 @@
  * appears here.
  *
  * Each operation is stated once, as a function type with its contract: tf_NAME_fn. The lists
- * TF_LANE_OPS, TF_ACT_OPS, TF_PACKED_OPS and TF_VALUE_OPS name the operations; from them come the
- * fields of struct tf_backend and, in each implementation, the declarations of its functions and
+ * TF_LANE_OPS, TF_ACT_OPS, TF_PACKED_OPS, TF_SELECT_OPS and TF_VALUE_OPS name the operations; from
+ * them come the fields of struct tf_backend and, in each implementation, the declarations of its functions and
  * its tables. To add an operation: its type and its name in a list here, one function each in ref,
  * cpu and cuda, and one problem in tests/ops/problems.c.
  *
@@ -44,7 +44,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TF_BACKEND_ABI 23
+#define TF_BACKEND_ABI 24
 
 struct tf_ctx;    /* a lane */
 struct tf_rows;   /* a row space */
@@ -418,7 +418,8 @@ typedef void tf_scatter_rows_fn(struct tf_ctx *c, tf_mem_act *dst, size_t ld_dst
 
 /* ---- linear maps with weights laid out in advance, for decoding ---- */
 
-#define TF_PACKED_OPS(OP) OP(pack_new) OP(pack) OP(pack_select) OP(linear_packed) OP(embed_packed)
+#define TF_PACKED_OPS(OP) OP(pack_new) OP(pack) OP(linear_packed) OP(embed_packed)
+#define TF_SELECT_OPS(OP) OP(pack_select) /* of host backends; NULL in others */
 
 enum { TF_PACK_COLUMNS = 64 };
 
@@ -516,6 +517,7 @@ struct tf_backend {
     TF_ACT_OPS(TF_BACKEND_FIELD)
     TF_PACKED_OPS(TF_BACKEND_FIELD)
     TF_VALUE_OPS(TF_BACKEND_FIELD)
+    TF_SELECT_OPS(TF_BACKEND_FIELD)
 #undef TF_BACKEND_FIELD
 };
 

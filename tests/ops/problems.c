@@ -721,11 +721,14 @@ static void run_sums(struct run *r, const struct problem *p)
 static void make_packed(struct problem *p, struct tf_rng *g, bool small)
 {
     make_batch(p, g, small);
-    p->N = draw_width(g, small), p->K = draw_width(g, small);
+    p->N = draw_width(g, small);
+    p->K = draw_width(g, small);
     if (chance(g, 0.1))
         *(chance(g, 0.5) ? &p->N : &p->K) = PICK(g, 300, 513, 700);
-    if (!small && chance(g, 0.6)) /* what a device may have fast kernels for */
-        p->K = PICK(g, 8, 40, 64, 128, 264, 512, 600), p->N = PICK(g, 8, 100, 130, 136, 264, 300);
+    if (!small && chance(g, 0.6)) { /* what a device may have fast kernels for */
+        p->K = PICK(g, 8, 40, 64, 128, 264, 512, 600);
+        p->N = PICK(g, 8, 100, 130, 136, 264, 300);
+    }
     p->transposed = chance(g, 0.4);
     p->flags = (chance(g, 0.4) ? TF_LIN_RELU : 0) | (chance(g, 0.4) ? TF_LIN_STAT : 0);
     size_t N = (size_t)p->N, K = (size_t)p->K;
@@ -733,33 +736,28 @@ static void make_packed(struct problem *p, struct tf_rng *g, bool small)
     add_normal(p, g, "w", P_, WHOLE, K * N, 1 / sqrt((double)K));
     if (chance(g, 0.7))
         add_normal(p, g, "b", P_, WHOLE, N, 1);
-    double *ids = chance(g, 0.4) ? add_input(p, "ids", U_, WHOLE, N) : NULL;
-    for (size_t i = 0; ids != NULL && i < N; i++)
-        ids[i] = (double)tf_rng_below(g, N);
-    label(p, "K %d N %d flags %u t %d ids %d", p->K, p->N, p->flags, p->transposed, ids != NULL);
+    label(p, "K %d N %d flags %u transposed %d b %d", p->K, p->N, p->flags, p->transposed,
+          find_input(p, "b") != NULL);
 }
 
 static void run_packed(struct run *r, const struct problem *p)
 {
     const struct tf_backend *be = r->l->be;
-    struct tf_ctx *c = r->l->c;
     struct tf_err err = {0};
     enum tf_elem out = p->flags & TF_LIN_STAT ? S_ : A_;
-    const size_t N = (size_t)p->N, K = (size_t)p->K, step = TF_PACK_COLUMNS;
-    tf_mem *x = give(r, "x"), *w = give_inout(r, "w"), *b = give(r, "b"), *ids = give(r, "ids"),
-           *y = want(r, out, PER_Q, N);
-    struct tf_packed *all = be->pack_new(c, p->K, p->N, ids != NULL ? TF_PACK_APART : 0, &err),
-                     *some = ids != NULL ? be->pack_new(c, p->K, p->N + 5, 0, &err) : all;
-    for (size_t j = 0; j < N; j += step) /* in parts */
-        be->pack(c, all, tf_at(be, P_, w, p->transposed ? j * K : j), N, p->transposed, j,
-                 N - j < step ? N - j : step);
-    be->zero(c, w, P_, N * K); /* the original may go */
-    if (ids != NULL)
-        be->pack_select(c, some, all, ids, N);
-    be->linear_packed(c, y, x, some, b, r->rows, p->flags);
-    take(r, "y", y, out, PER_Q, N, 0);
-    be->pack_free(c, all);
-    be->pack_free(c, ids != NULL ? some : NULL);
+    tf_mem *x = give(r, "x"), *w = give_inout(r, "w"), *b = give(r, "b"),
+           *y = want(r, out, PER_Q, (size_t)p->N);
+    struct tf_packed *packed = be->pack_new(r->l->c, p->K, p->N, 0, &err);
+    if (packed == NULL)
+        TF_BUG("%s: %s", be->name, err.msg);
+    const size_t N = (size_t)p->N, K = (size_t)p->K;
+    for (size_t j = 0; j < N; j += TF_PACK_COLUMNS) /* in parts */
+        be->pack(r->l->c, packed, tf_at(be, P_, w, p->transposed ? j * K : j), N, p->transposed, j,
+                 N - j < TF_PACK_COLUMNS ? N - j : TF_PACK_COLUMNS);
+    be->zero(r->l->c, w, P_, (size_t)p->N * (size_t)p->K); /* the original may go */
+    be->linear_packed(r->l->c, y, x, packed, b, r->rows, p->flags);
+    take(r, "y", y, out, PER_Q, (size_t)p->N, 0);
+    be->pack_free(r->l->c, packed);
 }
 
 static void make_embed_rows(struct problem *p, struct tf_rng *g, bool small)

@@ -73,9 +73,9 @@ static bool agrees(const struct tf_backend *be, const struct product *p, const u
     return same;
 }
 
-static void test(const char *isa, const char *precision, bool in_halves)
+static void test(const struct tf_backend *be, const char *isa, const char *precision,
+                 bool in_halves)
 {
-    const struct tf_backend *be = backend_of(isa, precision);
     bool same = true;
     if (be == NULL) {
         skip(isa);
@@ -105,11 +105,12 @@ static void test(const char *isa, const char *precision, bool in_halves)
 
 int main(void)
 {
+    test(&tf_backend_ref_f32, "ref", "fp32", false);
     for (size_t s = 0; s < sizeof sets / sizeof *sets; s++) {
-        test(sets[s], "fp32", false);
-        test(sets[s], "fp32", true);
-        test(sets[s], "bf16", false);
-        test(sets[s], "int8", false);
+        test(backend_of(sets[s], "fp32"), sets[s], "fp32", false);
+        test(backend_of(sets[s], "fp32"), sets[s], "fp32", true);
+        test(backend_of(sets[s], "bf16"), sets[s], "bf16", false);
+        test(backend_of(sets[s], "int8"), sets[s], "int8", false);
     }
     return done();
 }

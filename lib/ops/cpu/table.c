@@ -68,7 +68,7 @@ static const char *kernels_openblas_int8(void)
                .open = open_##table,                                                      \
                .describe = describe_lane,                                                 \
                TF_HOST_ENTRIES TF_ACT_OPS(ENTRY) TF_PACKED_OPS(ENTRY) TF_VALUE_OPS(ENTRY) \
-               __VA_ARGS__},                                                              \
+               TF_SELECT_OPS(ENTRY) __VA_ARGS__},                                         \
         .products = &PRODUCTS,                                                            \
         .packed = &PACKED};                                                               \
     static struct tf_ctx *open_##table(const struct tf_ctx_opts *o, struct tf_err *err)   \

@@ -111,26 +111,6 @@ void tf_cuda_ops<A>::pack(struct tf_ctx *c, struct tf_packed *p, const tf_mem *w
         transpose(c, to, (const float *)w, ld, p->K, (int)n);
 }
 
-/* dst [n, K] = rows ids [n] of src; a thread an element. */
-template <typename A>
-static __global__ void select_kernel(A *dst, const A *src, const uint32_t *ids, size_t n, int K)
-{
-    size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n)
-        dst[i] = src[(size_t)ids[i / K] * K + i % K];
-}
-
-template <typename A>
-void tf_cuda_ops<A>::pack_select(struct tf_ctx *c, struct tf_packed *to,
-                                 const struct tf_packed *from, const tf_mem *ids, size_t n)
-{
-    to->N = (int)n;
-    n *= (size_t)to->K;
-    if (n > 0)
-        launch(c, "pack_select", select_kernel<A>, dim3(div_up(n, 256)), dim3(256), 0, (A *)to->w,
-               (const A *)from->w, (const uint32_t *)ids, n, to->K);
-}
-
 void tf_cuda_pack_free(struct tf_ctx *c, struct tf_packed *p)
 {
     if (p == nullptr)
@@ -485,7 +465,6 @@ void tf_cuda_ops<A>::cached_attention(struct tf_ctx *c, const struct tf_cached_a
 
 TF_CUDA_EVERY(pack_new)
 TF_CUDA_EVERY(pack)
-TF_CUDA_EVERY(pack_select)
 TF_CUDA_EVERY(linear_packed)
 TF_CUDA_EVERY(embed_rows)
 TF_CUDA_EVERY(embed_packed)

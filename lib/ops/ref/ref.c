@@ -60,4 +60,5 @@ const struct tf_backend TABLE(TF_REF_NAME) = {
     TF_ACT_OPS(ENTRY)
     TF_PACKED_OPS(ENTRY)
     TF_VALUE_OPS(ENTRY)
+    TF_SELECT_OPS(ENTRY)
 };

@@ -22,6 +22,7 @@ typedef TF_REAL tf_real;
 TF_ACT_OPS(TF_REF_OP)
 TF_PACKED_OPS(TF_REF_OP)
 TF_VALUE_OPS(TF_REF_OP)
+TF_SELECT_OPS(TF_REF_OP)
 #undef TF_REF_OP
 
 /* Elements from i on. PARAM, ACT and STAT are all tf_real here. */
