@@ -6,7 +6,18 @@
 #include "model/search_settings.h"
 #include "model_options.h"
 
+#include <string.h>
+
 enum { SEARCH = 1, SAMPLE = 2 };
+
+/* Which list --shortlist names; text: its argument, or NULL. */
+static inline enum tf_list_use list_use(const char *text)
+{
+    return text == NULL                 ? TF_LIST_OWN
+           : strcmp(text, "none") == 0  ? TF_LIST_NONE
+           : strcmp(text, "model") == 0 ? TF_LIST_MODEL
+                                        : TF_LIST_FILE;
+}
 
 /* o: a struct tf_decode_opts */
 #define DECODE_SEARCH(o) \
@@ -63,7 +74,7 @@ enum { SEARCH = 1, SAMPLE = 2 };
     OPT_STR(0, "shortlist", &(o).shortlist, .arg = "FILE", .flags = TF_OPT_FILE, \
             .excludes = "diverse", \
             .help = "choose among the tokens that this list has for those of the input: faster " \
-                    "(CPU only)"), \
+                    "(CPU only); model: the model's own, its default; none: among all"), \
     OPT_INT(0, "shortlist-first", &(o).shortlist_first, .arg = "N", \
             .def = "100", .lo = 0, .hi = 1 << 30, \
             .flags = TF_OPT_SEMANTIC, .needs = "shortlist", \

@@ -40,6 +40,8 @@ static struct tf_opt opts[] = {
                     "lines"),
     OPT_STR(0, "target-lang", &o.lang[1], .arg = "LABEL", .flags = TF_OPT_SEMANTIC,
             .help = "label of the language of targets"),
+    OPT_STR(0, "shortlist", &o.list, .arg = "FILE", .flags = TF_OPT_FILE, .excludes = "new-vocab",
+            .help = "put this shortlist into the model, instead of the input's; none: no list"),
     COMMON_OUTPUT(&output),
     OPT_END,
 };

@@ -117,10 +117,16 @@ static int run(const struct tf_args *args, struct tf_err *err)
     if (o.run.models.n == 0)
         return tf_fail_status(err, TF_USAGE, "-m FILE is required");
     o.run.adopt = adopt;
-    o.run.shortlist = o.shortlist != NULL;
+    o.run.list = list_use(o.shortlist);
+    if (o.run.list == TF_LIST_OWN && (o.rule == PAPER || tf_opt_excluded(opts, "shortlist")))
+        o.run.list = TF_LIST_NONE;
     o.shortlist_cut = tf_opt_given(opts, "shortlist-first") ||
                       tf_opt_given(opts, "shortlist-best") ||
                       tf_opt_given(opts, "shortlist-threshold");
+    if (o.shortlist_cut && o.run.list != TF_LIST_FILE)
+        return tf_fail_status(err, TF_USAGE,
+                              "--shortlist-first, -best and -threshold: not with --shortlist %s",
+                              o.shortlist);
     o.run.own_precision = o.rule != PAPER;
     o.nbest_out = o.nbest > 0 || o.token_scores;
     o.run.precision = precision > 0 ? decoding[precision] : NULL;

@@ -71,7 +71,7 @@ static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
     sandbox->read.n = 0;
     if (o.forbid != NULL)
         tf_strs_add(&sandbox->beside, o.forbid);
-    if (o.shortlist != NULL)
+    if (list_use(o.shortlist) == TF_LIST_FILE)
         tf_strs_add(&sandbox->beside, o.shortlist);
     (void)tf_threads_default();
 }

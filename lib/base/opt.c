@@ -155,17 +155,23 @@ static bool names(const char *list, const char *name)
     return false;
 }
 
+bool tf_opt_excluded(const struct tf_opt *opts, const char *name)
+{
+    const struct tf_opt *row = tf_opt_find((struct tf_opt *)opts, name);
+    for (const struct tf_opt *o = opts; o->kind != TF_OPT_END; o++)
+        if (o->given != NULL && (names(o->excludes, name) || names(row->excludes, o->name)))
+            return true;
+    return false;
+}
+
 int tf_opt_adopt(struct tf_opt *opts, const char *name, const char *text, struct tf_err *err)
 {
     struct tf_opt *row = tf_opt_find(opts, name);
     char shown[80];
     if (row == NULL)
         TF_BUG("no option --%s", name);
-    if (row->given != NULL || row->unused)
+    if (row->given != NULL || row->unused || tf_opt_excluded(opts, name))
         return 0;
-    for (const struct tf_opt *o = opts; o->kind != TF_OPT_END; o++)
-        if (o->given != NULL && (names(o->excludes, name) || names(row->excludes, o->name)))
-            return 0;
     row->given = tf_arena_strndup(&words, text, strlen(text));
     snprintf(shown, sizeof shown, "--%s", name);
     return tf_opt_set(row, shown, row->given, err);

@@ -154,6 +154,8 @@ void tf_opt_set_defaults(struct tf_opt *opts);
  * an option has named. Lists stay as they are. */
 void tf_opt_reassign(struct tf_opt *opts);
 
+/* Did the user give an option that cannot be combined with that of this name? */
+bool tf_opt_excluded(const struct tf_opt *opts, const char *name);
 /* Set a row as if the user had given this text, which is copied, unless it was given, or an option
  * that excludes it, or this run does not use it: for a default that a file has. */
 int tf_opt_adopt(struct tf_opt *opts, const char *name, const char *text,

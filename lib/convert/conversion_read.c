@@ -110,8 +110,11 @@ static void use_own(struct tf_import *in, const struct tf_model_file *own)
     in->header = own->header;
     if (own->vocab != NULL)
         tf_buf_add(&in->segmenter[0], own->vocab, own->vocab_n);
+    const struct tf_value *list = tf_value_get(&own->state, "shortlist");
     if (target != NULL && target->kind == TF_BYTES)
         tf_buf_add(&in->segmenter[1], target->text, target->n);
+    if (list != NULL && list->kind == TF_BYTES)
+        tf_buf_add(&in->list, list->text, list->n);
 }
 
 static int read_own(struct tf_conversion *m, struct tf_in *in, struct tf_err *err)
@@ -239,14 +242,6 @@ static void note_positions(const struct tf_import *m)
                 m->name);
 }
 
-static void note_shortlist(const struct tf_import *m)
-{
-    const char *list;
-    if (m->dir != NULL && tf_dir_match(m->dir, "lex.*.bin", &list) > 0)
-        tf_note("%s: a shortlist, which is not part of the model: tf-decode --shortlist %s",
-                m->name, list);
-}
-
 /* The search that its program does with it, and notes of what was read. */
 static int complete_import(struct tf_import *m, struct tf_err *err)
 {
@@ -258,7 +253,6 @@ static int complete_import(struct tf_import *m, struct tf_err *err)
     note_model(m);
     note_words(m);
     note_positions(m);
-    note_shortlist(m);
     return m->segmenter[0].p == NULL ? 0 : tf_import_check_vocab(m, m->vocab_name, m->name, err);
 }
 
@@ -358,6 +352,53 @@ static int read_dir(struct tf_import *m, struct tf_dir *d, const char *input, st
                                                        : find_files(m, d, err);
 }
 
+/* ---- the shortlist ---- */
+
+static int read_list(struct tf_import *m, const char *path, const struct tf_shortlist_cut *cut,
+                     struct tf_err *err)
+{
+    const struct tf_buf *source = &m->segmenter[0],
+                        *target = &m->segmenter[m->segmenter[1].p != NULL];
+    const struct tf_shortlist_vocab vocab = {
+        .source = source->p,
+        .source_n = source->len,
+        .target = target->p,
+        .target_n = target->len,
+        .source_ids = (size_t)tf_config_source_ids(&m->config),
+        .target_ids = (size_t)m->config.vocab_size,
+        .unk = m->header.special.unk,
+    };
+    struct tf_shortlist s;
+    uint8_t sum[32];
+    bool text;
+    if (tf_shortlist_read(&s, path, &vocab, cut, sum, &text, err) != 0)
+        return -1;
+    tf_buf_release(&m->list);
+    tf_shortlist_put(&m->list, &s);
+    tf_shortlist_release(&s);
+    return 0;
+}
+
+/* That of --shortlist, or of the directory. */
+static int set_list(struct tf_import *m, struct tf_err *err)
+{
+    const char *given = m->opts->list;
+    const struct tf_model_files *f = &m->files;
+    if (given != NULL && strcmp(given, "none") == 0) {
+        tf_buf_release(&m->list);
+        return 0;
+    }
+    if (given != NULL)
+        return read_list(m, given, NULL, err);
+    if (f->list == NULL)
+        return 0;
+    if (read_list(m, f->list, f->has_cut ? &f->list_cut : NULL, err) != 0)
+        return tf_fail(err, "%s (--shortlist none does without)", err->msg);
+    tf_note("%s: with its shortlist, %s (tf-decode --shortlist none searches without)", m->name,
+            f->list);
+    return 0;
+}
+
 /* --search */
 static int set_search(struct tf_import *m, const struct tf_strs *settings, struct tf_err *err)
 {
@@ -394,6 +435,8 @@ int tf_conversion_read(struct tf_conversion *m, const char **input, const struct
     int rc = read_file(m, &in, err);
     if (rc == 0)
         rc = set_search(im, &o->search, err);
+    if (rc == 0)
+        rc = set_list(im, err);
     *input = tf_arena_strndup(&m->arena, in.name, strlen(in.name));
     tf_in_close(&in);
     return rc;

@@ -1,6 +1,7 @@
 /* convert.c - convert models between formats. */
 #include "base/gunzip.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "cbor/json.h"
 #include "convert/conversion_private.h"
@@ -211,6 +212,11 @@ static void hash_files(const struct tf_conversion *m, uint8_t hash[32])
     tf_sha256_end(&sha, hash);
 }
 
+static struct tf_state state_of(const char *name, const struct tf_buf *bytes)
+{
+    return (struct tf_state){name, {.kind = TF_BYTES, .text = bytes->p, .n = bytes->len}};
+}
+
 static int write_own(struct tf_conversion *m, struct tf_out *out, const char *prog,
                      const struct tf_opt *opts, struct tf_err *err)
 {
@@ -241,10 +247,14 @@ static int write_own(struct tf_conversion *m, struct tf_out *out, const char *pr
             add_own(m, &all[n++], &m->out_amax[i], i, TF_INT8_AMAX);
     }
     const struct tf_buf *vocab = m->in.segmenter;
-    const struct tf_state target = {"vocab_target",
-                                    {.kind = TF_BYTES, .text = vocab[1].p, .n = vocab[1].len}};
-    return tf_model_put(out, h, (const uint8_t *)vocab[0].p, vocab[0].len, &target,
-                        vocab[1].p != NULL, all, n, err);
+    struct tf_state states[2];
+    size_t n_states = 0;
+    if (vocab[1].p != NULL)
+        states[n_states++] = state_of("vocab_target", &vocab[1]);
+    if (m->in.list.len > 0)
+        states[n_states++] = state_of("shortlist", &m->in.list);
+    return tf_model_put(out, h, (const uint8_t *)vocab[0].p, vocab[0].len, states, n_states, all, n,
+                        err);
 }
 
 static int write_other(struct tf_conversion *m, struct tf_out *out, enum tf_format to,
@@ -335,6 +345,17 @@ static int set_langs(struct tf_header *h, const char *const lang[2], struct tf_e
     return 0;
 }
 
+/* A list does not go everywhere. */
+static void drop_list(struct tf_conversion *m, const struct tf_convert_opts *o, enum tf_format to,
+                      const char *name)
+{
+    if (m->in.list.len == 0 || (to == TF_FORMAT_TFM && o->new_vocab == NULL))
+        return;
+    tf_note("%s: its shortlist is left out: it is %s", name,
+            to != TF_FORMAT_TFM ? "no part of the other format" : "for another vocabulary");
+    tf_buf_release(&m->in.list);
+}
+
 int tf_convert(const char *input, const char *output, const struct tf_convert_opts *o,
                const char *prog, const struct tf_opt *opts, struct tf_err *err)
 {
@@ -349,6 +370,8 @@ int tf_convert(const char *input, const char *output, const struct tf_convert_op
         rc = check_output(o, output, to, err);
     if (rc == 0)
         rc = set_langs(&m.in.header, o->lang, err);
+    if (rc == 0)
+        drop_list(&m, o, to, input);
     if (rc == 0)
         rc = match_tensors(&m, input, err);
     if (rc == 0 && o->new_vocab != NULL)

@@ -32,6 +32,7 @@ struct tf_convert_opts {
     /* or NULL, of another program's model: the pieces of vocab by the ids of the model
      * (text/piece_list.h); the SentencePiece model of the target, if it is not the source's */
     const char *pieces, *vocab_target;
+    const char *list;      /* or NULL: a shortlist in place of the input's; "none": no list */
     const char *new_vocab; /* or NULL, of a model of ours: a vocabulary that it is to have */
     /* settings of the search to store or drop, KEY=VALUE, or "none": drop all before the rest */
     struct tf_strs search;

@@ -41,6 +41,7 @@ void tf_import_release(struct tf_import *m)
     tf_torch_release(&m->torch);
     for (int i = 0; i < 2; i++)
         tf_buf_release(&m->segmenter[i]);
+    tf_buf_release(&m->list);
     tf_buf_release(&m->refused);
     tf_buf_release(&m->left);
 }

@@ -11,6 +11,7 @@
 #include "stream/header.h"
 #include "text/bpe_codes.h"
 #include "text/piece_list.h"
+#include "text/shortlist.h"
 
 enum { TF_MAX_CONFIG = 1 << 20 /* bytes of a file of settings */ };
 
@@ -25,6 +26,9 @@ struct tf_model_files {
     const char *tokenizer; /* tokenizer.json of transformers, in place of vocab and pieces */
     const char *codes;     /* split words (text/bpe_codes.h) where there is no vocab */
     const char *settings;  /* how Marian's decoder runs */
+    const char *list;      /* the shortlist that its program uses by default (text/shortlist.h) */
+    struct tf_shortlist_cut list_cut; /* of it, if has_cut */
+    bool has_cut;
 };
 
 struct tf_import {
@@ -53,6 +57,7 @@ struct tf_import {
     struct tf_bpe_codes codes; /* lines NULL: none */
     const char *begin;         /* the token with which targets begin, or NULL */
     struct tf_buf segmenter[2]; /* SentencePiece models; p of the second is NULL: one serves both */
+    struct tf_buf list;         /* a binary shortlist, or empty */
     const char *vocab_name;     /* what the segmenters are from, for messages */
     int64_t align_layer;        /* of the decoder, from 1: its first head aligns; 0: not known */
     bool guessed;               /* the table of positions is t2t's because nobody said otherwise */

@@ -446,9 +446,31 @@ static const char *find_named(const struct tf_dir *d, const char *path)
     return tf_dir_has(d, windows != NULL ? windows + 1 : tf_path_name(path));
 }
 
+/* "shortlist": its file, and of one in text perhaps the first, the best, and a threshold; of one of
+ * Firefox whether to check it. */
+static int use_list(struct tf_import *m, const struct tf_yaml_entry *e, struct tf_err *err)
+{
+    struct tf_model_files *f = &m->files;
+    double n[] = {TF_SHORTLIST_FIRST, TF_SHORTLIST_BEST, 0};
+    struct tf_err none = {0};
+    if (e == NULL || e->n == 0)
+        return 0;
+    f->list = find_named(m->dir, e->v[0]);
+    if (f->list == NULL)
+        tf_buf_item(&m->left, "the shortlist %s, which is not in the directory", e->v[0]);
+    f->has_cut = e->n > 1 && tf_parse_real(&n[0], e->v[1], 0, 1e9, &none) == 0;
+    for (size_t i = 1; f->has_cut && i < 3 && i + 1 < e->n; i++)
+        if (tf_parse_real(&n[i], e->v[i + 1], 0, 1e9, err) != 0)
+            return tf_context(err, "shortlist");
+    f->list_cut = (struct tf_shortlist_cut){(size_t)n[0], (size_t)n[1], n[2]};
+    return 0;
+}
+
 static int use_decoder(struct tf_import *m, const struct tf_yaml *y, struct tf_err *err)
 {
     struct tf_model_files *f = &m->files;
+    if (use_list(m, tf_yaml_find(y, "shortlist"), err) != 0)
+        return -1;
     const struct tf_yaml_entry *models = tf_yaml_find(y, "models"),
                                *vocabs = tf_yaml_find(y, "vocabs");
     if (models != NULL && models->n > 1)
@@ -528,6 +550,9 @@ static int find_marian_files(struct tf_import *m, struct tf_err *err)
     if (f->settings == NULL)
         (void)tf_dir_match(d, "config*.yml", &f->settings);
     if (f->settings != NULL && read_decoder_file(m, f->settings, err) != 0)
+        return -1;
+    if (f->settings == NULL && m->opts->list == NULL &&
+        tf_dir_only(d, "lex.*.bin", "name one of them, with --shortlist", &f->list, err) != 0)
         return -1;
     if (tf_dir_only(d, "*.npz", NAME_ONE, &f->weights, err) != 0 ||
         tf_dir_only(d, "model*.bin*", NAME_ONE, &f->weights, err) != 0)

@@ -14,7 +14,7 @@
 struct decode {
     struct tf_session s;
     const struct tf_decode_opts *o;
-    const struct tf_opt *table;
+    struct tf_opt *table;
     struct tf_search_opts search_opts;
     struct tf_search_memory memory;
     struct tf_insertions insertions;
@@ -116,16 +116,39 @@ static bool has_terms(const struct decode *d)
 static int refuse_gpu(const struct decode *d, struct tf_err *err)
 {
     const struct tf_decode_opts *o = d->o;
-    const char *option = o->insert != NULL        ? "insert"
-                         : o->forbid != NULL      ? "forbid"
-                         : o->constraints != NULL ? "constraints"
-                         : o->terms != NULL       ? "terms"
-                         : o->diverse > 0         ? "diverse"
-                         : o->shortlist != NULL   ? "shortlist"
-                                                  : NULL;
+    const char *option = o->insert != NULL           ? "insert"
+                         : o->forbid != NULL         ? "forbid"
+                         : o->constraints != NULL    ? "constraints"
+                         : o->terms != NULL          ? "terms"
+                         : o->diverse > 0            ? "diverse"
+                         : o->run.list > TF_LIST_OWN ? "shortlist"
+                                                     : NULL;
     if (option == NULL || d->s.models.be->host)
         return 0;
     return tf_fail_status(err, TF_USAGE, "--%s: runs on the CPU only; use --device cpu", option);
+}
+
+/* Does the provenance have the numbers of a list in text? */
+static void use_cuts(struct decode *d, bool used)
+{
+    static const char *const names[] = {"shortlist-first", "shortlist-best", "shortlist-threshold"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        tf_opt_find(d->table, names[i])->unused = !used;
+}
+
+static int parse_own_list(struct decode *d, const struct tf_shortlist_vocab *vocab, uint8_t sum[32],
+                          struct tf_err *err)
+{
+    const struct tf_ensemble *m = &d->s.models;
+    const struct tf_value *v = &m->shortlist;
+    if (v->kind == TF_NULL)
+        return tf_fail(err, "%s: has no shortlist (tf-convert --shortlist adds one)", m->name);
+    if (v->kind != TF_BYTES)
+        return tf_fail(err, "%s: state shortlist: not bytes", m->name);
+    tf_sha256_of(sum, v->text, v->n);
+    return tf_shortlist_parse(&d->shortlist, v->text, v->n, vocab, err) == 0
+               ? 0
+               : tf_fail(err, "%s: %s (--shortlist none does without)", m->name, err->msg);
 }
 
 static int read_shortlist(struct decode *d, struct tf_err *err)
@@ -146,9 +169,15 @@ static int read_shortlist(struct decode *d, struct tf_err *err)
     const struct tf_shortlist_cut cut = {(size_t)o->shortlist_first, (size_t)o->shortlist_best,
                                          o->shortlist_threshold};
     uint8_t sum[32];
-    if (tf_shortlist_read(&d->shortlist, o->shortlist, &vocab, o->shortlist_cut ? &cut : NULL, sum,
-                          err) != 0)
+    bool text = false;
+    const int rc = o->run.list == TF_LIST_FILE
+                       ? tf_shortlist_read(&d->shortlist, o->shortlist, &vocab,
+                                           o->shortlist_cut ? &cut : NULL, sum, &text, err)
+                       : parse_own_list(d, &vocab, sum, err);
+    if (rc != 0)
         return -1;
+    if (text)
+        use_cuts(d, true);
     d->allowed = (struct tf_allowed_rule){.list = &d->shortlist,
                                           .ids = (size_t)m->ids,
                                           .eos = (uint32_t)c->eos,
@@ -174,7 +203,8 @@ static int start_decode(struct decode *d, struct tf_err *err)
     d->diverse = (struct tf_diverse){(size_t)d->o->diverse, d->o->diversity};
     if (d->o->diverse > 0)
         d->memory.copies = d->diverse.groups;
-    if (refuse_gpu(d, err) != 0 || (d->o->shortlist != NULL && read_shortlist(d, err) != 0) ||
+    use_cuts(d, false);
+    if (refuse_gpu(d, err) != 0 || (d->s.models.listed && read_shortlist(d, err) != 0) ||
         (d->o->forbid != NULL &&
          tf_forbidden_read(&d->forbidden, d->o->forbid, &d->s.models, err) != 0) ||
         (has_terms(d) && tf_terms_read(&d->terms, d->o->constraints, d->o->terms, d->o->terms_name,
@@ -193,7 +223,7 @@ static int start_decode(struct decode *d, struct tf_err *err)
     const struct tf_search_limits limits = {
         .insertions = d->o->insert != NULL ? &d->insertions : NULL,
         .forbidden = d->o->forbid != NULL ? &d->forbidden : NULL,
-        .allowed = d->o->shortlist != NULL ? &d->allowed : NULL,
+        .allowed = d->s.models.listed ? &d->allowed : NULL,
         .continues = has_terms(d) ? &d->terms.continues : NULL,
         .diverse = d->o->diverse > 0 ? &d->diverse : NULL};
     d->search = tf_lane_search_new(d->s.lanes, &d->search_opts, limits);
@@ -416,7 +446,7 @@ static void release_decode(struct decode *d)
 }
 
 int tf_decode_stream(const struct tf_decode_opts *o, const char *input, const char *output,
-                     const struct tf_opt *table, struct tf_err *err)
+                     struct tf_opt *table, struct tf_err *err)
 {
     static const char *const tokens[] = {"tokens", NULL};
     const struct tf_input_spec in = {.paths = (const char *const[]){input, o->prefix},

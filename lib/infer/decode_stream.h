@@ -15,7 +15,7 @@ struct tf_decode_opts {
                          * only */
     const char *forbid; /* a text file of words that no output has (forbidden_private.h), or NULL;
                          * CPU only */
-    const char *shortlist;                   /* a file (text/shortlist.h), or NULL; CPU only */
+    const char *shortlist; /* with run.list TF_LIST_FILE: its path (text/shortlist.h); CPU only */
     int64_t shortlist_first, shortlist_best; /* as below */
     double shortlist_threshold;
     bool shortlist_cut;              /* the user gave one of these */
@@ -39,9 +39,10 @@ struct tf_decode_opts {
     bool truncate;       /* cut a source that is too long */
 };
 
-/* Run the whole job. input, output: paths or "-". table: the tool's options, for provenance.
+/* Run the whole job. input, output: paths or "-". table: the tool's options, for provenance;
+ * those that a shortlist has no use for become unused.
  * Returns 0, TF_PARTIAL when records were bad (see --bad), or -1. */
 int tf_decode_stream(const struct tf_decode_opts *o, const char *input, const char *output,
-                     const struct tf_opt *table, struct tf_err *err) TF_MUST_CHECK;
+                     struct tf_opt *table, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

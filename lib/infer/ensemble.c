@@ -43,6 +43,11 @@ static int check_same_ids(const struct tf_ensemble *m, const struct tf_config *c
     return 0;
 }
 
+static const struct tf_value *own_list(const struct tf_model_file *file)
+{
+    return tf_value_get(&file->state, "shortlist");
+}
+
 /* Keep what output headers need of the first file. */
 static void keep_first(struct tf_ensemble *m, const struct tf_model_file *file,
                        const struct tf_config *c, const char *path)
@@ -65,6 +70,8 @@ static void keep_first(struct tf_ensemble *m, const struct tf_model_file *file,
     const struct tf_value *target = tf_value_get(&file->state, "vocab_target");
     if (target != NULL && target->kind == TF_BYTES)
         m->vocab_target = tf_value_clone(&m->arena, target);
+    if (m->listed && own_list(file) != NULL)
+        m->shortlist = tf_value_clone(&m->arena, own_list(file));
 }
 
 static void keep_fingerprint(struct tf_ensemble *m, size_t i, const struct tf_model_file *file)
@@ -83,7 +90,7 @@ struct choice {
     bool own_precision;
     int threads;
     bool pack; /* for decoding */
-    bool shortlist;
+    enum tf_list_use list;
     struct tf_force force;
 };
 
@@ -186,9 +193,9 @@ static int open_replica(struct tf_ensemble *m, struct tf_replica *r, void *arg, 
 static int begin_replica(struct tf_ensemble *m, struct tf_replica *r, void *arg, struct tf_err *err)
 {
     const struct loading *l = arg;
-    const enum tf_weights_use use = !l->choice->pack       ? TF_WEIGHTS_FORWARD
-                                    : l->choice->shortlist ? TF_WEIGHTS_SELECTING
-                                                           : TF_WEIGHTS_DECODING;
+    const enum tf_weights_use use = !l->choice->pack ? TF_WEIGHTS_FORWARD
+                                    : m->listed      ? TF_WEIGHTS_SELECTING
+                                                     : TF_WEIGHTS_DECODING;
     return tf_weights_begin(&r->model[m->n], m->be, r->ctx, &l->config, l->file, use, err);
 }
 
@@ -204,8 +211,8 @@ static int end_replica(struct tf_ensemble *m, struct tf_replica *r, void *arg, s
     return tf_weights_end(&r->model[m->n], l->file, err);
 }
 
-/* Begin to load weights. What the first file has when that is first tried decides on the precision.
- */
+/* Begin to load weights. What the first file has when that is first tried decides on the precision
+ * and the shortlist. */
 static int begin_loading(struct loading *l, struct tf_err *err)
 {
     struct tf_ensemble *m = l->m;
@@ -214,6 +221,9 @@ static int begin_loading(struct loading *l, struct tf_err *err)
     if (first && choice->precision == NULL && choice->pack &&
         choose_precision(m, l->file, choice->own_precision, err) != 0)
         return tf_context(err, "%s", l->path);
+    if (first)
+        m->listed = m->be->host && (choice->list > TF_LIST_OWN ||
+                                    (choice->list == TF_LIST_OWN && own_list(l->file) != NULL));
     if (first && on_replicas(m, open_replica, l, err) != 0)
         return -1;
     l->begun = tf_model_load(l->file, &l->config, NULL, "p/", err) == 0 &&
@@ -305,14 +315,14 @@ static void weigh(struct tf_ensemble *m, const struct tf_strs *paths)
 
 int tf_ensemble_open(struct tf_ensemble *m, const struct tf_strs *paths, const char *device,
                      const char *precision, bool own_precision, int threads, enum tf_use use,
-                     bool shortlist, struct tf_force force, struct tf_err *err)
+                     enum tf_list_use list, struct tf_force force, struct tf_err *err)
 {
     *m = (struct tf_ensemble){.inputs = tf_value_map()};
     m->be = tf_backend_find(device, precision, use, &m->no_gpu, err);
     if (m->be == NULL)
         return -1;
     const struct choice choice = {precision, own_precision, threads, use == TF_USE_DECODING,
-                                  shortlist, force};
+                                  list,      force};
     make_replicas(m, paths->n);
     weigh(m, paths);
     struct tf_sha256 sha;

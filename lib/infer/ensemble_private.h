@@ -15,6 +15,14 @@ struct tf_force {
     bool vocab, lang;
 };
 
+/* Whose shortlist decoding has (text/shortlist.h). */
+enum tf_list_use {
+    TF_LIST_NONE,
+    TF_LIST_OWN,   /* the first model's, if it has one and the device is the CPU */
+    TF_LIST_MODEL, /* the first model's */
+    TF_LIST_FILE,  /* another one */
+};
+
 /* The models on one device. */
 struct tf_replica {
     struct tf_ctx *ctx;       /* the weights are uploaded through this context */
@@ -40,6 +48,8 @@ struct tf_ensemble {
     char *vocab;            /* SentencePiece model inside the first file, or NULL; vocab_n bytes */
     size_t vocab_n;
     struct tf_value vocab_target; /* the segmenter of targets, BYTES, if it is another one */
+    bool listed;                  /* decoding has a shortlist, and weights are loaded for it */
+    struct tf_value shortlist;    /* with it, its state in the first file; TF_NULL: none */
     /* Of one model its own; of several, SHA-256 over theirs in order, and then over the shares
      * (binary64, little-endian) unless weights are equal. */
     uint8_t fingerprint[32];
@@ -51,10 +61,11 @@ struct tf_ensemble {
  * the CPU that of "search" in the first model's header, if it is there), read every file ("-"
  * and /dev/fd/N included) and upload its weights, packed for decoding if `use` is decoding. Fails
  * when the models differ in vocabulary or languages (but for what is forced), size, end-of-sentence
- * id or whether sources end with it; everything else may differ. shortlist: decoding has one. */
+ * id or whether sources end with it; everything else may differ. */
 int tf_ensemble_open(struct tf_ensemble *m, const struct tf_strs *paths, const char *device,
                      const char *precision, bool own_precision, int threads, enum tf_use use,
-                     bool shortlist, struct tf_force force, struct tf_err *err) TF_MUST_CHECK;
+                     enum tf_list_use list, struct tf_force force,
+                     struct tf_err *err) TF_MUST_CHECK;
 void tf_ensemble_close(struct tf_ensemble *m);
 /* Device i has failed: leave it out, and warn. Not for the last one. */
 void tf_ensemble_lose(struct tf_ensemble *m, size_t i, const struct tf_err *why);

@@ -18,7 +18,7 @@ int tf_session_open(struct tf_session *s, const struct tf_session_opts *o, enum 
         tf_copies_make();
     if (tf_output_open(&s->out, output, text, o->bad, err) != 0 ||
         tf_ensemble_open(&s->models, &o->models, o->device, o->precision, o->own_precision,
-                         s->threads, use, o->shortlist, o->force, err) != 0 ||
+                         s->threads, use, o->list, o->force, err) != 0 ||
         (o->adopt != NULL && o->adopt(&s->models.header.search, s->models.name, err) != 0))
         return -1;
     if (o->copies && !early)

@@ -16,7 +16,7 @@
 struct tf_session_opts {
     struct tf_strs models;
     const char *device, *precision; /* precision NULL: the device's default */
-    bool shortlist;                 /* load for one */
+    enum tf_list_use list;          /* of decoding */
     bool own_precision;             /* but the model's, if it has one and the device is the CPU */
     /* Or NULL. Called once the models are read, with the map "search" of the first's header: takes
      * from it what the user did not say, into the tool's options. name: of the model. */

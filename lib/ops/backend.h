@@ -7,9 +7,9 @@
  *
  * Each operation is stated once, as a function type with its contract: tf_NAME_fn. The lists
  * TF_LANE_OPS, TF_ACT_OPS, TF_PACKED_OPS, TF_SELECT_OPS and TF_VALUE_OPS name the operations; from
- * them come the fields of struct tf_backend and, in each implementation, the declarations of its functions and
- * its tables. To add an operation: its type and its name in a list here, one function each in ref,
- * cpu and cuda, and one problem in tests/ops/problems.c.
+ * them come the fields of struct tf_backend and, in each implementation, the declarations of its
+ * functions and its tables. To add an operation: its type and its name in a list here, one function
+ * each in ref, cpu and cuda, and one problem in tests/ops/problems.c.
  *
  * Symbols: B sentences, S source length, T target length, D model width, H heads, F inner width, V
  * vocabulary, K inputs of a linear map, N its outputs, R rows (tokens). All matrices are row-major

@@ -115,6 +115,22 @@ static void add_tensors(struct tf_arena *a, struct tf_value *info, const struct 
     tf_value_put(a, info, "tensors", list);
 }
 
+/* States that are files of their own, by their hash, as `vocab`. */
+static struct tf_value short_states(struct tf_arena *a, const struct tf_value *state)
+{
+    struct tf_value all = tf_value_map();
+    for (size_t i = 0; i < state->n; i++) {
+        const struct tf_value *v = &state->items[i];
+        uint8_t hash[32];
+        const bool is_file = v->kind == TF_BYTES && (strcmp(state->keys[i], "vocab_target") == 0 ||
+                                                     strcmp(state->keys[i], "shortlist") == 0);
+        if (is_file)
+            tf_sha256_of(hash, v->text, v->n);
+        tf_value_put(a, &all, state->keys[i], is_file ? tf_value_bytes(a, hash, sizeof hash) : *v);
+    }
+    return all;
+}
+
 static int describe_model(struct tf_buf *out, const struct tf_in *in, struct tf_reader *r,
                           bool json, tf_describe_vocab_fn *vocab, struct tf_err *err)
 {
@@ -128,7 +144,8 @@ static int describe_model(struct tf_buf *out, const struct tf_in *in, struct tf_
     tf_value_put(&a, &info, "vocab_bytes", tf_value_int((int64_t)m.vocab_n));
     if (m.vocab != NULL)
         vocab(&a, &info, m.vocab, m.vocab_n);
-    add_foreign(&a, &info, "state", &m.state);
+    const struct tf_value state = short_states(&a, &m.state);
+    add_foreign(&a, &info, "state", &state);
     add_foreign(&a, &info, "header", &m.header.extra);
     add_tensors(&a, &info, &m);
     if (m.not_finite != NULL)

@@ -355,7 +355,8 @@ static int read_binary(struct tf_shortlist *s, struct tf_in *in, const struct tf
 }
 
 int tf_shortlist_read(struct tf_shortlist *s, const char *path, const struct tf_shortlist_vocab *v,
-                      const struct tf_shortlist_cut *cut, uint8_t sum[32], struct tf_err *err)
+                      const struct tf_shortlist_cut *cut, uint8_t sum[32], bool *text,
+                      struct tf_err *err)
 {
     static const struct tf_shortlist_cut marian = {TF_SHORTLIST_FIRST, TF_SHORTLIST_BEST, 0};
     struct tf_in in;
@@ -365,14 +366,15 @@ int tf_shortlist_read(struct tf_shortlist *s, const char *path, const struct tf_
         rc = tf_in_unpack(&in, err);
     if (rc == 0 && tf_in_fill(&in, 8, err) < 0)
         rc = -1;
-    if (rc == 0 && tf_shortlist_is_binary(in.buf + in.pos, in.len - in.pos))
+    *text = rc == 0 && !tf_shortlist_is_binary(in.buf + in.pos, in.len - in.pos);
+    if (*text)
+        rc = read_text(s, &in, v, cut != NULL ? cut : &marian, sum, err);
+    else if (rc == 0)
         rc = cut == NULL ? read_binary(s, &in, v, sum, err)
                          : tf_fail(err,
                                    "%s: a binary shortlist has its own numbers (leave out "
                                    "--shortlist-first, -best and -threshold)",
                                    path);
-    else if (rc == 0)
-        rc = read_text(s, &in, v, cut != NULL ? cut : &marian, sum, err);
     tf_in_close(&in);
     return rc;
 }

@@ -49,10 +49,10 @@ bool tf_shortlist_is_binary(const void *p, size_t n);
  * number of source ids. */
 int tf_shortlist_parse(struct tf_shortlist *s, const void *p, size_t n,
                        const struct tf_shortlist_vocab *v, struct tf_err *err) TF_MUST_CHECK;
-/* Read a file of either kind, perhaps compressed by gzip. sum: its SHA-256, unpacked. cut NULL: the
- * user gave no numbers, and those of text are Marian's; else binary is an error. */
+/* Read a file of either kind, perhaps compressed by gzip. sum: its SHA-256, unpacked; *text: is it
+ * text? cut NULL: no numbers are given, and those of text are Marian's; else binary is an error. */
 int tf_shortlist_read(struct tf_shortlist *s, const char *path, const struct tf_shortlist_vocab *v,
-                      const struct tf_shortlist_cut *cut, uint8_t sum[32],
+                      const struct tf_shortlist_cut *cut, uint8_t sum[32], bool *text,
                       struct tf_err *err) TF_MUST_CHECK;
 /* Append the binary form. */
 void tf_shortlist_put(struct tf_buf *b, const struct tf_shortlist *s);

@@ -58,16 +58,87 @@ for want, h in zip(wants, hyps):
 ' "$GOLDEN/$name.short"
         rm m.tfm
     done
-    # Of a directory with a list, which is no part of the model.
+}
+
+@test "a model carries the list of its directory, and is searched with it" {
+    need "$TF_PYTHON"
+    local cut='--shortlist-first 4 --shortlist-best 3 --shortlist-threshold 0.15' model
     mkdir dir
     "$TF_PYTHON" "$TOP/tests/cli/marian.py" make dir/model.npz 32 tied-embeddings-all=true
-    cp "$GOLDEN/vocab.spm" dir
-    tf-convert dir -o m.tfm 2>log
+    cp "$GOLDEN/vocab.spm" "$GOLDEN/one.lex" dir
+    settings() { # the list, which is also in the directory where the model was trained
+        printf 'models: [model.npz]\nvocabs: [vocab.spm, vocab.spm]\nbeam-size: 2\n%s\n' "$1" >dir/decoder.yml
+    }
+    settings "shortlist: [/there/one.lex, 4, 3, 0.15]"
+    tf-convert dir -o with.tfm 2>log
+    grep -q 'with its shortlist, dir/one.lex' log
+    settings ''
+    tf-convert dir -o without.tfm 2>log
     [ "$(grep -c shortlist log)" -eq 0 ]
-    touch dir/lex.50.50.xx.bin
-    tf-convert dir -o n.tfm 2>log
-    grep -q 'a shortlist, which is not part .*: tf-decode --shortlist dir/lex.50.50.xx.bin' log
-    cmp m.tfm n.tfm
+    head -12 "$GOLDEN/en" | tf-tokenize -m with.tfm >en.tfs
+    text() { # whatever the provenance is
+        tf-decode "$@" en.tfs | tf-tokenize -d -m with.tfm
+    }
+    out() {
+        tf-decode "$@" en.tfs >out.tfs && tf-tokenize -d -m with.tfm out.tfs
+    }
+    # shellcheck disable=SC2086
+    out -m without.tfm --shortlist dir/one.lex $cut >want
+    tf-info out.tfs | grep -q -- '--shortlist-best 3'
+    out -m without.tfm >all
+    run -1 cmp want all
+    out -m with.tfm | cmp - want
+    # The numbers of a list in text are no settings of this run.
+    [ "$(tf-info out.tfs | grep -c -- --shortlist)" -eq 0 ]
+    tf-info --json out.tfs | jq -r '.made[-1].in.shortlist' >used
+    tf-info --json with.tfm | jq -r .shortlist | cmp - used
+    tf-info with.tfm | grep -q '^shortlist  *[0-9a-f]\{64\}$'
+    out -m with.tfm --shortlist model --threads 1 --batch 1 | cmp - want
+    out -m with.tfm --shortlist none | cmp - all
+    [ "$(tf-info out.tfs | grep -c -- shortlist)" -eq 0 ]
+    out -m with.tfm --search paper | cmp - <(text -m without.tfm --search paper)
+    out -m with.tfm --diverse 2 | cmp - <(text -m without.tfm --diverse 2)
+    out -m with.tfm -m without.tfm | cmp - <(text -m without.tfm -m without.tfm --shortlist dir/one.lex $cut)
+    out -m without.tfm -m with.tfm | cmp - <(text -m without.tfm -m without.tfm)
+    head -3 "$GOLDEN/en" | tf-translate -q -m with.tfm | cmp - <(head -3 want)
+    # Added, kept, taken out, left out.
+    tf-convert --to tfm without.tfm --shortlist dir/one.lex -o model.tfm
+    out -m model.tfm | cmp - <(text -m without.tfm --shortlist dir/one.lex)
+    tf-convert --to tfm model.tfm --dtype f16 -o same.tfm
+    [ "$(tf-info --json model.tfm | jq .shortlist)" = "$(tf-info --json same.tfm | jq .shortlist)" ]
+    tf-convert --to tfm with.tfm --shortlist none -o model.tfm
+    out -m model.tfm | cmp - all
+    tf-convert with.tfm -o model.safetensors 2>log
+    grep -q 'with.tfm: its shortlist is left out' log
+    t 1 tf-decode -m without.tfm --shortlist model en.tfs
+    expect_error "without.tfm: has no shortlist (tf-convert --shortlist adds one)"
+    t 2 tf-decode -m with.tfm --shortlist none --shortlist-best 2 en.tfs
+    # Firefox names its list in its settings, or has no settings.
+    seq 0 31 | awk '{ print $1, ($1 + 1) % 32 }' | binary 3 32 >dir/lex.50.50.xx.s2t.bin
+    settings 'shortlist: [lex.50.50.xx.s2t.bin, false]'
+    tf-convert dir -o named.tfm
+    rm dir/decoder.yml
+    tf-convert dir -o alone.tfm
+    for model in named alone; do
+        tf-info --json $model.tfm | jq -r .shortlist | cmp - <(sha256sum <dir/lex.50.50.xx.s2t.bin | cut -d ' ' -f 1)
+    done
+    cp dir/lex.50.50.xx.s2t.bin dir/lex.50.50.yy.s2t.bin
+    t 1 tf-convert dir -o two.tfm
+    expect_contains "$stderr" "2 files lex.*.bin: name one of them, with --shortlist"
+    t 0 tf-convert dir --shortlist dir/lex.50.50.yy.s2t.bin -o two.tfm
+    settings 'shortlist: [none.bin, false]'
+    tf-convert dir -o two.tfm 2>log
+    grep -q 'but without the shortlist none.bin, which is not in the directory' log
+    settings 'shortlist: [lex.50.50.xx.s2t.bin, false]'
+    printf '\377' | dd of=dir/lex.50.50.xx.s2t.bin bs=1 seek=400 conv=notrunc status=none
+    t 1 tf-convert dir -o two.tfm
+    expect_contains "$stderr" "damaged: its checksum is wrong (--shortlist none does without)"
+    # A list within a model is checked as one in a file.
+    tf-cbor json named.tfm | sed '/shortlist/s/f5173401d5481af1/f5173401d5481af0/' |
+        tf-cbor unjson -o bad.tfm
+    t 1 tf-decode -m bad.tfm en.tfs
+    expect_error "bad.tfm: shortlist: truncated, or not a binary shortlist (--shortlist none does without)"
+    t 0 tf-decode -m bad.tfm --shortlist none en.tfs
 }
 
 @test "a list of all tokens changes nothing, in any search" {
@@ -185,8 +256,8 @@ assert n == len(sources)' lines.json "$ids" "$(info eos)"
     expect_error "list: shortlist for a vocabulary of 9 source ids, but the model has $ids"
     d_t 1 --shortlist good --shortlist-first 5 "$LINES_TFS"
     expect_contains "$stderr" "good: a binary shortlist has its own numbers"
-    d_t 1 --shortlist none "$LINES_TFS"
-    expect_error "none: No such file or directory"
+    d_t 1 --shortlist missing "$LINES_TFS"
+    expect_error "missing: No such file or directory"
     d_t 2 --shortlist good --insert "$LINES_TFS" "$LINES_TFS"
     d_t 2 --shortlist-first 5 "$LINES_TFS"
 }
