@@ -95,8 +95,8 @@ static void read_pieces(struct attention *a)
         source->n = 0;
     if (m->model[0].config.source_vocab_size == 0)
         *target = *source;
-    else if (m->vocab_target.kind != TF_BYTES ||
-             tf_sp_texts(&m->arena, m->vocab_target.text, m->vocab_target.n, &target->v, &target->n,
+    else if (m->target_vocab.p == m->vocab ||
+             tf_sp_texts(&m->arena, m->target_vocab.p, m->target_vocab.n, &target->v, &target->n,
                          &ignored) != 0)
         target->n = 0;
 }

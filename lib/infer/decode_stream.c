@@ -156,12 +156,11 @@ static int read_shortlist(struct decode *d, struct tf_err *err)
     const struct tf_decode_opts *o = d->o;
     struct tf_ensemble *m = &d->s.models;
     const struct tf_config *c = &m->model[0].config;
-    const bool own = m->vocab_target.kind == TF_BYTES;
     const struct tf_shortlist_vocab vocab = {
         .source = m->vocab,
         .source_n = m->vocab_n,
-        .target = own ? m->vocab_target.text : m->vocab,
-        .target_n = own ? m->vocab_target.n : m->vocab_n,
+        .target = m->target_vocab.p,
+        .target_n = m->target_vocab.n,
         .source_ids = (size_t)m->source_ids,
         .target_ids = (size_t)m->ids,
         .unk = m->header.special.unk,

@@ -68,8 +68,10 @@ static void keep_first(struct tf_ensemble *m, const struct tf_model_file *file,
         memcpy(m->vocab, file->vocab, file->vocab_n);
     }
     const struct tf_value *target = tf_value_get(&file->state, "vocab_target");
+    m->target_vocab = (struct tf_text){m->vocab, m->vocab_n};
     if (target != NULL && target->kind == TF_BYTES)
-        m->vocab_target = tf_value_clone(&m->arena, target);
+        m->target_vocab = (struct tf_text){
+            tf_arena_strndup(&m->arena, target->text, target->n), target->n};
     if (m->listed && own_list(file) != NULL)
         m->shortlist = tf_value_clone(&m->arena, own_list(file));
 }
@@ -360,10 +362,11 @@ void tf_ensemble_close(struct tf_ensemble *m)
     *m = (struct tf_ensemble){0};
 }
 
-/* A GPU computes thousands of sentences at once. */
+/* A GPU computes thousands of sentences at once. With a shortlist the last product, of all rows
+ * with what any sentence may have, grows with the square of their number. */
 size_t tf_ensemble_batch(const struct tf_ensemble *m, int64_t requested)
 {
-    return requested > 0 ? (size_t)requested : m->be->host ? 64 : 4096;
+    return requested > 0 ? (size_t)requested : !m->be->host ? 4096 : m->listed ? 16 : 64;
 }
 
 /* Of each GPU four batches: long and short ones, of which the short ones are left for the end. */

@@ -9,6 +9,7 @@
 #include "base/opt.h"
 #include "model/transformer.h"
 #include "stream/header.h"
+#include "text/text.h"
 
 /* What may differ between models and streams: hashes of vocabularies, labels of languages. */
 struct tf_force {
@@ -47,7 +48,7 @@ struct tf_ensemble {
     struct tf_value inputs; /* MAP: role -> fingerprint, for provenance */
     char *vocab;            /* SentencePiece model inside the first file, or NULL; vocab_n bytes */
     size_t vocab_n;
-    struct tf_value vocab_target; /* the segmenter of targets, BYTES, if it is another one */
+    struct tf_text target_vocab;  /* the same for targets; where they have no other, vocab */
     bool listed;                  /* decoding has a shortlist, and weights are loaded for it */
     struct tf_value shortlist;    /* with it, its state in the first file; TF_NULL: none */
     /* Of one model its own; of several, SHA-256 over theirs in order, and then over the shares

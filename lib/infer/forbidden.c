@@ -165,7 +165,6 @@ int tf_forbidden_read(struct tf_forbidden *f, const char *path, struct tf_ensemb
     struct phrases p = {0};
     struct tf_sha256 sum;
     uint8_t hash[32];
-    const bool own = m->vocab_target.kind == TF_BYTES;
     if (m->vocab == NULL)
         return tf_fail(err, "--forbid: %s has no vocabulary (tf-convert --vocab adds one)",
                        m->name);
@@ -174,8 +173,8 @@ int tf_forbidden_read(struct tf_forbidden *f, const char *path, struct tf_ensemb
     if (rc == 0 && p.n[EXACT] + p.n[LOWER] == 0)
         rc = tf_fail(err, "%s: no words to forbid", path);
     for (int as = EXACT; rc == 0 && as <= LOWER; as++) {
-        rc = tf_spelling_read(&f->as[as].spelling, &f->mem, own ? m->vocab_target.text : m->vocab,
-                              own ? m->vocab_target.n : m->vocab_n, as == LOWER, err);
+        rc = tf_spelling_read(&f->as[as].spelling, &f->mem, m->target_vocab.p, m->target_vocab.n,
+                              as == LOWER, err);
         if (rc == 0)
             index_phrases(f, &f->as[as], p.v[as], p.n[as]);
     }

@@ -255,15 +255,13 @@ int tf_terms_read(struct tf_terms *t, const char *constraints, const char *terms
                   struct tf_err *err)
 {
     struct reading r = {.t = t, .opts = opts};
-    const bool own = m->vocab_target.kind == TF_BYTES;
-    const char *vocab = own ? m->vocab_target.text : m->vocab;
-    const size_t n = own ? m->vocab_target.n : m->vocab_n;
+    const struct tf_text target = m->target_vocab;
     if (m->vocab == NULL)
         return tf_fail(err, "--%s: %s has no vocabulary (tf-convert --vocab adds one)",
                        terms != NULL ? "terms" : "constraints", m->name);
-    if (tf_spelling_read(&t->target, &t->mem, vocab, n, false, err) != 0 ||
+    if (tf_spelling_read(&t->target, &t->mem, target.p, target.n, false, err) != 0 ||
         tf_spelling_read(&t->source, &t->mem, m->vocab, m->vocab_n, false, err) != 0 ||
-        list_pieces(&r, vocab, n, err) != 0)
+        list_pieces(&r, target.p, target.n, err) != 0)
         return -1;
     list_continuing(t);
     t->unk = m->header.special.unk;
