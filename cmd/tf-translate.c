@@ -41,7 +41,7 @@ static struct tf_opt opts[] = {
     OPT_FLAG(0, "no-split", &through.text.whole, .flags = TF_OPT_SEMANTIC, .excludes = "max-chars",
              .help = "translate a line as one sentence, although it has several"),
     OPT_FLAG(0, "copy-unk", &through.copy_unknown, .flags = TF_OPT_SEMANTIC,
-             .excludes = "json alignment html",
+             .excludes = "json alignment",
              .help = "copy characters that the vocabulary lacks to where their words went"),
     OPT_FLAG(0, "html", &through.text.html, .flags = TF_OPT_SEMANTIC, .excludes = "json alignment",
              .help = "lines are HTML, or with --document a page: keep the markup"),

@@ -1,6 +1,7 @@
 /* copy_unknown.c - see copy_unknown_private.h. */
 #include "text/copy_unknown_private.h"
 #include "base/memory.h"
+#include "text/ids.h"
 #include "text/links.h"
 #include "text/unicode.h"
 
@@ -17,7 +18,7 @@ struct edit {
     size_t from, to; /* of the translation */
     struct tf_text text;
     bool space_before, space_after;
-    size_t order;
+    size_t order, source; /* source: the word that it is from */
 };
 
 struct copying {
@@ -89,10 +90,10 @@ static bool has_end(struct tf_text s, struct tf_text with)
 }
 
 static void add_edit(struct copying *c, const char *from, size_t n, struct tf_text text,
-                     bool before, bool after)
+                     bool before, bool after, size_t s)
 {
     const size_t at = (size_t)(from - c->translation.p);
-    c->edits[c->n_edits] = (struct edit){at, at + n, text, before, after, c->n_edits};
+    c->edits[c->n_edits] = (struct edit){at, at + n, text, before, after, c->n_edits, s};
     c->n_edits++;
 }
 
@@ -104,7 +105,7 @@ static void replace_marks(struct copying *c, bool *done)
         if (s == SIZE_MAX || !tf_text_is(c->target[t], MARK))
             continue;
         add_edit(c, c->target[t].p, c->target[t].n, c->parts[s].n > 0 ? c->parts[s] : c->source[s],
-                 false, false);
+                 false, false, s);
         done[s] = true;
     }
 }
@@ -169,17 +170,18 @@ static bool stands_in(struct tf_text t, struct tf_text before, struct tf_text pa
 
 /* Signs around what is known, as in quotation marks: they come around the target word, in place of
  * those that it has. */
-static bool put_around(struct copying *c, struct tf_text t, struct tf_text part,
-                       struct tf_text after)
+static bool put_around(struct copying *c, struct tf_text t, size_t s, struct tf_text after)
 {
+    const struct tf_text part = c->parts[s];
     size_t begin, end, a, b;
     signs_around(part, &begin, &end);
     t.n -= has_end(t, after) ? after.n : 0;
     signs_around(t, &a, &b);
     if (begin == 0 || end == 0 || begin + end == part.n || a + b >= t.n)
         return false;
-    add_edit(c, t.p, a, (struct tf_text){part.p, begin}, false, false);
-    add_edit(c, t.p + t.n - b, b, (struct tf_text){part.p + part.n - end, end}, false, false);
+    add_edit(c, t.p, a, (struct tf_text){part.p, begin}, false, false, s);
+    add_edit(c, t.p + t.n - b, b, (struct tf_text){part.p + part.n - end, end}, false, false,
+             s);
     return true;
 }
 
@@ -192,10 +194,10 @@ static void insert_part(struct copying *c, size_t s)
     const struct linked *l = &c->linked[s];
     struct tf_text is;
     if (l->first <= l->last && stands_in(c->target[l->first], before, part, after, &is)) {
-        add_edit(c, is.p, is.n, part, false, false);
+        add_edit(c, is.p, is.n, part, false, false, s);
         return;
     }
-    if (l->first == l->last && before.n == 0 && put_around(c, c->target[l->first], part, after))
+    if (l->first == l->last && before.n == 0 && put_around(c, c->target[l->first], s, after))
         return;
     if (l->first <= l->last && part.n < word.n) {
         const struct tf_text t = c->target[l->first];
@@ -203,19 +205,19 @@ static void insert_part(struct copying *c, size_t s)
                           : after.n > 0 && has_end(t, after)   ? t.n - after.n
                           : before.n > 0                       ? t.n
                                                                : 0;
-        add_edit(c, t.p + at, 0, part, false, false);
+        add_edit(c, t.p + at, 0, part, false, false, s);
         return;
     }
     size_t k = s;
     while (k > 0 && c->linked[k - 1].first > c->linked[k - 1].last)
         k--;
     if (c->n_target == 0)
-        add_edit(c, c->translation.p, 0, part, c->n_edits > 0, false);
+        add_edit(c, c->translation.p, 0, part, c->n_edits > 0, false, s);
     else if (k == 0)
-        add_edit(c, c->target[0].p, 0, part, false, true);
+        add_edit(c, c->target[0].p, 0, part, false, true, s);
     else
         add_edit(c, c->target[c->linked[k - 1].last].p + c->target[c->linked[k - 1].last].n, 0,
-                 part, true, false);
+                 part, true, false, s);
 }
 
 static int compare_edits(const void *x, const void *y)
@@ -225,24 +227,73 @@ static int compare_edits(const void *x, const void *y)
                               : (a->order > b->order) - (a->order < b->order);
 }
 
-static void apply(struct copying *c, struct tf_buf *out)
+/* Where the result is from: a source word for each byte, or SIZE_MAX. */
+static void note_source(struct tf_ids *of, size_t n, size_t s)
+{
+    const uint32_t word = s < UINT32_MAX ? (uint32_t)s : UINT32_MAX;
+    for (size_t i = 0; i < n; i++)
+        tf_ids_add(of, &word, 1);
+}
+
+/* Append a part of the translation. */
+static void keep(const struct copying *c, size_t from, size_t to, struct tf_buf *out,
+                 struct tf_ids *of)
+{
+    size_t at = from;
+    tf_buf_add(out, c->translation.p + from, to - from);
+    for (size_t t = 0; t < c->n_target; t++) {
+        const size_t begin = (size_t)(c->target[t].p - c->translation.p),
+                     end = begin + c->target[t].n;
+        if (end <= at || begin >= to)
+            continue;
+        note_source(of, begin > at ? begin - at : 0, SIZE_MAX);
+        at = begin > at ? begin : at;
+        const size_t stop = end < to ? end : to;
+        note_source(of, stop - at, c->of[t]);
+        at = stop;
+    }
+    note_source(of, to - at, SIZE_MAX);
+}
+
+static void apply(struct copying *c, struct tf_buf *out, struct tf_ids *of)
 {
     size_t at = 0;
     qsort(c->edits, c->n_edits, sizeof *c->edits, compare_edits);
     for (size_t i = 0; i < c->n_edits; i++) {
         const struct edit *e = &c->edits[i];
-        tf_buf_add(out, c->translation.p + at, e->from - at);
+        keep(c, at, e->from, out, of);
         tf_buf_str(out, e->space_before ? " " : "");
+        note_source(of, e->space_before, SIZE_MAX);
         tf_buf_add(out, e->text.p, e->text.n);
+        note_source(of, e->text.n, e->source);
         tf_buf_str(out, e->space_after ? " " : "");
+        note_source(of, e->space_after, SIZE_MAX);
         at = e->to;
     }
-    tf_buf_add(out, c->translation.p + at, c->translation.n - at);
+    keep(c, at, c->translation.n, out, of);
+}
+
+/* Links of the words of the result. */
+static void put_links(struct tf_buf *links, struct tf_text s, const uint32_t *of)
+{
+    size_t word = 0;
+    for (size_t p = 0; p < s.n; p++) {
+        uint32_t from = UINT32_MAX;
+        if (s.p[p] == ' ')
+            continue;
+        for (; p < s.n && s.p[p] != ' '; p++)
+            from = from == UINT32_MAX ? of[p] : from;
+        if (from != UINT32_MAX)
+            tf_buf_printf(links, "%s%u-%zu", links->len > 0 ? " " : "", (unsigned)from, word);
+        word++;
+    }
 }
 
 void tf_copy_unknown(struct tf_buf *out, struct tf_text source, struct tf_text translation,
-                     struct tf_text links)
+                     struct tf_text links, struct tf_buf *new_links)
 {
+    const size_t before = out->len;
+    struct tf_ids of = {0};
     struct copying c = {.translation = translation};
     c.source = split_words(source, &c.n_source);
     c.target = split_words(translation, &c.n_target);
@@ -262,7 +313,9 @@ void tf_copy_unknown(struct tf_buf *out, struct tf_text source, struct tf_text t
             (translation.n == 0 ||
              memmem(translation.p, translation.n, c.parts[s].p, c.parts[s].n) == NULL))
             insert_part(&c, s);
-    apply(&c, out);
+    apply(&c, out, &of);
+    put_links(new_links, (struct tf_text){out->p + before, out->len - before}, of.v);
+    tf_ids_release(&of);
     free(c.source);
     free(c.target);
     free(c.linked);

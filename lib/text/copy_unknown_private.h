@@ -18,9 +18,9 @@
 #include "base/buf.h"
 #include "text/text.h"
 
-/* Append the translation with what is copied. links: hard links with unknown parts (links.h). Words
- * are what spaces separate. */
+/* Append the translation with what is copied. links: hard links with unknown parts (links.h);
+ * new_links, which is empty, gets those of the result without. Words are what spaces separate. */
 void tf_copy_unknown(struct tf_buf *out, struct tf_text source, struct tf_text translation,
-                     struct tf_text links);
+                     struct tf_text links, struct tf_buf *new_links);
 
 #endif

@@ -64,7 +64,7 @@ struct through {
     struct tf_err tools_err;
 
     struct tf_layout_reader reader;
-    struct tf_buf text, shown, copied;
+    struct tf_buf text, shown, copied, links;
     uint32_t last;
     char *old; /* what the output has from the first line on that is made again */
     size_t old_n, old_at;
@@ -374,7 +374,12 @@ static struct tf_text copy_unknown(struct through *t, const struct item *it, str
     tf_buf_clear(&t->copied);
     tf_buf_grow(&t->copied, 1);
     const struct tf_text source = {it->sentence.p, it->sentence.len};
-    tf_copy_unknown(&t->copied, source, line, links);
+    tf_buf_clear(&t->links);
+    tf_copy_unknown(&t->copied, source, line, links, &t->links);
+    if (it->html != NULL) {
+        tf_buf_str(&t->copied, " ||| ");
+        tf_buf_add(&t->copied, t->links.p, t->links.len);
+    }
     return (struct tf_text){t->copied.p, t->copied.len};
 }
 
@@ -630,6 +635,7 @@ static void release(struct through *t)
     tf_buf_release(&t->text);
     tf_buf_release(&t->shown);
     tf_buf_release(&t->copied);
+    tf_buf_release(&t->links);
     tf_document_free(t->document);
     tf_in_close(&t->in);
     pthread_mutex_destroy(&t->lock);

@@ -475,6 +475,12 @@ for x, y, z in zip(a, plain, got):
     bare = lambda s: "".join(c for c in s if c not in unknown and c != " ")
     assert bare(y) == bare(z) and not unknown & set(y), (x, y, z)
 PY
+    # With tags, of which those around what is copied are not empty.
+    sed 's|\([abc]*[€😀#][abc]*\)|<b>\1</b>|g' in >tagged
+    tf-translate -q -m "$ALIGNING" --copy-unk --html tagged >html
+    sed 's/<[^>]*>//g' html | diff <(sed 's/&/\&amp;/g' got) -
+    [ "$(grep -o '<b>' html | wc -l)" -eq "$(grep -o '<b>' tagged | wc -l)" ]
+    [ "$(grep -o "<b>[^<]*[€😀#]" html | wc -l)" -eq 80 ]
     echo 'a € b {x}' >in
     tf-translate -q -m "$ALIGNING" --copy-unk --placeholders in | grep -F '{x}' | grep -F '€'
     # Words of the text are what any white space separates.
@@ -482,7 +488,6 @@ PY
     printf 'a\tb€\xe3\x80\x80c\xc2\xa0%%\n' | tf-translate -q -m "$ALIGNING" --copy-unk >got
     tf-translate -q -m "$ALIGNING" --copy-unk in | cmp - got
     grep -F '€' got
-    t 2 tf-translate -m "$ALIGNING" --copy-unk --html
     t 2 tf-tokenize -d -m "$MODEL" --alignment soft --alignment-unknown "$LINES_TFS"
 }
 

@@ -4,12 +4,25 @@
 
 static void copies(const char *source, const char *translation, const char *links, const char *want)
 {
-    struct tf_buf out = {0};
+    struct tf_buf out = {0}, new = {0};
     const struct tf_text s = {source, strlen(source)}, t = {translation, strlen(translation)},
                          l = {links, strlen(links)};
-    tf_copy_unknown(&out, s, t, l);
+    tf_copy_unknown(&out, s, t, l, &new);
     is_str(out.len > 0 ? out.p : "", want, "%s: %s", source, links);
     tf_buf_release(&out);
+    tf_buf_release(&new);
+}
+
+/* The links of the words of the result. */
+static void links(const char *source, const char *translation, const char *links, const char *want)
+{
+    struct tf_buf out = {0}, new = {0};
+    const struct tf_text s = {source, strlen(source)}, t = {translation, strlen(translation)},
+                         l = {links, strlen(links)};
+    tf_copy_unknown(&out, s, t, l, &new);
+    is_str(new.len > 0 ? new.p : "", want, "links of %s: %s", out.p, links);
+    tf_buf_release(&out);
+    tf_buf_release(&new);
 }
 
 int main(void)
@@ -42,5 +55,8 @@ int main(void)
     copies("a ~b", "A", "0-0 9-9 1-7 ?1:0:9 ?5:0:0 - x", "A");
     copies("a \xC3\xA9~", "A B", "0-0 1-1 ?1:1:0", "A \xC3\xA9~ B");
     copies("", "", "", "");
+    links("a ~ ^ b", "A  B C", "0-0 3-1 ?1:0:0 ?2:0:0", "0-0 1-1 2-2 3-3");
+    links("M~ller b", "B M'ller", "0-1 1-0 ?0:1:4", "1-0 0-1");
+    links("~ b", "B x ", "1-0 ?0:0:0", "0-0 1-1");
     return done();
 }
