@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # Text of models of transformers: pieces that the list of ids lacks, tokens that were added,
 # separate vocabularies.
-bats_require_minimum_version 1.5.0
 load helper
 
 prepare() {

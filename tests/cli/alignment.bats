@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # Alignments: tf-decode --alignment and tf-attn --alignment, and their text by tf-tokenize -d.
-bats_require_minimum_version 1.5.0
 load helper
 load translate
 

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # tf-attn: weights equal to a forward pass in numpy, choice of kinds, layers and heads, and
 # behaviour in a pipeline.
-bats_require_minimum_version 1.5.0
 load helper
 load translate
 

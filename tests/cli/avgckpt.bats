@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # tf-avgckpt: means in double precision of the right checkpoints, and no mean of what does not
 # belong together.
-bats_require_minimum_version 1.5.0
 load helper
 
 prepare() {

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # tf-convert: BART and mBART-50, with what transformers computes (golden/bart).
-bats_require_minimum_version 1.5.0
 load helper
 
 prepare() {

@@ -2,7 +2,6 @@
 # tf-batch: pairs, filters, budgets, seeds, cursors; the same batches from files and pipes; and
 # errors.
 # bats file_tags=first
-bats_require_minimum_version 1.5.0
 load helper
 
 setup_file() {

@@ -2,7 +2,6 @@
 # What `make bench` does with a peer that is missing, fails or is killed. Our own tools are not
 # measured here: numbers replace their runs.
 # bats file_tags=no-asan
-bats_require_minimum_version 1.5.0
 load helper
 
 # peer: stdin becomes ./python, in which $name is the module that is imported, or the script and its

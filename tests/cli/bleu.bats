@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # tf-bleu: the same bytes as sacreBLEU on golden files (tests/golden/bleu/refresh.py asks it), the
 # forms of input, and what it refuses.
-bats_require_minimum_version 1.5.0
 load helper
 
 prepare() {

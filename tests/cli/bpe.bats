@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # tf-tokenize with the codes of a directory of fairseq: splits words as subword-nmt does
 # (golden/bpe), and joins them.
-bats_require_minimum_version 1.5.0
 load helper
 
 prepare() {

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # tf-cbor: every verb on every kind of file, from files and pipes; and what it does with damage.
-bats_require_minimum_version 1.5.0
 load helper
 
 V=$BATS_TEST_DIRNAME/../../formats/vectors

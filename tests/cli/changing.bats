@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # Inputs that are modified between two reads: the result is that of the old or of the new contents,
 # or status 1. Row P of tests/faults has all tools and kinds of changes.
-bats_require_minimum_version 1.5.0
 load helper
 
 prepare() {

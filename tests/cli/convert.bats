@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # tf-convert: models to safetensors and npz as other programs read them, and back to the same model.
-bats_require_minimum_version 1.5.0
 load helper
 load translate
 

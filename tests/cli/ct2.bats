@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # tf-convert: models of CTranslate2, which ct2.py writes and reads without our code.
-bats_require_minimum_version 1.5.0
 load helper
 
 setup_file() {

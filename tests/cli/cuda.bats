@@ -3,7 +3,6 @@
 # the GPU where there is a plugin and a device that it can use; else the same kernels compiled
 # for the host (tests/emulate), which shows that they are right, not that they are fast.
 # bats file_tags=first,no-asan,no-emulator
-bats_require_minimum_version 1.5.0
 load helper
 load translate
 load ranks

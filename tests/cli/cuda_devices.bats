@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # Several GPUs in one command: the bytes of one, also when some of them fail. In the emulation.
 # bats file_tags=no-asan,no-emulator
-bats_require_minimum_version 1.5.0
 load helper
 load translate
 

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # What nvcc made of the CUDA kernels, on the CPU: its PTX, translated to C++, runs in the emulation.
 # Here the kernels of decoding; with TF_TEST_LONG=1 all.
-bats_require_minimum_version 1.5.0
 load helper
 load translate
 

@@ -2,7 +2,6 @@
 # How the weights of a file come to a GPU: their memory there, and their values. In the emulation
 # where no GPU can be used.
 # bats file_tags=no-asan,no-emulator
-bats_require_minimum_version 1.5.0
 load helper
 load translate
 

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # tf-decode as a stage of a pipeline: one output line per input line, written at once when the input
 # pauses, and a clear status whatever fails upstream or downstream.
-bats_require_minimum_version 1.5.0
 load helper
 load translate
 

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # tf-decode --diverse: groups that are beam searches, outputs that differ, and the same bytes for
 # any layout. tests/unit/infer_diverse.c compares it with a search over whole hypotheses.
-bats_require_minimum_version 1.5.0
 load helper
 load translate
 

@@ -3,7 +3,6 @@
 # files they name. Only tf-train is changed:
 # a wrapper in front of it adds options for a tiny model and a few updates.
 # bats file_tags=no-asan
-bats_require_minimum_version 1.5.0
 load helper
 
 setup_file() {

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # Several models that decode and score together.
-bats_require_minimum_version 1.5.0
 load helper
 load translate
 

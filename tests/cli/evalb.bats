@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # tf-evalb: the report by hand-counted examples, parameters, sentences in error, JSON; and against a
 # slow rewrite of EVALB's loops (tests/cli/evalb.py) on damaged trees.
-bats_require_minimum_version 1.5.0
 load helper
 
 prepare() {

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # Conventions that all tools share.
-bats_require_minimum_version 1.5.0
 load helper
 
 tools() {

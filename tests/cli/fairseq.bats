@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # tf-convert: files of PyTorch, which torch_file.py writes: checkpoints of fairseq, models of
 # transformers.
-bats_require_minimum_version 1.5.0
 load helper
 
 prepare() { need "$TF_PYTHON"; }

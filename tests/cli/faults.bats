@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # Faults put into the tools: a sample of what `make faults` runs in full, and what it once found.
 # bats file_tags=first
-bats_require_minimum_version 1.5.0
 load helper
 
 prepare() {

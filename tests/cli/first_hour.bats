@@ -3,7 +3,6 @@
 # defaults of the preset tiny but for the number of updates. The text is numbers and their German
 # names. Installing and uninstalling: tests/lint/make.bats; `make demo`: tests/cli/pipelines.bats.
 # bats file_tags=plain
-bats_require_minimum_version 1.5.0
 load helper
 
 setup_file() {

@@ -2,7 +2,6 @@
 # The formats seen from outside: by an independent CBOR library, by a CDDL validator, by file(1),
 # through cat and pipes.
 # bats file_tags=no-asan
-bats_require_minimum_version 1.5.0
 load helper
 
 vectors=("$BATS_TEST_DIRNAME"/../../formats/vectors/*.cbor)

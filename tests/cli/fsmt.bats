@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # tf-convert: directories of FSMT, one that transformers wrote with what it computes (golden/fsmt),
 # and others that torch_file.py writes.
-bats_require_minimum_version 1.5.0
 load helper
 
 prepare() {

@@ -3,6 +3,8 @@
 # and a few checks that print what they saw.
 # shellcheck shell=bash
 
+bats_require_minimum_version 1.5.0
+
 TOP=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 export TOP
 export PATH="${TF_BIN:-$TOP/build/bin}:$PATH"

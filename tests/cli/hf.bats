@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # tf-convert: directories that transformers and CTranslate2 wrote, with what transformers computes
 # (golden/hf), and what is written for them.
-bats_require_minimum_version 1.5.0
 load helper
 
 prepare() {

@@ -2,7 +2,6 @@
 # tf-translate --html and --copy-unk: the text is translated, the markup stays; what the vocabulary
 # lacks is copied. tests/unit/text_html.c has random
 # trees; here other tools turn the words of a sentence around, and a model copies lines.
-bats_require_minimum_version 1.5.0
 load helper
 load translate
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # tf-info: what it reports about files and the machine.
-bats_require_minimum_version 1.5.0
 load helper
 
 prepare() {

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # Labels of languages: tf-tokenize writes them, tf-batch combines them, models have them, and every
 # tool compares them. What has no label is accepted.
-bats_require_minimum_version 1.5.0
 load helper
 
 setup_file() {

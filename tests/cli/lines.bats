@@ -2,7 +2,6 @@
 # The line contract of tf-tokenize: one line in is one record out, one record in is one line out,
 # whatever the line holds; in order, at once, and by any number of threads.
 # bats file_tags=no-asan
-bats_require_minimum_version 1.5.0
 load helper
 
 setup_file() {

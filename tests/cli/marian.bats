@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # tf-convert: models of Marian, which compute what marian.py computes from the same file.
-bats_require_minimum_version 1.5.0
 load helper
 
 setup_file() {

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # tf-convert --new-vocab: a trained model with another vocabulary.
-bats_require_minimum_version 1.5.0
 load helper
 load train
 

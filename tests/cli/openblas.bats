@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # The kernel set openblas: what holds for our own kernels holds for it.
-bats_require_minimum_version 1.5.0
 load helper
 load translate
 

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # The Python package, whose wheel and modules of Python are python/.
 # bats file_tags=plain
-bats_require_minimum_version 1.5.0
 load helper
 load translate
 

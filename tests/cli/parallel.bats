@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # examples/parallel: the bytes of one piece.
 # bats file_tags=no-asan
-bats_require_minimum_version 1.5.0
 load helper
 
 prepare() {

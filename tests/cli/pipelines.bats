@@ -2,7 +2,6 @@
 # The Makefiles of pipelines/ and the demo, run small: every stage for real, the scores mean
 # nothing.
 # bats file_tags=first,plain
-bats_require_minimum_version 1.5.0
 load helper
 load pipelines
 

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # The settings of the pipelines: what each changes, and what is made again.
 # bats file_tags=plain
-bats_require_minimum_version 1.5.0
 load helper
 load pipelines
 

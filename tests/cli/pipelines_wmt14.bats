@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # The pipelines of WMT 2014: from archives and SGML to text.
 # bats file_tags=plain
-bats_require_minimum_version 1.5.0
 load helper
 load pipelines
 

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # tf-plot: pictures that are well-formed and the same every time, from logs and matrices as they
 # come, and what it refuses.
-bats_require_minimum_version 1.5.0
 load helper
 
 prepare() {

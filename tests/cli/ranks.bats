@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # tf-train on many processes: the bytes of one, and a clear end for all of them.
 # bats file_tags=first
-bats_require_minimum_version 1.5.0
 load helper
 load ranks
 

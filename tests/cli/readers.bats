@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # Pipes whose reader leaves: success for the tool that writes, as tf(7) says, and the status of a
 # pipeline is that of its reader.
-bats_require_minimum_version 1.5.0
 load helper
 load translate
 

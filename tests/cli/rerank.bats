@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # tf-rerank: choices equal to those of a naive program, its forms of input, and its messages.
-bats_require_minimum_version 1.5.0
 load helper
 load translate
 

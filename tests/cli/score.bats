@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # tf-score as a stage of a pipeline.
-bats_require_minimum_version 1.5.0
 load helper
 load translate
 

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # The search that a model carries: what tf-convert stores, what tf-decode and tf-translate take,
 # what hands it on.
-bats_require_minimum_version 1.5.0
 load helper
 load translate
 

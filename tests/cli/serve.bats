@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # tf-serve: its answers, what it does for hostile clients, pipelines that end, and signals.
-bats_require_minimum_version 1.5.0
 load helper
 load translate
 

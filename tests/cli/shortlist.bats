@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # Shortlists: tf-decode chooses among the tokens of a list, as Marian does; both kinds of file.
-bats_require_minimum_version 1.5.0
 load helper
 load translate
 

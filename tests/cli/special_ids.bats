@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # Ids that no sentence has, as tokenizers of other programs put them around it: eos, padding, bos.
-bats_require_minimum_version 1.5.0
 load helper
 load translate
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # tf-split: a text to one sentence a line and back.
-bats_require_minimum_version 1.5.0
 load helper
 
 # A text of several languages, wrapped lines, lists, tables, and white space everywhere.

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # examples/swap: stages of one's own in place of ours, and a user's Makefile around a training.
 # bats file_tags=no-asan
-bats_require_minimum_version 1.5.0
 load helper
 
 S=$BATS_TEST_DIRNAME/../../examples/swap

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # Tags of languages in models that other programs wrote: tf-info lists them, and what lacks one, or
 # has another, is reported.
-bats_require_minimum_version 1.5.0
 load helper
 
 prepare() {

@@ -2,7 +2,6 @@
 # examples/tensorboard: the log of tf-train as event files, read back by TensorBoard itself if
 # TENSORBOARD_PYTHON names a Python that has it.
 # bats file_tags=no-asan
-bats_require_minimum_version 1.5.0
 load helper
 
 events() {

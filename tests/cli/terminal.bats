@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # Pipes of tools on a terminal: one of them shows progress, and nobody does among lines of text.
-bats_require_minimum_version 1.5.0
 load helper
 load translate
 

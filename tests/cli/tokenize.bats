@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # tf-tokenize: training, vocabularies from every place, decoding, sampling, and what it refuses.
 # bats file_tags=first
-bats_require_minimum_version 1.5.0
 load helper
 
 setup_file() {

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # tf-train: the same bytes however it runs; streams, options, the log.
 # bats file_tags=first
-bats_require_minimum_version 1.5.0
 load helper
 load train
 

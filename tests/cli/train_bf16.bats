@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # Training with products in bf16 on the CPU: close to fp32, and the same bytes for any number of
 # threads and for kernel sets that differ in these products only.
-bats_require_minimum_version 1.5.0
 load helper
 load train
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # tf-train --freeze: what does not change, and what the rest does without it; --settings.
-bats_require_minimum_version 1.5.0
 load helper
 load train
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # tf-train: --init, and the vocabulary that a run stores.
-bats_require_minimum_version 1.5.0
 load helper
 load train
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # tf-train: how long a run is (--steps, --epochs, --tokens), and schedules that have an end.
-bats_require_minimum_version 1.5.0
 load helper
 load train
 

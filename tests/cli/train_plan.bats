@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # tf-train --plan: counts, settings and estimates without a run.
-bats_require_minimum_version 1.5.0
 load helper
 load train
 

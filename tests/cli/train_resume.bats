@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # tf-train: the directory of a run, its checkpoints, and what may resume from them.
-bats_require_minimum_version 1.5.0
 load helper
 load train
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # tf-train: what stops a run, by signals, kills and full disks, loses and changes nothing.
-bats_require_minimum_version 1.5.0
 load helper
 load train
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # tf-train: validation, the best checkpoint, collapse and retention.
-bats_require_minimum_version 1.5.0
 load helper
 load train
 

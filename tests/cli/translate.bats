@@ -2,7 +2,6 @@
 # tf-translate: text in, text out, as the pipe of three tools does; one message when one of them
 # fails.
 # bats file_tags=first
-bats_require_minimum_version 1.5.0
 load helper
 load translate
 

@@ -2,7 +2,6 @@
 # tf-translate: lines of several sentences, documents, columns; outputs that appear as they are
 # made, stop and continue. Most tests have other tools in place of a model: capitals are the
 # translation.
-bats_require_minimum_version 1.5.0
 load helper
 load translate
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # tf-tree: trees to sequences and back, cleaning, layouts, bad trees, repairs.
-bats_require_minimum_version 1.5.0
 load helper
 
 prepare() {

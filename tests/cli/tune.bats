@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # tf-train --init with models of other programs: it starts from what they compute, and improves it.
-bats_require_minimum_version 1.5.0
 load helper
 
 setup_file() {

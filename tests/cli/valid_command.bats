@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # tf-train --valid-command: the user's own measure chooses best.tfm, whatever becomes of the command.
-bats_require_minimum_version 1.5.0
 load helper
 load train
 

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # Hostile vocabularies: what our checks refuse before the library sees it, and what they accept.
 # bats file_tags=first
-bats_require_minimum_version 1.5.0
 load helper
 
 prepare() {

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # A file of the wrong format: every reader names what it is and what to do, with status 1; gzip is
 # read wherever text is.
-bats_require_minimum_version 1.5.0
 load helper
 
 prepare() {

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # The architecture of lib/: layers, no cycles, every name once. See tests/lint/architecture.
-bats_require_minimum_version 1.5.0
 load ../cli/helper
 load files
 

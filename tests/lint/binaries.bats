@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # How the programs are linked: what the Makefile requests as `harden` is in them.
-bats_require_minimum_version 1.5.0
 load ../cli/helper
 
 prepare() {

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # The subjects of commits have the form of CONTRIBUTING.md.
-bats_require_minimum_version 1.5.0
 load ../cli/helper
 load files
 

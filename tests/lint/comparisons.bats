@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # How results and pointers are compared. See tests/lint/comparisons.
-bats_require_minimum_version 1.5.0
 load ../cli/helper
 load files
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # The machine code of the CUDA kernels: variables in registers, and loops that fit the cache.
-bats_require_minimum_version 1.5.0
 load ../cli/helper
 
 # Of the plugin, for tests of machine code.

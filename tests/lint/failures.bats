@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # tests/cli/helper.bash: a test that fails names its line, whichever way it fails.
-bats_require_minimum_version 1.5.0
 load ../cli/helper
 
 @test "the line of a test that fails" {

@@ -2,7 +2,6 @@
 # The Makefile's own promises: install and uninstall, what `deps` installs, silence on a bare
 # machine, failing when it must.
 # bats file_tags=first
-bats_require_minimum_version 1.5.0
 load ../cli/helper
 
 prepare() {

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # Every command has its page, every page is clean, and both know the same options.
-bats_require_minimum_version 1.5.0
 load ../cli/helper
 load files
 

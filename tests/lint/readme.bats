@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # The examples of tests/README.md compile and pass; lib/README.md names functions that exist; a
 # terminal shows the pages.
-bats_require_minimum_version 1.5.0
 load ../cli/helper
 load files
 

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # Each operation is stated once: tests/lint/signatures.
-bats_require_minimum_version 1.5.0
 load ../cli/helper
 
 prepare() { cd "$TOP" || return 1; }

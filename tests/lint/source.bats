@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # What must hold for every source, whatever it does.
 # bats file_tags=first
-bats_require_minimum_version 1.5.0
 load ../cli/helper
 load files
 
@@ -217,7 +216,6 @@ wide_lines() {
     project_files | grep '\.bats$' | while read -r f; do
         [ -x "$f" ] || echo "$f: not executable"
         [ "$(head -1 "$f")" = '#!/usr/bin/env bats' ] || echo "$f: first line"
-        grep -q '^bats_require_minimum_version 1.5.0$' "$f" ||
-            echo "$f: bats_require_minimum_version"
+        grep -Eq '^load (\.\./cli/)?helper$' "$f" || echo "$f: load helper"
     done | expect_none "bats files"
 }

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 # The words of the project: none of the phrases in words.txt.
-bats_require_minimum_version 1.5.0
 load ../cli/helper
 load files
 
