@@ -3,54 +3,17 @@ do the same work. Needs cbor2 and numpy. Importing it finds the modules of ../cl
 import os
 import sys
 
-import cbor2
-import numpy as np
-
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)) + "/../cli")
-
-
-def items(path):
-    with open(path, "rb") as f:
-        decoder = cbor2.CBORDecoder(f)
-        while True:
-            try:
-                yield decoder.decode()
-            except cbor2.CBORDecodeEOF:
-                return
-
-
-def plain(x):
-    while isinstance(x, cbor2.CBORTag):
-        x = x.value
-    return x
-
-
-def tensor(array):
-    """Tag 40 around dims and a typed array of f32."""
-    dims, data = array.value
-    return np.frombuffer(plain(data), "<f4").reshape(dims).copy()
+from streams import array, parameters, records  # noqa: E402
 
 
 def read_model(path):
     """The header and the parameters by name."""
-    header, tensors = None, {}
-    for x in items(path):
-        if isinstance(x, list) and x[0] == 0:
-            header = x[1]
-        elif isinstance(x, list) and x[0] == 6 and x[1].startswith("p/"):
-            tensors[x[1][2:]] = tensor(x[4])
-    return header, tensors
+    return next(records(path))[1], {name: x.copy() for name, x in parameters(path).items()}
 
 
 def read_ids(path):
-    out = []
-    for x in items(path):
-        if isinstance(x, list) and x[0] == 1:
-            a = x[2]
-            out.append(
-                np.frombuffer(a.value, {69: "<u2", 70: "<u4"}[a.tag]).tolist(
-                ) if isinstance(a, cbor2.CBORTag) else a)
-    return out
+    return [array(r[2]).tolist() for r in records(path) if r[0] == 1]
 
 
 def words(header, n):

@@ -3,36 +3,16 @@ with a forward pass in numpy (float64): a post-norm model of the paper's dialect
 one tied embedding. The paper, sections 3.1 to 3.5."""
 import sys
 
-import cbor2
 import numpy as np
 
 sys.dont_write_bytecode = True
+from streams import array, parameters, records  # noqa: E402
 from transformer import Transformer, apart, sinusoids  # noqa: E402
 
 
-def records(path):
-    decoder = cbor2.CBORDecoder(open(path, "rb"))
-    while True:
-        r = decoder.decode()
-        if isinstance(r, list):
-            yield r
-            if r[0] == 15:
-                return
-
-
-def typed(item):
-    kinds = {64: "u1", 69: "<u2", 70: "<u4", 85: "<f4"}
-    return np.frombuffer(item.value, kinds[item.tag])
-
-
 model_path, src_path, tgt_path, stream_path = sys.argv[1:]
-p = {}
-for r in records(model_path):
-    if r[0] == 0:
-        c = r[1]["config"]
-    if r[0] == 6 and r[1].startswith("p/"):
-        dims, data = r[4].value
-        p[r[1][2:]] = typed(data).astype(float).reshape(dims)
+c = next(records(model_path))[1]["config"]
+p = {name: x.astype(float) for name, x in parameters(model_path).items()}
 H = c["heads"]
 
 
@@ -48,7 +28,7 @@ def weights(m, src, tgt):
 
 
 def sentences(path):
-    return {r[1]: typed(r[2]).astype(int).tolist() for r in records(path) if r[0] == 1}
+    return {r[1]: array(r[2]).astype(int).tolist() for r in records(path) if r[0] == 1}
 
 
 src, tgt = sentences(src_path), sentences(tgt_path)
@@ -56,8 +36,8 @@ got = {}
 for r in records(stream_path):
     if r[0] == 5:
         _, idx, kind, layer, heads, queries, keys, w = r
-        assert typed(heads).tolist() == list(range(1, H + 1)), heads
-        got[idx, kind, layer] = typed(w).reshape(H, len(queries), len(keys))
+        assert array(heads).tolist() == list(range(1, H + 1)), heads
+        got[idx, kind, layer] = array(w).reshape(H, len(queries), len(keys))
 assert list(got) == [(i, kind, l + 1) for i in src for kind in ("encoder", "decoder", "cross")
                      for l in range(c["decoder_layers"])], list(got)[:9]
 worst = 0

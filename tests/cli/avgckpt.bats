@@ -19,21 +19,8 @@ train() {
     [ -z "$output$stderr" ]
     t 0 tf-avgckpt --ema -n 3 -o ema.tfm run/
     "$TF_PYTHON" - <<'PY'
-import cbor2, numpy as np
-
-def tensors(path):
-    out = {}
-    with open(path, "rb") as f:
-        d = cbor2.CBORDecoder(f, tag_hook=lambda d, t: t.value)
-        while True:
-            try:
-                x = d.decode()
-            except EOFError:
-                return out
-            if isinstance(x, list) and x[0] == 6:
-                dims, data = x[4]
-                out[x[1]] = np.frombuffer(data, "<f4").reshape(dims)
-
+import numpy as np
+from streams import tensors
 files = [tensors("run/ckpt-%08d.tfm" % s) for s in (20, 25, 30)]
 for name, prefix in (("mean.tfm", "p/"), ("ema.tfm", "e/")):
     mean = tensors(name)

@@ -23,14 +23,12 @@ END
     cat >"$D/look.py" <<'END'
 # look.py BATCHES [SRC TGT]: check the shape of a batch stream against its sources; print the number
 # of batches and pairs.
-import json, subprocess, sys
-def read(path):
-    json_lines = subprocess.run(["tf-cbor", "json", path], capture_output=True, text=True, check=True)
-    return [json.loads(l) for l in json_lines.stdout.splitlines()]
-records = read(sys.argv[1])
+import sys
+from tools import lines
+records = lines(sys.argv[1])
 config = records[0]["header"]["config"]
 batches = [r for r in records if r["type"] == "batch"]
-sides = [dict(enumerate(r.get("ids") for r in read(p) if r["type"] in ("tokens", "bad"))) for p in sys.argv[2:4]]
+sides = [dict(enumerate(r.get("ids") for r in lines(p) if r["type"] in ("tokens", "bad"))) for p in sys.argv[2:4]]
 seen = {}
 for b in batches:
     for side in ("src", "tgt"):
@@ -102,11 +100,10 @@ body() { tf-cbor json "$1" | grep type...batch; }
 @test "filters, with a count for each reason" {
     t 0 tf-batch --tokens 200 --max-length 28 --max-ratio 3 -o b "$D/s.tfs" "$D/b.tfs"
     want=$("$TF_PYTHON" - "$D/s.tfs" "$D/b.tfs" <<'END'
-import json, subprocess, sys
+import sys
+from tools import lines
 def read(path):
-    json_lines = subprocess.run(["tf-cbor", "json", path], capture_output=True, text=True)
-    return {r["idx"]: r.get("ids") for r in map(json.loads, json_lines.stdout.splitlines())
-            if r["type"] in ("tokens", "bad")}
+    return {r["idx"]: r.get("ids") for r in lines(path) if r["type"] in ("tokens", "bad")}
 a, b = read(sys.argv[1]), read(sys.argv[2])
 n = dict(bad=0, short=0, long=0, ratio=0)
 for i in a:
@@ -318,9 +315,9 @@ $(($(number own | wc -l) - 1)) 4" ]
 
 @test "one stream of pairs gives the batches of its two sides" {
     "$TF_PYTHON" - "$D/s.tfs" "$D/b.tfs" <<'END' >p.jsonl
-import json, subprocess, sys
-run = lambda p: subprocess.run(["tf-cbor", "json", p], capture_output=True, text=True, check=True)
-a, b = ([json.loads(l) for l in run(p).stdout.splitlines()] for p in sys.argv[1:])
+import json, sys
+from tools import lines
+a, b = map(lines, sys.argv[1:])
 a[0]["header"]["kind"] = "pairs"
 n = 0
 print(json.dumps(a[0]))
@@ -346,18 +343,16 @@ END
     expect_contains "$output" "pairs 1197 times [1]"
     # Plain arrays of integers and a null CRC: no corpus id, but the same batches.
     "$TF_PYTHON" - "$D/s.tfs" <<'END'
-import cbor2, json, subprocess, sys
-out = open("plain.tfs", "wb")
-out.write(bytes.fromhex("d9d9f8da5446535443424f52"))
-out.write(cbor2.dumps([0, {"v": 1, "kind": "tokens", "vocab": bytes([0xaa] * 32), "size": 500}]))
-n = 0
-for l in subprocess.run(["tf-cbor", "json", sys.argv[1]], capture_output=True, text=True).stdout.splitlines():
-    r = json.loads(l)
-    if r["type"] == "tokens":
-        wide = cbor2.CBORTag(71, b"".join(i.to_bytes(8, "little") for i in r["ids"]))
-        out.write(cbor2.dumps([1, r["idx"], r["ids"] if n % 3 else wide]))
-        n += 1
-out.write(cbor2.dumps([15, n, None]))
+import sys
+from cbor2 import CBORTag
+from streams import write
+from tools import lines
+out = [[0, {"v": 1, "kind": "tokens", "vocab": bytes([0xaa] * 32), "size": 500}]]
+for n, r in enumerate(r for r in lines(sys.argv[1]) if r["type"] == "tokens"):
+    wide = CBORTag(71, b"".join(i.to_bytes(8, "little") for i in r["ids"]))
+    out.append([1, r["idx"], r["ids"] if n % 3 else wide])
+with open("plain.tfs", "wb") as f:
+    write(out + [[15, len(out) - 1, None]], f)
 END
     t 0 tf-batch --tokens 200 -o want "$D/s.tfs" "$D/t.tfs"
     t 0 tf-batch --tokens 200 -o got plain.tfs "$D/t.tfs"
@@ -479,22 +474,19 @@ END
 # sentence, which needs as many bytes.
 variant() {
     "$TF_PYTHON" - "$@" <<'END'
-import cbor2, json, subprocess, sys
+import json, subprocess, sys
+from streams import write
+from tools import lines
 name, form, order, to = sys.argv[1:]
-read = subprocess.run(["tf-cbor", "json", name], capture_output=True, text=True, check=True)
-records = [json.loads(x) for x in read.stdout.splitlines()]
-records = [r for r in records if r["type"] != "check"]
+records = [r for r in lines(name) if r["type"] != "check"]
 for r in records:
     if order == "reversed" and r["type"] == "tokens":
         r["ids"].reverse()
 if form == "plain":
-    out = [bytes.fromhex("d9d9f8da5446535443424f52"),
-           cbor2.dumps([0, {"v": 1, "kind": "tokens", "vocab": bytes([0xaa] * 32), "size": 500}])]
     tokens = [r for r in records if r["type"] == "tokens"]
-    out += [cbor2.dumps([1, r["idx"], r["ids"]]) for r in tokens]
-    out.append(cbor2.dumps([15, len(tokens), None]))
     with open(to, "wb") as f:
-        f.write(b"".join(out))
+        write([[0, {"v": 1, "kind": "tokens", "vocab": bytes([0xaa] * 32), "size": 500}],
+               *([1, r["idx"], r["ids"]] for r in tokens), [15, len(tokens), None]], f)
 else:
     if form == "pairs":
         records[0]["header"]["kind"] = "pairs"
@@ -869,14 +861,12 @@ assert [x for x in files if x[0] == 0] and len(set(map(str, order))) > 4
     natively
     for side in a b; do
         "$TF_PYTHON" -c '
-import cbor2, sys
-out = sys.stdout.buffer
-out.write(bytes.fromhex("d9d9f8da5446535443424f52"))
+import sys
+from streams import write
 special = {"pad": 0, "unk": 1, "bos": 2, "eos": 3}
 made = [sys.argv[1]] * 65000
-cbor2.dump([0, {"v": 1, "kind": "tokens", "size": 9, "special": special, "made": made}], out, canonical=True)
-cbor2.dump([1, 0, [5, 6]], out)
-cbor2.dump([15, 1, None], out)' $side >$side.tfs
+write([[0, {"v": 1, "kind": "tokens", "size": 9, "special": special, "made": made}],
+       [1, 0, [5, 6]], [15, 1, None]], canonical=True)' $side >$side.tfs
         t 0 tf-cbor check $side.tfs
     done
     limit=5

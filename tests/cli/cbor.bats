@@ -114,27 +114,22 @@ kinds='tokens tokens-wide pairs batch nbest attention scores stats bad parts mod
 check_batches() {
     need "$TF_PYTHON"
     "$TF_PYTHON" -c '
-import cbor2, sys
-out = sys.stdout.buffer
-out.write(bytes.fromhex("d9d9f8da5446535443424f52"))
-cbor2.dump([0, {"v": 1, "kind": "batch", "size": 9}], out, canonical=True)
-cbor2.dump([13, 0, None], out)
+import sys
+from streams import write
+out = [[0, {"v": 1, "kind": "batch", "size": 9}], [13, 0, None]]
 for k in range(4):
     b = dict(idx=[k], src=[5], tgt=[6], src_off=[0, 1], tgt_off=[0, 1], epoch=1, record=k + 1)
     eval(sys.argv[1])
-    cbor2.dump([3, k, b, None], out, canonical=True)
-cbor2.dump([15, 4, None], out)' "$1" | tf-cbor seal >odd.tfs
+    out.append([3, k, b, None])
+write(out + [[15, 4, None]], canonical=True)' "$1" | tf-cbor seal >odd.tfs
     t "${2:-1}" tf-cbor check odd.tfs
 }
 
 @test "json and unjson: 32 bytes where the hashes of inputs are" {
     need "$TF_PYTHON"
     "$TF_PYTHON" -c '
-import cbor2, sys
-out = sys.stdout.buffer
-out.write(bytes.fromhex("d9d9f8da5446535443424f52"))
-cbor2.dump([0, {"v": 1, "in": bytes(32), "kind": "mine"}], out, canonical=True)
-cbor2.dump([15, 0, None], out)' | tf-cbor seal >odd.tfs
+from streams import write
+write([[0, {"v": 1, "in": bytes(32), "kind": "mine"}], [15, 0, None]], canonical=True)' | tf-cbor seal >odd.tfs
     tf-cbor json odd.tfs | tf-cbor unjson | cmp odd.tfs -
 }
 
@@ -228,11 +223,8 @@ EOF
 @test "an error record that no reader waits for is an error still" {
     need "$TF_PYTHON"
     "$TF_PYTHON" -c '
-import cbor2, sys
-out = sys.stdout.buffer
-out.write(bytes.fromhex("d9d9f8da5446535443424f52"))
-cbor2.dump([0, {"v": 1, "kind": "tokens"}], out)
-cbor2.dump([14, 1, "x" * 70000], out)' >error.tfs
+from streams import write
+write([[0, {"v": 1, "kind": "tokens"}], [14, 1, "x" * 70000]])' >error.tfs
     tf-cbor json error.tfs >error.jsonl || true
     for command in "json error.tfs" "unjson error.jsonl"; do
         mkfifo pipe
@@ -245,13 +237,12 @@ cbor2.dump([14, 1, "x" * 70000], out)' >error.tfs
 @test "seal: a tensor beyond 64 MiB with a field of a newer release" {
     need "$TF_PYTHON"
     "$TF_PYTHON" -c '
-import cbor2, sys
-out = sys.stdout.buffer
-out.write(bytes.fromhex("d9d9f8da5446535443424f52"))
-cbor2.dump([0, {"v": 1, "kind": "model"}], out, canonical=True)
+from cbor2 import CBORTag
+from streams import write
 n = 68 << 20
-cbor2.dump([6, "p/w", "u8", b"", cbor2.CBORTag(40, [[n], cbor2.CBORTag(64, bytes(n))]), None, "new"], out)
-cbor2.dump([15, 1, None], out)' >new.tfm
+write([[0, {"v": 1, "kind": "model"}],
+       [6, "p/w", "u8", b"", CBORTag(40, [[n], CBORTag(64, bytes(n))]), None, "new"], [15, 1, None]],
+      canonical=True)' >new.tfm
     t 0 tf-cbor check new.tfm
     t 0 tf-cbor seal -o sealed.tfm new.tfm
     t 0 tf-cbor check sealed.tfm
@@ -322,23 +313,14 @@ cbor2.dump([15, 1, None], out)' >new.tfm
 }
 
 @test "diag and unjson: an item or line is answered while half of the next is under way" {
-    cat >talk.py <<'END'
-import subprocess
-def talk(argv, say):
-    p = subprocess.Popen(["tf-cbor"] + argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    for put, want in say:
-        p.stdin.write(put); p.stdin.flush()
-        assert p.stdout.read(len(want)) == want, (argv, put)
-    p.stdin.close()
-    assert p.wait() == 0
-talk(["diag"], [(b"\x01\x82\x02", b"1\n"), (b"\x03\x62a", b"[2, 3]\n"), (b"b", b'"ab"\n')])
+    "$TF_PYTHON" - <<'END'
+from tools import talk
+assert not talk([["tf-cbor", "diag"]], [(b"\x01\x82\x02", b"1\n"), (b"\x03\x62a", b"[2, 3]\n"), (b"b", b'"ab"\n')])
 label = b"\xd9\xd9\xf8\xda\x54\x46\x53\x54"
-talk(["unjson"], [(b'{"type":"header","header":{"v":1,"kind":"tokens","size":9}}\n\n{"type":"to', label),
-                  (b'kens","idx":0,"ids":[8]}\n{"type":"end"}\n', b"")])
-print("ok")
+talk([["tf-cbor", "unjson"]],
+     [(b'{"type":"header","header":{"v":1,"kind":"tokens","size":9}}\n\n{"type":"to', label),
+      (b'kens","idx":0,"ids":[8]}\n{"type":"end"}\n', b"")])
 END
-    t 0 "$TF_PYTHON" talk.py
-    expect_output ok
 }
 
 @test "unjson: keys of one's own, lines with CR, many keys" {
@@ -474,12 +456,11 @@ PY
     done
     # What a newer version appended to a tensor stays.
     "$TF_PYTHON" - >newer.tfm <<'PY'
-import cbor2, sys
-out = sys.stdout.buffer
-out.write(bytes.fromhex("d9d9f8da5446535443424f52"))
-cbor2.dump([0, {"v": 1, "kind": "model", "config": {}}], out)
-cbor2.dump([6, "p/a", "f32", b"", cbor2.CBORTag(40, [[1], cbor2.CBORTag(85, b"\0\0\x80?")]), None, "newer", {"field": 1}], out)
-cbor2.dump([15, 1, None], out)
+from cbor2 import CBORTag
+from streams import write
+one = CBORTag(40, [[1], CBORTag(85, b"\0\0\x80?")])
+write([[0, {"v": 1, "kind": "model", "config": {}}],
+       [6, "p/a", "f32", b"", one, None, "newer", {"field": 1}], [15, 1, None]])
 PY
     tf-cbor seal newer.tfm >sealed.tfm
     t 0 tf-cbor check sealed.tfm
@@ -487,13 +468,9 @@ PY
     [[ $output =~ ", "[0-9]+', "newer", {"field": 1}]'$ ]]
     # A long stream without checks.
     "$TF_PYTHON" - >long <<'PY'
-import cbor2, sys
-out = sys.stdout.buffer
-out.write(bytes.fromhex("d9d9f8da5446535443424f52"))
-cbor2.dump([0, {"v": 1, "kind": "tokens"}], out)
-for i in range(30000):
-    cbor2.dump([1, i, [70000 + i % 7] * 20], out)
-cbor2.dump([15, 30000, None], out)
+from streams import write
+write([[0, {"v": 1, "kind": "tokens"}], *([1, i, [70000 + i % 7] * 20] for i in range(30000)),
+       [15, 30000, None]])
 PY
     t 1 tf-cbor check long
     expect_error "no check record within 1048576 bytes"
@@ -535,28 +512,19 @@ PY
 
 @test "unjson: a check lets readers use what came before a pause" {
     "$TF_PYTHON" - <<'END'
-import subprocess
+from tools import talk
 lines = [b'{"type":"header","header":{"v":1,"kind":"tokens","size":9}}\n', b'{"type":"tokens","idx":0,"ids":[8]}\n', b'{"type":"end"}\n']
-a = subprocess.Popen(["tf-cbor", "unjson"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-b = subprocess.Popen(["tf-cbor", "json"], stdin=a.stdout, stdout=subprocess.PIPE)
-a.stdin.write(lines[0] + lines[1]); a.stdin.flush()
-assert b.stdout.readline() == lines[0]
-assert b.stdout.readline() == lines[1]
-a.stdin.write(lines[2]); a.stdin.close()
-assert b"end" in b.stdout.read() and a.wait() == 0 and b.wait() == 0
+assert b"end" in talk([["tf-cbor", "unjson"], ["tf-cbor", "json"]],
+                      [(lines[0] + lines[1], lines[0] + lines[1]), (lines[2], b"")])
 END
 }
 
 @test "a kind of one's own, with records that nobody knows" {
     need "$TF_PYTHON"
     "$TF_PYTHON" -c '
-import cbor2, sys
-out = sys.stdout.buffer
-out.write(bytes.fromhex("d9d9f8da5446535443424f52"))
-cbor2.dump([0, {"v": 1, "kind": "mine", "note": {"x": [1, 2.5, None, True, b"\1"]}}], out, canonical=True)
-cbor2.dump([65, {"loss": 1.5}], out, canonical=True)
-cbor2.dump([99, "what", b"\0"], out, canonical=True)
-cbor2.dump([15, 2, None], out)' | tf-cbor seal >mine.tfs
+from streams import write
+write([[0, {"v": 1, "kind": "mine", "note": {"x": [1, 2.5, None, True, b"\1"]}}],
+       [65, {"loss": 1.5}], [99, "what", b"\0"], [15, 2, None]], canonical=True)' | tf-cbor seal >mine.tfs
     t 0 tf-cbor check mine.tfs
     t 0 tf-cbor count mine.tfs
     expect_output $'header\t1\nend\t1\nancillary\t2'
@@ -564,13 +532,9 @@ cbor2.dump([15, 2, None], out)' | tf-cbor seal >mine.tfs
     cmp back mine.tfs
     # What JSON has no words for is no edit.
     "$TF_PYTHON" -c '
-import cbor2, sys
-out = sys.stdout.buffer
-out.write(bytes.fromhex("d9d9f8da5446535443424f52"))
-cbor2.dump([0, {"v": 1, "kind": "mine"}], out, canonical=True)
-cbor2.dump([65, {"model": "0" * 64, "least": -2**63}], out, canonical=True)
-cbor2.dump([99, {"$hex": "ab"}, {"$real": "nan"}], out, canonical=True)
-cbor2.dump([15, 2, None], out)' | tf-cbor seal >odd.tfs
+from streams import write
+write([[0, {"v": 1, "kind": "mine"}], [65, {"model": "0" * 64, "least": -2**63}],
+       [99, {"$hex": "ab"}, {"$real": "nan"}], [15, 2, None]], canonical=True)' | tf-cbor seal >odd.tfs
     tf-cbor json odd.tfs | tf-cbor unjson >back
     cmp back odd.tfs
     # Its values may be edited; the bytes stand for it as long as they are not.

@@ -11,45 +11,22 @@ fingerprint() {
     tf-info "$1" | sed -n 's/^model  *//p'
 }
 
-# A safetensors file by its format alone: header and tensors for the Python on stdin, which sees
-# `meta` and `t`.
-safetensors() {
-    "$TF_PYTHON" - "$1" <<PY
-import json, struct, sys
-import numpy as np
-data = open(sys.argv[1], "rb").read()
-n, = struct.unpack("<Q", data[:8])
-head, body = json.loads(data[8:8 + n]), data[8 + n:]
-meta, t, end = head.pop("__metadata__"), {}, 0
-for name, d in head.items():
-    a, b = d["data_offsets"]
-    assert a == end and b <= len(body), (name, a, end)
-    end = b
-    t[name] = np.frombuffer(body[a:b], {"F32": "<f4", "F16": "<f2", "BF16": "<u2", "U8": "u1"}[d["dtype"]]).reshape(d["shape"])
-assert end == len(body) and (8 + n) % 64 == 0
-$(cat)
-PY
-}
-
 @test "safetensors: as the format says, and back to the same model" {
     tf-convert "$MODEL" -o m.safetensors
-    safetensors m.safetensors <<'PY'
-import cbor2
+    "$TF_PYTHON" - <<'PY'
+import json, os
+from streams import array, records
+from tensor_file import read
+meta, t = read("m.safetensors", ordered=True)
 c = json.loads(meta["config"])
 assert c["d_model"] == 32 and c["heads"] == 2 and c["positions"] == "sin" and c["unk"] == 1, c
-d = cbor2.CBORDecoder(open(__import__("os").environ["MODEL"], "rb"))
 seen = 0
-while True:
-    r = d.decode()
-    if not isinstance(r, list):
-        continue
-    if r[0] == 15:
-        break
+for r in records(os.environ["MODEL"]):
     if r[0] == 7 and r[1] == "vocab":
         assert t["vocab"].tobytes() == r[2]
     if r[0] == 6 and r[1].startswith("p/"):
-        dims, data = r[4].value
-        assert list(t[r[1][2:]].shape) == dims and t[r[1][2:]].tobytes() == data.value, r[1]
+        x = array(r[4])
+        assert t[r[1][2:]].shape == x.shape and t[r[1][2:]].tobytes() == x.tobytes(), r[1]
         seen += 1
 assert seen == len(t) - 1 > 15, (seen, len(t))
 PY
@@ -95,8 +72,10 @@ PY
     tf-convert --dtype f16 "$MODEL" -o f16.safetensors
     tf-convert --dtype bf16 "$MODEL" -o bf16.safetensors
     for d in f16 bf16; do
-        safetensors $d.safetensors <<PY
-m = np.load("m.npz")
+        "$TF_PYTHON" - <<PY
+import numpy as np
+from tensor_file import read
+m, (_, t) = np.load("m.npz"), read("$d.safetensors", ordered=True)
 for k in t:
     if k == "vocab":
         continue

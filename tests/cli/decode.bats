@@ -96,23 +96,13 @@ PY
 }
 
 @test "a line is translated before the next one is sent" {
-    cat >talk.py <<'PY'
-import subprocess, sys
-model, n = sys.argv[1], 12
-stages = [["tf-tokenize", "-m", model], ["tf-decode", "-m", model, "--max-extra", "3"], ["tf-tokenize", "-d", "-m", model]]
-pipe, first = None, None
-for s in stages:
-    p = subprocess.Popen(s, stdin=subprocess.PIPE if pipe is None else pipe, stdout=subprocess.PIPE)
-    first, pipe = first or p, p.stdout
-for i in range(n):
-    first.stdin.write(b"a b c\n")
-    first.stdin.flush()
-    if not pipe.readline().endswith(b"\n"):
-        sys.exit("no answer to line %d" % i)
-first.stdin.close()
-sys.exit("unexpected output" if pipe.read() else 0)
+    "$TF_PYTHON" - "$MODEL" <<'PY'
+import sys
+from tools import talk
+model, limit = ["-m", sys.argv[1]], ["--max-extra", "3"]
+assert not talk([["tf-tokenize", *model], ["tf-decode", *model, *limit], ["tf-tokenize", "-d", *model]],
+                [(b"a b c\n", None)] * 12)
 PY
-    t 0 "$TF_PYTHON" talk.py "$MODEL"
 }
 
 @test "prefixes from a pipe: a line is translated when its prefix arrives, before the next one is sent" {
@@ -300,10 +290,9 @@ PY
     d_t 0 --min-length 9 -o got "$LINES_TFS"
     decode "$LINES_TFS" >plain
     "$TF_PYTHON" - <<PY
-import json, subprocess
+from tools import lines
 def records(path):
-    lines = subprocess.run(["tf-cbor", "json", path], stdout=subprocess.PIPE, check=True).stdout
-    return [len(r["ids"]) for r in map(json.loads, lines.splitlines()) if r["type"] == "tokens"]
+    return [len(r["ids"]) for r in lines(path) if r["type"] == "tokens"]
 source, plain, got = (records(p) for p in ("$LINES_TFS", "plain", "got"))
 assert min(n for n, s in zip(plain, source) if s) < 9
 for n, s in zip(got, source):
@@ -314,10 +303,10 @@ PY
 @test "--no-repeat-ngram: no N tokens twice in an output, prefix included" {
     natively
     cat >repeats.py <<'PY'
-import json, subprocess, sys
-lines = subprocess.run(["tf-cbor", "json", sys.argv[1]], stdout=subprocess.PIPE, check=True).stdout
+import sys
+from tools import lines
 n, count = int(sys.argv[2]), 0
-for r in map(json.loads, lines.splitlines()):
+for r in lines(sys.argv[1]):
     for h in r.get("hyps", []):
         grams = [tuple(h["ids"][i:i + n]) for i in range(len(h["ids"]) - n + 1)]
         count += len(grams) - len(set(grams))

@@ -9,6 +9,7 @@ TOP=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 export TOP
 export PATH="${TF_BIN:-$TOP/build/bin}:$PATH"
 export TF_PYTHON=${TF_PYTHON:-/usr/bin/python3}
+export PYTHONPATH=$TOP/tests/cli PYTHONDONTWRITEBYTECODE=1
 # Seconds that one command may take; the sanitizers and the emulator are slow.
 if [ -n "${TF_SAN:-}${TF_EMULATOR:-}" ]; then : "${TF_TIMEOUT:=240}"; else : "${TF_TIMEOUT:=60}"; fi
 export LC_ALL=C.UTF-8

@@ -144,25 +144,16 @@ while at < len(data):
 }
 
 @test "line k is answered before line k + 1 is sent" {
-    cat >talk.py <<'END'
-import subprocess, sys
-tool, v = sys.argv[1:]
-a = subprocess.Popen([tool, "-m", v], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-b = subprocess.Popen([tool, "-d", "-m", v], stdin=a.stdout, stdout=subprocess.PIPE)
+    "$TF_PYTHON" - "$V" <<'END'
+import sys
+from tools import talk
+say = []
 for k in range(200):
     line = b"ka%d to\n" % (k % 7) if k % 3 else b"\n"
     # Half a line more is under way while the answer is waited for.
-    a.stdin.write(line + b"mi"); a.stdin.flush()
-    got = b.stdout.readline()
-    assert got.count(b"\n") == 1
-    a.stdin.write(b" ren\n"); a.stdin.flush()
-    assert b.stdout.readline() == b"mi ren\n"
-a.stdin.close()
-assert b.stdout.read() == b"" and a.wait() == 0 and b.wait() == 0
-print("ok")
+    say += [(line + b"mi", None), (b" ren\n", b"mi ren\n")]
+assert not talk([["tf-tokenize", "-m", sys.argv[1]], ["tf-tokenize", "-d", "-m", sys.argv[1]]], say)
 END
-    t 0 "$TF_PYTHON" talk.py "$(command -v tf-tokenize)" "$V"
-    expect_output ok
 }
 
 @test "--bad says what bad lines are worth" {

@@ -23,6 +23,7 @@ import zipfile
 import numpy as np
 
 sys.dont_write_bytecode = True
+import tensor_file  # noqa: E402
 from transformer import Transformer, fairseq_name, plain_name, sinusoids  # noqa: E402
 
 SIDES = "encoder", "decoder"
@@ -186,15 +187,10 @@ def hf(path, to, words):
             out["final_logits_bias"] = np.concatenate([x, np.zeros((1, 1), x.dtype)], 1)
         else:
             out["model." + fairseq_name(plain_name(name))] = x[0] if len(x) == 1 else x.T
-    head, data = {"__metadata__": {"format": "pt"}}, b""
-    for name, x in sorted(out.items()):
-        x = x * np.float32(residual_factor(name, s, keys.get("residual_scale", 1)))
-        head[name] = {"dtype": "F32", "shape": list(x.shape),
-                      "data_offsets": [len(data), len(data) + x.nbytes]}
-        data += np.ascontiguousarray(x).tobytes()
-    head = json.dumps(head).encode()
-    with open(to + "/model.safetensors", "wb") as f:
-        f.write(struct.pack("<Q", len(head)) + head + data)
+    scale = keys.get("residual_scale", 1)
+    tensors = {name: x * np.float32(residual_factor(name, s, scale)) for name, x in
+               sorted(out.items())}
+    tensor_file.write(to + "/model.safetensors", tensors, {"format": "pt"})
     V = len(w.get("Wemb", w.get("decoder_Wemb")))
     config = {"model_type": "marian", "d_model": int(s["dim-emb"]), "vocab_size": V + 1,
               "encoder_layers": int(s["enc-depth"]), "decoder_layers": int(s["dec-depth"]),

@@ -22,41 +22,34 @@ rows() {
         tf-tokenize --export-vocab -m "$m" | cut -f 1 >"$m.pieces"
     done
     "$TF_PYTHON" - "$@" <<'PY'
-import array, json, sys
+import sys
+import numpy as np
+import tensor_file
 def read(path):
-    data = open(path + ".safetensors", "rb").read()
-    n = int.from_bytes(data[:8], "little")
     pieces = open(path + ".pieces", encoding="utf-8").read().splitlines()
-    tensors = {}
-    for k, v in json.loads(data[8:8 + n]).items():
-        if k != "__metadata__" and v["dtype"] == "F32":
-            a, b = v["data_offsets"]
-            tensors[k] = v["shape"], array.array("f", data[8 + n + a:8 + n + b])
-    return pieces, tensors
+    tensors = tensor_file.read(path + ".safetensors")[1]
+    return pieces, {k: x for k, x in tensors.items() if x.dtype == np.float32}
 (old, a), (new, b) = read(sys.argv[1]), read(sys.argv[2])
 assert a.keys() == b.keys()
 tables = kept = fresh = 0
-for k, (shape, x) in a.items():
+for k, x in a.items():
     if k not in ("embed", "enc.embed", "dec.embed", "dec.project", "dec.project.b"):
-        assert b[k] == (shape, x), k
+        assert np.array_equal(b[k], x), k
         continue
     tables += 1
-    width = shape[1] if len(shape) > 1 else 1
-    assert b[k][0] == [len(new)] + shape[1:], (k, b[k][0])
+    assert b[k].shape == (len(new), *x.shape[1:]), (k, b[k].shape)
     squares = 0
-    for i, piece in enumerate(new):
-        row = b[k][1][i * width:(i + 1) * width]
+    for row, piece in zip(b[k], new):
         if piece in old:
-            j = old.index(piece)
-            assert row == x[j * width:(j + 1) * width], (k, piece)
+            assert np.array_equal(row, x[old.index(piece)]), (k, piece)
             kept += 1
-        elif len(shape) > 1:
-            squares += sum(v * v for v in row)
-            fresh += len(row)
+        elif x.ndim > 1:
+            squares += (row.astype(float) ** 2).sum()
+            fresh += row.size
         else:
-            assert not any(row), (k, piece)
+            assert row == 0, (k, piece)
     # Normal, of variance 1 / width.
-    if len(shape) > 1 and fresh:
+    if x.ndim > 1 and fresh:
         assert 0.7 < squares / sum(p not in old for p in new) < 1.3, (k, squares)
 print(tables, kept // tables, len(new))
 PY

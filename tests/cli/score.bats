@@ -42,17 +42,12 @@ PY
     tf-decode -m "$MODEL" "$LINES_TFS" >out
     score -q --text "$LINES_TFS" out >logp
     "$TF_PYTHON" - <<'PY'
-import cbor2
-f = open("nbest", "rb")
+import os
+from streams import records
 got = [float(x) for x in open("logp")]
-lines = [x.rstrip("\n") for x in open(__import__("os").environ["LINES_TXT"])]
-d, n = cbor2.CBORDecoder(f), 0
-while True:
-    r = d.decode()
-    if not isinstance(r, list):
-        continue
-    if r[0] == 15:
-        break
+lines = [x.rstrip("\n") for x in open(os.environ["LINES_TXT"])]
+n = 0
+for r in records("nbest"):
     if r[0] == 4 and lines[r[1]]:
         assert abs(r[2][0][2] - got[r[1]]) < 1e-3, (r, got[r[1]])
         n += 1

@@ -31,6 +31,7 @@ import numpy as np
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import ct2  # noqa: E402
+import tensor_file  # noqa: E402
 from transformer import apart, fairseq_name  # noqa: E402
 
 MAGIC, PROTOCOL = 0x1950A86A20F9469CFC6C, 1001
@@ -190,18 +191,6 @@ def fairseq(path, npz, words):
     ct2.save_ours(npz, k, w, V, n_source + 4, bos=2, eos=2, pad=1, unk=3)
 
 
-def safetensors(path, tensors):
-    head, at = {}, 0
-    for name, x in tensors.items():
-        kind = {"<f4": "F32", "<f2": "F16"}[x.dtype.str]
-        head[name] = {"dtype": kind, "shape": list(x.shape), "data_offsets": [at, at + x.nbytes]}
-        at += x.nbytes
-    text = json.dumps(head).encode()
-    with open(path, "wb") as f:
-        f.write(struct.pack("<Q", len(text)) + text)
-        f.writelines(np.ascontiguousarray(x).tobytes() for x in tensors.values())
-
-
 def fsmt(path, npz, words):
     k = dict(ct2.KEYS, form="zip", dtype="f32", bias="false", offset="2", ff="0", copies="true",
              target="52")
@@ -226,7 +215,7 @@ def fsmt(path, npz, words):
     os.makedirs(path, exist_ok=True)
     names = OrderedDict(("model." + name, x) for name, x in names.items())
     if k["form"] == "safetensors":
-        safetensors(path + "/model.safetensors", names)
+        tensor_file.write(path + "/model.safetensors", names)
     else:
         save(OrderedDict((name, Tensor(x)) for name, x in names.items()),
              path + "/pytorch_model.bin", k["form"])
@@ -293,14 +282,8 @@ def same(a, b):
 
 def state(safetensors, path, words):
     k = dict({"form": "zip"}, **dict(x.split("=", 1) for x in words))
-    b = open(safetensors, "rb").read()
-    n = struct.unpack_from("<Q", b)[0]
-    out = OrderedDict()
-    for name, t in json.loads(b[8:8 + n]).items():
-        if name != "__metadata__":
-            at, end = t["data_offsets"]
-            kind = {"F32": "<f4", "F16": "<f2"}[t["dtype"]]
-            out[name] = Tensor(np.frombuffer(b[8 + n + at:8 + n + end], kind).reshape(t["shape"]))
+    tensors = tensor_file.read(safetensors)[1]
+    out = OrderedDict((name, Tensor(x)) for name, x in tensors.items())
     save(out, path, k["form"])
 
 

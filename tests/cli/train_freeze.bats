@@ -8,19 +8,17 @@ look() {
     local f
     for f in "${@:2}"; do tf-convert "$f" -o "${f%.tfm}.safetensors"; done
     "$TF_PYTHON" - "$@" <<'PY'
-import json, sys
-def read(path):
-    data = open(path[:-4] + ".safetensors", "rb").read()
-    n = int.from_bytes(data[:8], "little")
-    return {k: data[8 + n + v["data_offsets"][0]:8 + n + v["data_offsets"][1]]
-            for k, v in json.loads(data[8:8 + n]).items() if k != "__metadata__"}
+import sys
+from tensor_file import read
+def bytes_of(path):
+    return {k: x.tobytes() for k, x in read(path[:-4] + ".safetensors")[1].items()}
 frozen = lambda k: any(p in k for p in sys.argv[1].split(","))
-start, run = read(sys.argv[2]), read(sys.argv[3])
+start, run = bytes_of(sys.argv[2]), bytes_of(sys.argv[3])
 assert len(start) > 10 and any(map(frozen, start)) and not all(map(frozen, start)), list(start)
 for k in start:
     assert (start[k] == run[k]) == frozen(k), k
 if len(sys.argv) > 4: # after one update, the others are those of a run without --freeze
-    other = read(sys.argv[4])
+    other = bytes_of(sys.argv[4])
     assert all(run[k] == other[k] for k in start if not frozen(k))
 PY
 }

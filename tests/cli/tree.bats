@@ -171,45 +171,30 @@ Genetic Analysis of -LRB- x y -RRB-\tNP NP JJ NN /NP PP IN NP -LRB- NN + -RRB- /
 }
 
 @test "a line is answered before the next is sent" {
-    cat >talk.py <<'END'
-import subprocess, sys
-p = subprocess.Popen(["tf-tree", "-l"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-for k in range(50):
-    p.stdin.write(b"(S (NN w%d))\n" % k); p.stdin.flush()
-    assert p.stdout.readline() == b"w%d\tS NN /S\n" % k
-p.stdin.close()
-assert p.wait() == 0
-print("ok")
+    "$TF_PYTHON" - <<'END'
+from tools import talk
+assert not talk([["tf-tree", "-l"]], [(b"(S (NN w%d))\n" % k, b"w%d\tS NN /S\n" % k) for k in range(50)])
 END
-    t 0 "$TF_PYTHON" talk.py
-    expect_output ok
 }
 
 @test "a tree is answered while half of the next is under way, on its line or over several" {
-    cat >talk.py <<'END'
-import os, subprocess
-def talk(argv, say, **how):
-    p = subprocess.Popen(["tf-tree"] + argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **how)
-    for put, want in say:
-        p.stdin.write(put); p.stdin.flush()
-        assert p.stdout.readline() == want, (argv, put)
-    p.stdin.close()
-    assert p.stdout.read() == b"" and p.wait() == 0
+    "$TF_PYTHON" - <<'END'
+import os
+from tools import talk
+def tree(options, say, **how):
+    assert not talk([["tf-tree", *options]], say, **how)
 halves = [(b"(S (NN a))\n(S (N", b"(S (NN a))\n"), (b"N b))\n(S\n", b"(S (NN b))\n"), (b" (NN c))\n\n", b"(S (NN c))\n")]
-talk([], halves)
-talk(["-l"], [(b"(S (NN a))\n(S (N", b"a\tS NN /S\n"), (b"N b))\n", b"b\tS NN /S\n")])
-talk(["-r"], [(b"a\tS NN /S\nb", b"(TOP (S (NN a)))\n"), (b"\tS NN /S\n", b"(TOP (S (NN b)))\n")])
+tree([], halves)
+tree(["-l"], [(b"(S (NN a))\n(S (N", b"a\tS NN /S\n"), (b"N b))\n", b"b\tS NN /S\n")])
+tree(["-r"], [(b"a\tS NN /S\nb", b"(TOP (S (NN a)))\n"), (b"\tS NN /S\n", b"(TOP (S (NN b)))\n")])
 # The words lie there; their sequences come one by one, and the other way round.
 r, w = os.pipe()
 os.write(w, b"a\nb\n"); os.close(w)
-talk(["-r", "-w", "/dev/fd/%d" % r], [(b"S NN /S\nS N", b"(TOP (S (NN a)))\n"), (b"N /S\n", b"(TOP (S (NN b)))\n")], pass_fds=[r])
+tree(["-r", "-w", "/dev/fd/%d" % r], [(b"S NN /S\nS N", b"(TOP (S (NN a)))\n"), (b"N /S\n", b"(TOP (S (NN b)))\n")], pass_fds=[r])
 os.close(r)
 open("tags", "w").write("S NN /S\n" * 2)
-talk(["-r", "-w", "/dev/stdin", "tags"], [(b"a\nb", b"(TOP (S (NN a)))\n"), (b"\n", b"(TOP (S (NN b)))\n")])
-print("ok")
+tree(["-r", "-w", "/dev/stdin", "tags"], [(b"a\nb", b"(TOP (S (NN a)))\n"), (b"\n", b"(TOP (S (NN b)))\n")])
 END
-    t 0 "$TF_PYTHON" talk.py
-    expect_output ok
 }
 
 @test "deep trees and long lines" {
