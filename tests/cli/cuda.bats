@@ -201,6 +201,20 @@ plain_only() {
     done
 }
 
+@test "--freeze: what is frozen keeps its bytes, and the losses are the CPU's" {
+    args=(--steps 3 --save-every 1 --keep 0 --log-every 1 --freeze 'enc.*,embed,dec.0.ff.*')
+    tf-train -q --device cpu "${small[@]}" "${args[@]}" -o cpu "$B"
+    train --precision fp32 "${args[@]}" -o gpu
+    losses_near cpu gpu 1e-5 3
+    "$TF_PYTHON" - <<'PY'
+from streams import parameters
+one, three = (parameters(f"gpu/ckpt-0000000{n}.tfm") for n in (1, 3))
+frozen = [k for k in one if (one[k] == three[k]).all()]
+assert frozen == [k for k in one if k.startswith(("enc.", "embed", "dec.0.ff."))], frozen
+assert 10 < len(frozen) < len(one)
+PY
+}
+
 @test "epilogues of products and kernels in their place give the same losses" {
     steps=${TF_SAN:+2}
     args=(--steps "${steps:=10}" --log-every 1)
