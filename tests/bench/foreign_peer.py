@@ -548,9 +548,8 @@ def trained_models():
         logp = make.marian("score", "-m", path, "-t", at("x"), at("y"), "-v", vocab, vocab,
                            "--cpu-threads", "1").split()
         options = [x for pair in zip(("-b", "-n"), re.findall(r"\d+", search)) for x in pair]
-        emit(form=f"{form}, beam {options[1]}, normalize {options[3]}",
-             path=directory, options=[], text=pairs, logp=[float(x) for x in logp], out={},
-             limit=1e-3, lines=sides[0],
+        emit(form=f"{form}, beam {options[1]}, normalize {options[3]}", path=directory, options=[],
+             text=pairs, logp=[float(x) for x in logp], out={}, limit=1e-3, lines=sides[0],
              default=marian_out(make, path, [vocab] * 2, sides[0], *options))
     import ctranslate2
     emit(version=f"CTranslate2 {ctranslate2.__version__}")

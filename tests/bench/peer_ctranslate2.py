@@ -64,11 +64,8 @@ def main():
         names = words(header, len(tensors["embed"]))
         convert(header, tensors, names, d + "/m")
         source = [[names[i] for i in x] + ["</s>"] for x in read_ids(o.ids)]
-        translator = ctranslate2.Translator(d + "/m",
-                                            device=o.device,
-                                            compute_type=o.type,
-                                            inter_threads=1,
-                                            intra_threads=1)
+        translator = ctranslate2.Translator(d + "/m", device=o.device, compute_type=o.type,
+                                            inter_threads=1, intra_threads=1)
         options = {
             "beam_size": o.beam, "length_penalty": 0.6, "max_decoding_length": o.length or 256
         }

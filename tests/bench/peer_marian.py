@@ -78,12 +78,8 @@ def convert(header, t, path):
         x = p.get(plain_name(name))
         if x is not None:
             out[name] = np.ascontiguousarray(np.atleast_2d(x))
-    text = YAML.format(d=d,
-                       f=c["d_ff"],
-                       heads=c["heads"],
-                       enc=c["encoder_layers"],
-                       dec=c["decoder_layers"],
-                       vocab=len(t["embed"]))
+    text = YAML.format(d=d, f=c["d_ff"], heads=c["heads"], enc=c["encoder_layers"],
+                       dec=c["decoder_layers"], vocab=len(t["embed"]))
     out["special:model.yml"] = np.frombuffer(text.encode() + b"\0", "i1")
     np.savez(path, **out)
 
@@ -123,21 +119,17 @@ def train(o, d):
             f.write(" ".join(f"w{r.randrange(4, o.vocab)}" for _ in range(o.length - 1)) + "\n")
     with open(d + "/vocab", "w") as f:
         f.writelines(x + "\n" for x in words({"special": {"unk": 1, "bos": 2, "eos": 3}}, o.vocab))
-    log = subprocess.run(MARIAN + [
-        "train", "--task", "transformer-base", "--type", "transformer", "--dim-emb",
-        str(o.d), "--transformer-dim-ffn",
-        str(o.f), "--transformer-heads",
-        str(o.heads), "--enc-depth",
-        str(o.layers), "--dec-depth",
-        str(o.layers), "--train-sets", d + "/text", d + "/text", "--vocabs", d + "/vocab",
-        d + "/vocab", "--cpu-threads",
-        str(o.threads), "--sync-sgd", "--optimizer-delay", "1", "--workspace",
-        str(o.workspace), "--mini-batch",
-        str(o.tokens // o.length), "--mini-batch-fit=false", "--disp-freq", "1u", "--after",
-        f"{o.updates}u", "--no-shuffle", "--model", d + "/model.npz", "--tempdir", d
-    ],
-                         capture_output=True,
-                         text=True)
+    log = subprocess.run(MARIAN + ["train", "--task", "transformer-base", "--type", "transformer",
+                                   "--dim-emb", str(o.d), "--transformer-dim-ffn", str(o.f),
+                                   "--transformer-heads", str(o.heads), "--enc-depth",
+                                   str(o.layers), "--dec-depth", str(o.layers), "--train-sets",
+                                   d + "/text", d + "/text", "--vocabs", d + "/vocab", d + "/vocab",
+                                   "--cpu-threads", str(o.threads), "--sync-sgd",
+                                   "--optimizer-delay", "1", "--workspace", str(o.workspace),
+                                   "--mini-batch", str(o.tokens // o.length),
+                                   "--mini-batch-fit=false", "--disp-freq", "1u", "--after",
+                                   f"{o.updates}u", "--no-shuffle", "--model", d + "/model.npz",
+                                   "--tempdir", d], capture_output=True, text=True)
     rates = [float(x) for x in re.findall(r": ([0-9.]+) words/s", log.stderr + log.stdout)]
     if log.returncode or len(rates) < 2:
         sys.exit("peer_marian.py: " + (log.stderr or log.stdout)[-2000:])
@@ -150,14 +142,11 @@ def main():
     q = sub.add_parser("decode")
     q.add_argument("model")
     q.add_argument("ids")
-    q.add_argument("--type",
-                   default="float32",
+    q.add_argument("--type", default="float32",
                    help="float32, or of Marian's 8-bit kinds: intgemm8")
     q.add_argument("--beam", type=int, default=4)
     q.add_argument("--batch", type=int, default=64, help="sentences together")
-    q.add_argument("--factor",
-                   type=float,
-                   default=3,
+    q.add_argument("--factor", type=float, default=3,
                    help="outputs are at most so many times as long as the source with its end")
     q.add_argument("-o", metavar="FILE", help="write the words to FILE, one line per sentence")
     q = sub.add_parser("train")

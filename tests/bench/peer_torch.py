@@ -51,12 +51,7 @@ class Model(nn.Module):
         self.embed = nn.Embedding(o.vocab, o.d)
         nn.init.normal_(self.embed.weight, std=o.d**-0.5)
         self.drop = nn.Dropout(0.1)
-        self.body = nn.Transformer(o.d,
-                                   o.heads,
-                                   o.layers,
-                                   o.layers,
-                                   o.f,
-                                   dropout=0.1,
+        self.body = nn.Transformer(o.d, o.heads, o.layers, o.layers, o.f, dropout=0.1,
                                    batch_first=True)
         at, k = torch.arange(512)[:, None], torch.arange(0, o.d, 2)[None] / o.d
         wave = at / 10000**k
@@ -68,13 +63,9 @@ class Model(nn.Module):
 
     def forward(self, src, tgt, gold, src_pad=None, tgt_pad=None):
         n = tgt.shape[1]
-        y = self.body(self.feed(src),
-                      self.feed(tgt),
-                      tgt_mask=self.mask[:n, :n],
-                      tgt_is_causal=True,
-                      src_key_padding_mask=src_pad,
-                      tgt_key_padding_mask=tgt_pad,
-                      memory_key_padding_mask=src_pad)
+        y = self.body(self.feed(src), self.feed(tgt), tgt_mask=self.mask[:n, :n],
+                      tgt_is_causal=True, src_key_padding_mask=src_pad,
+                      tgt_key_padding_mask=tgt_pad, memory_key_padding_mask=src_pad)
         z = F.linear(y, self.embed.weight)
         return F.cross_entropy(z.flatten(0, 1), gold.flatten(), ignore_index=0, label_smoothing=0.1)
 

@@ -16,28 +16,9 @@ import sys
 
 import cbor2
 
-opt = dict(n=20,
-           v=64,
-           pairs=6,
-           large=-1,
-           times=40,
-           longest=7,
-           seed=1,
-           first=0,
-           epoch=8,
-           shift=0,
-           set_epoch=-1,
-           set_record=-1,
-           corpus=7,
-           vocab="",
-           setting=25,
-           end=1,
-           poison=-1,
-           gap=-1,
-           bad=0,
-           size=-1,
-           bos=2,
-           links=0)
+opt = dict(n=20, v=64, pairs=6, large=-1, times=40, longest=7, seed=1, first=0, epoch=8, shift=0,
+           set_epoch=-1, set_record=-1, corpus=7, vocab="", setting=25, end=1, poison=-1, gap=-1,
+           bad=0, size=-1, bos=2, links=0)
 for word in sys.argv[1:]:
     name, value = word.split("=", 1)
     opt[name] = value if name == "vocab" else int(value)

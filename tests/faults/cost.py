@@ -60,11 +60,8 @@ for line in sys.stdin:
 
 @functools.lru_cache(maxsize=None)
 def meter():
-    return subprocess.Popen([sys.executable, "-c", METER],
-                            stdin=subprocess.PIPE,
-                            stdout=subprocess.PIPE,
-                            env=dict(ENV, TF_COUNT="count"),
-                            text=True)
+    return subprocess.Popen([sys.executable, "-c", METER], stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, env=dict(ENV, TF_COUNT="count"), text=True)
 
 
 def measure(argv, cwd, seconds):

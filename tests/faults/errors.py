@@ -36,13 +36,9 @@ def on_tool(rig, row, tool, argv, calls, points, do):
             os.unlink(os.path.join(where, f))
         with open(target, "wb") as f:
             f.write(old)
-        d = rig.with_output(argv,
-                            target,
-                            clear=False,
-                            env=dict(LD_PRELOAD=SHIM,
-                                     TF_FAULT_CALLS=calls,
-                                     TF_FAULT_AT=at,
-                                     TF_FAULT_DO=do(at)))
+        d = rig.with_output(argv, target, clear=False, env=dict(LD_PRELOAD=SHIM,
+                                                                TF_FAULT_CALLS=calls,
+                                                                TF_FAULT_AT=at, TF_FAULT_DO=do(at)))
         failed = judge(row, what, d, argv)
         if not failed and d.data != new:
             row.fail("%s: status 0, and the output is not what it must be", what)
@@ -117,11 +113,8 @@ def through_strace(rig, row, tool, argv):
         for plus in ("", "+"):
             error = ERRORS[i % len(ERRORS)]
             with open(out, "wb") as f:
-                d = run([
-                    "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=write", "-e",
-                    "inject=write:error=%s:when=%d%s" % (error, i, plus)
-                ] + argv,
-                        stdout=f)
+                d = run(["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=write", "-e",
+                         "inject=write:error=%s:when=%d%s" % (error, i, plus)] + argv, stdout=f)
             row.add("faults")
             row.add("ended with 1" if d.rc == 1 else "without effect")
             if d.rc == 0 and slurp(out) != new:

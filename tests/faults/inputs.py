@@ -252,11 +252,7 @@ def stopped(argv, where, at, change):
     env = dict(ENV, LD_PRELOAD=SHIM, TF_FAULT_CALLS=CALLS, TF_FAULT_AT=str(at), TF_FAULT_DO="stop")
     with open(os.path.join(where, "stdout"), "w+b") as out, open(
             os.path.join(where, "stderr"), "w+b") as err:
-        p = subprocess.Popen(argv,
-                             stdin=subprocess.DEVNULL,
-                             stdout=out,
-                             stderr=err,
-                             env=env,
+        p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=env,
                              cwd=where)
         late = threading.Timer(TIMEOUT, p.kill)
         late.start()
@@ -307,9 +303,8 @@ class Case:
     def calls(self):
         self.fresh()
         report = os.path.join(self.where, "report")
-        d = run(self.argv,
-                cwd=self.where,
-                env=dict(LD_PRELOAD=SHIM, TF_FAULT_CALLS=CALLS, TF_FAULT_REPORT=report))
+        d = run(self.argv, cwd=self.where, env=dict(LD_PRELOAD=SHIM, TF_FAULT_CALLS=CALLS,
+                                                    TF_FAULT_REPORT=report))
         if d.rc != 0:
             raise SystemExit("%s: %s" % (self.name, d.err))
         return int(slurp(report).split()[0])

@@ -37,11 +37,8 @@ def wait_for(p, seconds):
 
 
 def start(rig, out, stream, more):
-    return subprocess.Popen(rig.train_argv(out, stream, *more),
-                            stdin=subprocess.DEVNULL,
-                            stdout=subprocess.DEVNULL,
-                            stderr=subprocess.PIPE,
-                            env=ENV)
+    return subprocess.Popen(rig.train_argv(out, stream, *more), stdin=subprocess.DEVNULL,
+                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=ENV)
 
 
 def complain(row, what, p):
@@ -176,11 +173,8 @@ def a2(rig, row):
     prepared()
     for n in row.some(range(1, rig.counted(row, argv, "all") + 1)):
         prepared()
-        d = run(argv,
-                env=dict(LD_PRELOAD=SHIM,
-                         TF_FAULT_CALLS="all",
-                         TF_FAULT_AT=str(n),
-                         TF_FAULT_DO="kill"))
+        d = run(argv, env=dict(LD_PRELOAD=SHIM, TF_FAULT_CALLS="all", TF_FAULT_AT=str(n),
+                               TF_FAULT_DO="kill"))
         row.add("library calls killed" if d.rc == -9 else "library calls not reached")
         if d.rc not in (-9, 0):
             row.fail("train, call %d: status %s: %s", n, d.rc, d.err.strip())
@@ -199,13 +193,10 @@ def replaced(rig, row, tool, argv):
         os.makedirs(where)
         with open(target, "wb") as f:
             f.write(old)
-        d = rig.with_output(argv,
-                            target,
-                            clear=False,
-                            env=dict(LD_PRELOAD=SHIM,
-                                     TF_FAULT_CALLS="all",
-                                     TF_FAULT_AT=str(n),
-                                     TF_FAULT_DO="kill"))
+        d = rig.with_output(argv, target, clear=False, env=dict(LD_PRELOAD=SHIM,
+                                                                TF_FAULT_CALLS="all",
+                                                                TF_FAULT_AT=str(n),
+                                                                TF_FAULT_DO="kill"))
         row.add("library calls killed" if d.rc == -9 else "library calls not reached")
         if d.data not in (old, new):
             row.fail("%s, call %d: the file is neither the old nor the new one", tool, n)

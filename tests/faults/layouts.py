@@ -23,11 +23,8 @@ def answers(data):
 
 
 def drip(argv, data, r):
-    p = subprocess.Popen(argv,
-                         stdin=subprocess.PIPE,
-                         stdout=subprocess.PIPE,
-                         stderr=subprocess.PIPE,
-                         env=ENV)
+    p = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, env=ENV)
 
     def feed():
         at = 0

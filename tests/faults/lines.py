@@ -83,17 +83,12 @@ def h1(rig, row):
         n = max(n // 10000, 1) * 10000
         tfs = rig.path("many.tfs")
         with open(text, "rb") as f, open(tfs, "wb") as g:
-            rc, mb = peak(
-                subprocess.Popen(["tf-tokenize", "--threads", "2", "-m", m["vocab"]],
-                                 stdin=f,
-                                 stdout=g,
-                                 env=ENV))
+            rc, mb = peak(subprocess.Popen(["tf-tokenize", "--threads", "2", "-m", m["vocab"]],
+                                           stdin=f, stdout=g, env=ENV))
         peaks.setdefault("tokenize", []).append(mb)
         with open(tfs, "rb") as f:
-            a = subprocess.Popen(["tf-tokenize", "-d", "--threads", "2", "-m", m["vocab"]],
-                                 stdin=f,
-                                 stdout=subprocess.PIPE,
-                                 env=ENV)
+            a = subprocess.Popen(["tf-tokenize", "-d", "--threads", "2", "-m", m["vocab"]], stdin=f,
+                                 stdout=subprocess.PIPE, env=ENV)
             b = subprocess.Popen(["wc", "-l"], stdin=a.stdout, stdout=subprocess.PIPE, env=ENV)
             a.stdout.close()
             back = int(b.stdout.read())
@@ -101,8 +96,7 @@ def h1(rig, row):
             rc2, mb = peak(a)
         peaks.setdefault("tokenize -d", []).append(mb)
         a = subprocess.Popen(["tf-batch", "-q", "--tokens", "5000", "--epochs", "1", tfs, tfs],
-                             stdout=subprocess.PIPE,
-                             env=ENV)
+                             stdout=subprocess.PIPE, env=ENV)
         b = subprocess.Popen(["tf-cbor", "count"], stdin=a.stdout, stdout=subprocess.PIPE, env=ENV)
         a.stdout.close()
         counts = b.stdout.read()
@@ -185,9 +179,7 @@ def h2(rig, row):
             x.encode("latin-1", "surrogateescape") if isinstance(x, str) and "\xff" in x else x
             for x in argv
         ]
-        d = run(argv,
-                cwd=where,
-                timeout=30,
+        d = run(argv, cwd=where, timeout=30,
                 prepare=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 26, 1 << 26)))
         row.add("option sets")
         if d.rc not in (0, 1, 2, 3, 4, 75):
@@ -210,11 +202,8 @@ def nbest(rig, row):
     for beam in ("1", "2", "5", "39", "40", "60", "100"):
         for n in sorted({1, 2, int(beam), int(beam) + 1, 2 * int(beam)}):
             for extra in ("0", "1"):
-                d = run([
-                    "tf-decode", "-m", m["model"], "-t", "1", "-k", beam, "-n",
-                    str(n), "--max-extra", extra, "-"
-                ],
-                        stdin=head)
+                d = run(["tf-decode", "-m", m["model"], "-t", "1", "-k", beam, "-n", str(n),
+                         "--max-extra", extra, "-"], stdin=head)
                 row.add("option sets")
                 row.add("status %s" % d.rc)
                 what = "-k %s -n %d --max-extra %s" % (beam, n, extra)

@@ -56,8 +56,7 @@ def l1(rig, row):
     def tok(out, **kw):
         row.add("places")
         return run(["tf-tokenize", "--threads", "1", "-m", m["vocab"], "-o", out, m["src"]],
-                   cwd=where,
-                   **kw)
+                   cwd=where, **kw)
 
     def at(name):
         return os.path.join(where, name)

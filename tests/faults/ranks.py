@@ -57,12 +57,8 @@ class Ranks:
                 if k > 0:
                     argv += [":"] * (len(argv) > len(launcher)) + ["-n", str(k)] + part
         self.said = tempfile.TemporaryFile()  # can be read when the launcher hangs, too
-        self.p = subprocess.Popen(argv,
-                                  stdin=subprocess.DEVNULL,
-                                  stdout=subprocess.DEVNULL,
-                                  stderr=self.said,
-                                  env=dict(ENV, **MPI),
-                                  start_new_session=True)
+        self.p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                  stderr=self.said, env=dict(ENV, **MPI), start_new_session=True)
         self.err = ""
         self.stopped = None
 

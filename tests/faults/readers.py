@@ -34,11 +34,9 @@ def j1(rig, row):
             if kind == "terminal":
                 mine, theirs = pty.openpty()
                 tty.setraw(theirs)
-            p = subprocess.Popen(["bash", "-o", "pipefail", "-c", chain % m],
-                                 env=ENV,
-                                 stderr=subprocess.PIPE,
-                                 stdin=subprocess.PIPE if kind == "pipe" else theirs,
-                                 stdout=subprocess.PIPE if kind == "pipe" else theirs)
+            p = subprocess.Popen(["bash", "-o", "pipefail", "-c", chain % m], env=ENV,
+                                 stderr=subprocess.PIPE, stdin=subprocess.PIPE if kind == "pipe"
+                                 else theirs, stdout=subprocess.PIPE if kind == "pipe" else theirs)
             if kind == "terminal":
                 os.close(theirs)
             put = p.stdin.fileno() if kind == "pipe" else mine
@@ -91,13 +89,8 @@ def j2(rig, row):
             def prepare(i=ignored):
                 signal.signal(signal.SIGPIPE, signal.SIG_IGN if i else signal.SIG_DFL)
 
-            p = subprocess.Popen(argv,
-                                 stdin=subprocess.DEVNULL,
-                                 stdout=w,
-                                 stderr=subprocess.PIPE,
-                                 env=ENV,
-                                 preexec_fn=prepare,
-                                 restore_signals=False)
+            p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=w, stderr=subprocess.PIPE,
+                                 env=ENV, preexec_fn=prepare, restore_signals=False)
             os.close(w)
             err = p.communicate(timeout=60)[1].decode()
             row.add("readers gone")
@@ -185,17 +178,11 @@ def j3(rig, row):
     for i in range(rig.count(100, short=2)):
         r, w = os.pipe()
         a = subprocess.Popen(["tf-tokenize", "--threads", "1", "-m", m["vocab"]],
-                             stdin=subprocess.PIPE,
-                             stdout=w,
-                             stderr=subprocess.DEVNULL,
-                             env=ENV)
+                             stdin=subprocess.PIPE, stdout=w, stderr=subprocess.DEVNULL, env=ENV)
         os.close(w)
-        b = subprocess.Popen(["tf-cbor", "count"] if i %
-                             2 else ["tf-decode", "-m", m["model"], "-t", "1", "--max-extra", "1"],
-                             stdin=r,
-                             stdout=subprocess.DEVNULL,
-                             stderr=subprocess.PIPE,
-                             env=ENV)
+        b = subprocess.Popen(["tf-cbor", "count"] if i % 2 else ["tf-decode", "-m", m["model"],
+                                                                 "-t", "1", "--max-extra", "1"],
+                             stdin=r, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=ENV)
         os.close(r)
         os.set_blocking(a.stdin.fileno(), False)
         end, at = time.time() + row.r.uniform(0.02, 0.2), 0

@@ -52,9 +52,7 @@ def c1(rig, row):
             sig = row.r.choice([signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR2])
             feeder = subprocess.Popen(["cat", stream], stdout=subprocess.PIPE)
             p = subprocess.Popen(["tf-train"] + SMALL + args + ["-o", rig.path("c1"), "-"],
-                                 stdin=feeder.stdout,
-                                 stderr=subprocess.PIPE,
-                                 env=ENV)
+                                 stdin=feeder.stdout, stderr=subprocess.PIPE, env=ENV)
             feeder.stdout.close()
             time.sleep(row.r.uniform(0, 0.25))
             p.send_signal(sig)
@@ -156,11 +154,8 @@ def c2(rig, row):
 def pieces(argv, data, r):
     """Feed the data in random pieces, some after a pause."""
     import threading
-    p = subprocess.Popen(argv,
-                         stdin=subprocess.PIPE,
-                         stdout=subprocess.PIPE,
-                         stderr=subprocess.PIPE,
-                         env=ENV)
+    p = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, env=ENV)
     most = r.choice([1, 3, 64, 4096]) if len(data) < 20000 else r.choice([64, 4096])
 
     def feed():
@@ -278,22 +273,17 @@ def d1(rig, row):
     locales, _ = rig.locales()
     for i in range(rig.count(50, short=5)):
         r = random.Random(rig.seed * 1000003 + i)
-        env = dict(locales,
-                   LC_ALL=r.choice(["C", "POSIX", "tr_TR.UTF-8", "de_DE.UTF-8", "", "C.UTF-8"]),
-                   TZ=r.choice(["UTC", "Asia/Tokyo", "America/Lima"]),
-                   HOME=r.choice(["/", "/nowhere", rig.tmp]),
-                   TMPDIR=r.choice(["/tmp", "/nowhere"]),
-                   LANG=r.choice(["de_DE", "C"]),
-                   OMP_NUM_THREADS=str(r.randint(1, 4)),
-                   COLUMNS=str(r.randint(1, 300)),
-                   PADDING="x" * r.randint(0, 5000),
+        env = dict(locales, LC_ALL=r.choice(["C", "POSIX", "tr_TR.UTF-8", "de_DE.UTF-8", "",
+                                             "C.UTF-8"]), TZ=r.choice(["UTC", "Asia/Tokyo",
+                                                                       "America/Lima"]),
+                   HOME=r.choice(["/", "/nowhere", rig.tmp]), TMPDIR=r.choice(["/tmp", "/nowhere"]),
+                   LANG=r.choice(["de_DE", "C"]), OMP_NUM_THREADS=str(r.randint(1, 4)),
+                   COLUMNS=str(r.randint(1, 300)), PADDING="x" * r.randint(0, 5000),
                    MALLOC_PERTURB_=str(r.randint(1, 255)))
         where = rig.fresh("d1/" + "/".join("d%d" % r.randint(0, 9) for _ in range(r.randint(1, 6))))
         mask = r.choice([0o022, 0o077, 0o002, 0o000])
         wrap = r.choice([[], ["setarch", "-R"], ["nice", "-n", "5"]])
-        d = run(wrap + rig.train_argv("run", stream, *args),
-                env=env,
-                cwd=where,
+        d = run(wrap + rig.train_argv("run", stream, *args), env=env, cwd=where,
                 prepare=lambda m=mask: os.umask(m))
         row.add("pairs")
         if d.rc != 0:
@@ -325,9 +315,8 @@ def d2(rig, row):
         for threads in ("1", "2", "3", "5"):
             out = rig.path("d2")
             shutil.rmtree(out, ignore_errors=True)
-            d = run(rig.train_argv(out, stream, "--threads", threads, "--steps", "40",
-                                   "--lr-scale", "1"),
-                    env=dict(TF_CPU_ISA=isa))
+            d = run(rig.train_argv(out, stream, "--threads", threads, "--steps", "40", "--lr-scale",
+                                   "1"), env=dict(TF_CPU_ISA=isa))
             row.add("runs")
             if d.rc != 0:
                 row.fail("%s, %s threads: status %s: %s", isa, threads, d.rc, d.err.strip())
@@ -338,12 +327,8 @@ def d2(rig, row):
         row.add("sets equal for all threads")
         weights[isa] = tensors(rig.path("d2", "ckpt-00000040.tfm"))
         model = rig.path("d2", "ckpt-00000040.tfm")
-        outs = {
-            run(["tf-decode", "-m", model, "-t", t, "--max-extra", "5",
-                 tokens(rig)],
-                env=dict(TF_CPU_ISA=isa)).out
-            for t in ("1", "2", "5")
-        }
+        outs = {run(["tf-decode", "-m", model, "-t", t, "--max-extra", "5", tokens(rig)],
+                    env=dict(TF_CPU_ISA=isa)).out for t in ("1", "2", "5")}
         row.add("runs", 3)
         if len(outs) != 1:
             row.fail("%s: decoding differs between threads", isa)

@@ -47,23 +47,14 @@ class Done:
         ]
 
 
-def run(argv,
-        stdin=None,
-        env=None,
-        cwd=None,
-        timeout=TIMEOUT,
-        stdout=subprocess.PIPE,
+def run(argv, stdin=None, env=None, cwd=None, timeout=TIMEOUT, stdout=subprocess.PIPE,
         prepare=None):
     start = time.time()
     e = dict(ENV, **env) if env else ENV
     data = stdin if isinstance(stdin, bytes) else None
-    p = subprocess.Popen(argv,
-                         stdin=subprocess.PIPE if data is not None else stdin or subprocess.DEVNULL,
-                         stdout=stdout,
-                         stderr=subprocess.PIPE,
-                         env=e,
-                         cwd=cwd,
-                         preexec_fn=prepare)
+    p = subprocess.Popen(argv, stdin=subprocess.PIPE if data is not None else stdin
+                         or subprocess.DEVNULL, stdout=stdout, stderr=subprocess.PIPE, env=e,
+                         cwd=cwd, preexec_fn=prepare)
     try:
         out, err = p.communicate(data, timeout)
     except subprocess.TimeoutExpired:
@@ -198,23 +189,12 @@ class Rig:
             words = [
                 "".join(r.choice("abcdefghij") for _ in range(r.randint(1, 5))) for _ in range(30)
             ]
-            m = {
-                n: os.path.join(d, f)
-                for n, f in dict(src="s.txt",
-                                 tgt="t.txt",
-                                 vocab="v.model",
-                                 s="s.tfs",
-                                 t="t.tfs",
-                                 b="b.tfs",
-                                 valid="valid.tfs",
-                                 run="run",
-                                 model="m.tfm",
-                                 out="o.tfs",
-                                 text="o.txt",
-                                 layout="layout",
-                                 sentences="sentences",
-                                 trees="trees").items()
-            }
+            m = {n: os.path.join(d, f) for n, f in dict(src="s.txt", tgt="t.txt", vocab="v.model",
+                                                        s="s.tfs", t="t.tfs", b="b.tfs",
+                                                        valid="valid.tfs", run="run", model="m.tfm",
+                                                        out="o.tfs", text="o.txt", layout="layout",
+                                                        sentences="sentences",
+                                                        trees="trees").items()}
             for n in ("src", "tgt"):
                 with open(m[n], "w") as f:
                     for _ in range(60):

@@ -74,13 +74,8 @@ def update(path, rows, ran=None, tree=""):
         if ran is not None:
             figures = ("%s: %s" % (x, "{:,}".format(n) if isinstance(n, int) else n)
                        for x, n in ran.figures.items())
-            cells[ran.name] = [
-                "; ".join(figures),
-                str(len(ran.failures)),
-                str(ran.rig.seed),
-                "%g" % ran.rig.scale,
-                "%.0f s" % ran.seconds, tree
-            ]
+            cells[ran.name] = ["; ".join(figures), str(len(ran.failures)), str(ran.rig.seed),
+                               "%g" % ran.rig.scale, "%.0f s" % ran.seconds, tree]
             notes[ran.name] = ran.notes
         names = {name for name, _ in rows}
         cells = {name: x for name, x in cells.items() if name in names}

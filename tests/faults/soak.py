@@ -74,12 +74,8 @@ def make(row, *what):
         k: v
         for k, v in ENV.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")
     }
-    p = subprocess.run([os.environ.get("TF_MAKE") or "make", "-j2", "DEPS=no", "CUDA=no"] +
-                       list(what),
-                       cwd=TOP,
-                       env=env,
-                       capture_output=True,
-                       text=True)
+    p = subprocess.run([os.environ.get("TF_MAKE") or "make", "-j2", "DEPS=no",
+                        "CUDA=no"] + list(what), cwd=TOP, env=env, capture_output=True, text=True)
     if p.returncode != 0:
         row.fail("make %s: %s", " ".join(what), (p.stdout + p.stderr)[-900:])
     return p.returncode == 0
@@ -114,11 +110,10 @@ def coverage(rig, row):
         return
     said = ""
     for d in FORMATS:
-        said += subprocess.run(["gcov", "-n", "-o", tree + "/" + d] +
-                               sorted(glob.glob(tree + "/" + d + "/*.gcda", root_dir=TOP)),
-                               cwd=TOP,
-                               capture_output=True,
-                               text=True).stdout
+        said += subprocess.run(["gcov", "-n", "-o",
+                                tree + "/" + d] + sorted(glob.glob(tree + "/" + d + "/*.gcda",
+                                                                   root_dir=TOP)), cwd=TOP,
+                               capture_output=True, text=True).stdout
     lines = run_ = 0
     for name, part, n in re.findall(
             r"File '((?:%s)/\S+\.c)'\nLines executed:([\d.]+)%% of (\d+)" % "|".join(FORMATS),
@@ -159,11 +154,10 @@ def m(rig, row):
             for tool, argv in todo:
                 if tool == "tokenize --train":
                     argv = argv[:1] + ["-o", rig.path("m-out")] + argv[1:]
-                d = run([
-                    "valgrind", "-q", "--error-exitcode=99", "--leak-check=full",
-                    "--errors-for-leak-kinds=definite", "--log-file=" + rig.path("valgrind")
-                ] + argv,
-                        env=dict(TF_CPU_ISA=isa, TF_SANDBOX="no"),
+                d = run(["valgrind", "-q", "--error-exitcode=99", "--leak-check=full",
+                         "--errors-for-leak-kinds=definite",
+                         "--log-file=" + rig.path("valgrind")] + argv, env=dict(TF_CPU_ISA=isa,
+                                                                                TF_SANDBOX="no"),
                         timeout=900)
                 row.add("commands under valgrind")
                 if d.rc != 0:
@@ -186,9 +180,7 @@ def threads(rig, row):
          ["tf-attn", "-m", ma["model"], "-t", "3", ma["s"], ma["t"]],
          ["tf-tokenize", "--threads", "3", "-m", ma["vocab"], ma["src"]]]
     for argv in todo:
-        d = run(argv,
-                env=dict(PATH=bin_ + ":" + ENV["PATH"], TSAN_OPTIONS="exitcode=66"),
-                cwd=TOP,
+        d = run(argv, env=dict(PATH=bin_ + ":" + ENV["PATH"], TSAN_OPTIONS="exitcode=66"), cwd=TOP,
                 timeout=900)
         row.add("commands under ThreadSanitizer")
         if d.rc != 0:
@@ -233,9 +225,7 @@ def kernels(rig, row, bin_):
             ["tf-score", few, few], ["tf-attn", few, few])]
     for argv in todo:
         cuda = ["--device", "cuda"] if argv[0].startswith("tf-") else []
-        d = run(argv[:1] + cuda + argv[1:],
-                cwd=TOP,
-                timeout=900,
+        d = run(argv[:1] + cuda + argv[1:], cwd=TOP, timeout=900,
                 env=dict(PATH=bin_ + ":" + ENV["PATH"],
                          TF_BACKEND_DIR=os.path.dirname(os.path.join(TOP, plugin)),
                          TSAN_OPTIONS="exitcode=66"))

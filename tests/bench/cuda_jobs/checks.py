@@ -64,8 +64,7 @@ def smoke_probe(b):
     shutil.rmtree("one", ignore_errors=True)
     model(b)
     stream("smoke.tfs", b.vocab, [s for s, _ in lengths(b, 2 if b.emulate else 20, 4)], 6)
-    must(b, "tf-decode -m model.tfm --max-extra 0 --device cuda -o out.tfs smoke.tfs",
-         env=blocking)
+    must(b, "tf-decode -m model.tfm --max-extra 0 --device cuda -o out.tfs smoke.tfs", env=blocking)
     return log[0]["loss"]
 
 

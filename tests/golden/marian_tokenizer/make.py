@@ -70,9 +70,8 @@ SIZES = {"d_model": 4, "encoder_layers": 1, "decoder_layers": 1, "encoder_attent
          "decoder_attention_heads": 2, "encoder_ffn_dim": 4, "decoder_ffn_dim": 4,
          "activation_function": "swish", "scale_embedding": True, "eos_token_id": 0,
          "forced_eos_token_id": 0, "max_position_embeddings": 32}
-model = MarianMTModel(MarianConfig(
-    vocab_size=len(pieces), pad_token_id=len(pieces) - 1, decoder_start_token_id=len(pieces) - 1,
-    **SIZES))
+model = MarianMTModel(MarianConfig(vocab_size=len(pieces), pad_token_id=len(pieces) - 1,
+                                   decoder_start_token_id=len(pieces) - 1, **SIZES))
 tokenizer.add_tokens(["<ent>", "QX77"])
 tokenizer.add_tokens(["<lang de>"], special_tokens=True)
 model.resize_token_embeddings(len(tokenizer))
