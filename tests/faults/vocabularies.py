@@ -109,15 +109,14 @@ def same_slots(n):
     size, number, out = 1024, 1, []
     while n >= size - size // 4:
         size *= 2
+    import numpy as np  # for a tenth of the time
+    byte = np.arange(1, 256, dtype=np.uint64) << 24
     for i in range(n // LONGEST):
-        text = bytearray()
-        for _ in range(LONGEST - 2):
-            text.append(
-                next((c for c in range(1, 256)
-                      if mix(c << 24 ^ (number << 2 | 2)) % size < size // 128), 1))
-            number += 1
-        out.append(bytes([65 + i // 60, 65 + i % 60]) + bytes(reversed(text)))
-        number += 1
+        numbers = np.arange(number, number + LONGEST - 2, dtype=np.uint64)
+        good = mix(byte ^ (numbers << 2 | 2)[:, None]) % size < size // 128
+        text = np.where(good.any(1), good.argmax(1) + 1, 1).astype("u1")
+        out.append(bytes([65 + i // 60, 65 + i % 60]) + text[::-1].tobytes())
+        number += LONGEST - 1
     return out
 
 
