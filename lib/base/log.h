@@ -4,7 +4,6 @@
 
 #include "base/err.h"
 #include <stdbool.h>
-#include <stdint.h>
 
 /* Print "tf-x: warning: ...". After ten warnings of one format, further ones are only counted. */
 void tf_warn(const char *fmt, ...) TF_PRINTF(1, 2);

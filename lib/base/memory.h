@@ -5,13 +5,18 @@
 #define TF_BASE_MEMORY_H
 
 #include "base/err.h"
-#include <stdbool.h>
 #include <stddef.h>
 
 void *tf_xmalloc(size_t size);
 void *tf_xcalloc(size_t n, size_t size);
 /* realloc to n elements; n * size is checked for overflow. */
 void *tf_xarray(void *old, size_t n, size_t size);
+/* Make room for element n of an array that has room for cap, which becomes twice as many. */
+#define TF_GROW(array, n, cap)                                                    \
+    do {                                                                          \
+        if ((n) >= (cap))                                                         \
+            (array) = tf_xarray((array), (cap) = 2 * (cap) + 8, sizeof *(array)); \
+    } while (0)
 char *tf_xstrdup(const char *s);
 char *tf_xstrndup(const char *s, size_t n);
 /* Print "tf-x: no memory for 12 MB; REMEDY" or, if the number of bytes is small or 0 (unknown),

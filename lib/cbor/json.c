@@ -145,10 +145,7 @@ static int read_pairs(struct tf_json_values *l, struct pairs *p, const char *key
             return -1;
         if (p->n == TF_MAX_VALUES)
             return tf_fail(err, "%s: more than %d keys", key, TF_MAX_VALUES);
-        if (p->n == p->cap) {
-            p->cap = p->cap ? 2 * p->cap : 8;
-            p->v = tf_xarray(p->v, p->cap, sizeof *p->v);
-        }
+        TF_GROW(p->v, p->n, p->cap);
         p->v[p->n++] = (struct tf_value_pair){name, x};
     }
 }
@@ -226,10 +223,7 @@ static int read_items(struct tf_json_values *l, struct items *items, const char 
             return 0;
         if (read_value(l, k, &x, key, "", err) != 0)
             return -1;
-        if (items->n == items->cap) {
-            items->cap = items->cap ? 2 * items->cap : 8;
-            items->v = tf_xarray(items->v, items->cap, sizeof *items->v);
-        }
+        TF_GROW(items->v, items->n, items->cap);
         items->v[items->n++] = x;
     }
 }

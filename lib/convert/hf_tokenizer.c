@@ -152,10 +152,7 @@ static int read_merges(struct tokenizer *t, struct tf_err *err)
         } else {
             *right++ = 0;
         }
-        if (t->n_merges == t->cap_merges) {
-            t->cap_merges = 2 * t->cap_merges + 1024;
-            t->merges = tf_xarray(t->merges, t->cap_merges, sizeof *t->merges);
-        }
+        TF_GROW(t->merges, t->n_merges, t->cap_merges);
         t->merges[t->n_merges][0] = left;
         t->merges[t->n_merges++][1] = right;
     }

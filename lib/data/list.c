@@ -54,10 +54,7 @@ int tf_list_parse(struct tf_list *l, const char *name, char *text, size_t n, str
             stop = end;
         char *last = stop > s && stop[-1] == '\r' ? stop - 1 : stop;
         *last = 0;
-        if (l->n == l->cap) {
-            l->cap = l->cap ? 2 * l->cap : 64;
-            l->lines = tf_xarray(l->lines, l->cap, sizeof *l->lines);
-        }
+        TF_GROW(l->lines, l->n, l->cap);
         if (parse_line(&l->lines[l->n], s, (size_t)(last - s), &streams, err) != 0)
             return fail_line(l, l->n, err);
         if (l->n > 0 && streams != l->streams) {

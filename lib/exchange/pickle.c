@@ -105,10 +105,7 @@ static struct tf_py *new_object(struct machine *m, enum tf_py_kind kind)
 
 static int push_value(struct machine *m, struct tf_py *x)
 {
-    if (m->depth == m->stack_n) {
-        m->stack_n = 2 * m->stack_n + 64;
-        m->stack = tf_xarray(m->stack, m->stack_n, sizeof *m->stack);
-    }
+    TF_GROW(m->stack, m->depth, m->stack_n);
     m->stack[m->depth++] = x;
     return 0;
 }

@@ -115,10 +115,7 @@ static int add_entry(struct reading *d, const char *name, const struct tf_value 
         return tf_fail(err, "a name of %zu bytes: 1 to %d", n, TF_MAX_NAME);
     if (d->n == TF_MAX_TENSORS)
         return tf_fail(err, "more than %d tensors", TF_MAX_TENSORS);
-    if (d->n == d->cap) {
-        d->cap = 2 * d->cap + 64;
-        d->v = tf_xarray(d->v, d->cap, sizeof *d->v);
-    }
+    TF_GROW(d->v, d->n, d->cap);
     struct entry *e = &d->v[d->n++];
     *e = (struct entry){.t.name = tf_arena_strndup(&d->b->arena, name, n)};
     return read_entry(e, v, err) != 0 ? tf_context(err, "%s", name) : 0;

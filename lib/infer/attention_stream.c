@@ -6,7 +6,6 @@
 #include "text/piece_list.h"
 #include "text/sp_check.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

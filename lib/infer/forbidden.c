@@ -41,10 +41,7 @@ static void add_start(struct tf_forbidden_case *c, struct tf_arena *mem, const s
 {
     if (n_ids == 0)
         return;
-    if (c->n == c->cap) {
-        c->cap = 2 * c->cap + 64;
-        c->starts = tf_xarray(c->starts, c->cap, sizeof *c->starts);
-    }
+    TF_GROW(c->starts, c->n, c->cap);
     uint32_t *copy = tf_arena_alloc(mem, n_ids * sizeof *copy);
     memcpy(copy, ids, n_ids * sizeof *copy);
     c->starts[c->n++] = (struct tf_forbidden_start){{p->text.p, n}, p->word_start, copy, n_ids};

@@ -103,10 +103,7 @@ static int add_hyp(struct rerank *r, const char *text, size_t n, double total, s
     if (l->n == TF_RERANK_MOST)
         return tf_fail(err, "%s: line %llu: a list of more than %d hypotheses", r->in->name,
                        (unsigned long long)r->in->n, TF_RERANK_MOST);
-    if (l->n == l->cap) {
-        l->cap = l->cap > 0 ? 2 * l->cap : 64;
-        l->v = tf_xarray(l->v, l->cap, sizeof *l->v);
-    }
+    TF_GROW(l->v, l->n, l->cap);
     const size_t end = tf_uc_rstrip(text, n);
     tf_tokenize_none(&r->words, (struct tf_text){text, end});
     total += r->o->length * (double)r->words.n;

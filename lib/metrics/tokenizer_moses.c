@@ -20,10 +20,7 @@ void tf_moses_release(struct tf_moses *m)
 
 static void push_code(struct tf_codes *c, uint32_t x)
 {
-    if (c->n == c->cap) {
-        c->cap = c->cap ? 2 * c->cap : 1024;
-        c->v = tf_xarray(c->v, c->cap, sizeof *c->v);
-    }
+    TF_GROW(c->v, c->n, c->cap);
     c->v[c->n++] = x;
 }
 

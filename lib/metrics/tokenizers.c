@@ -12,10 +12,7 @@ tf_tokenize_fn *const tf_tokenizers[] = {tf_tokenize_none, tf_tokenize_char, tf_
 
 void tf_tokens_add(struct tf_tokens *t, const char *p, size_t n)
 {
-    if (t->n == t->cap) {
-        t->cap = t->cap ? 2 * t->cap : 256;
-        t->v = tf_xarray(t->v, t->cap, sizeof *t->v);
-    }
+    TF_GROW(t->v, t->n, t->cap);
     t->v[t->n++] = (struct tf_text){p, n};
 }
 

@@ -37,10 +37,7 @@ struct words {
 
 static void add_word(struct words *w, const char *s, size_t n)
 {
-    if (w->n == w->cap) {
-        w->cap = w->cap ? 2 * w->cap : 64;
-        w->v = tf_xarray(w->v, w->cap, sizeof *w->v);
-    }
+    TF_GROW(w->v, w->n, w->cap);
     w->v[w->n++] = tf_xstrndup(s, n);
 }
 
@@ -53,10 +50,7 @@ static int add_value(struct values *a, double x, struct tf_err *err)
 {
     if (a->n == TF_MATRIX_CELLS)
         return tf_fail(err, "more than %d values", TF_MATRIX_CELLS);
-    if (a->n == a->cap) {
-        a->cap = a->cap ? 2 * a->cap : 1024;
-        a->v = tf_xarray(a->v, a->cap, sizeof *a->v);
-    }
+    TF_GROW(a->v, a->n, a->cap);
     a->v[a->n++] = x;
     return 0;
 }

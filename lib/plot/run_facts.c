@@ -40,10 +40,7 @@ static struct tf_run_fact *add_fact(struct tf_run_facts *f, const char *prefix, 
     size_t size = strlen(prefix) + strlen(key) + 1;
     char *name = tf_xmalloc(size);
     snprintf(name, size, "%s%s", prefix, key);
-    if (f->n == f->cap) {
-        f->cap = f->cap > 0 ? 2 * f->cap : 32;
-        f->v = tf_xarray(f->v, f->cap, sizeof *f->v);
-    }
+    TF_GROW(f->v, f->n, f->cap);
     f->v[f->n] =
         (struct tf_run_fact){.key = name, .value = tf_xstrndup(value, hash ? 8 : strlen(value))};
     return &f->v[f->n++];

@@ -151,10 +151,7 @@ static uint8_t *take_room(struct load *l, size_t n, struct tf_err *err)
         uint8_t *p = tf_try_alloc(block, err);
         if (p == NULL)
             return NULL;
-        if (m->n_blocks == l->cap_blocks) {
-            l->cap_blocks = l->cap_blocks ? 2 * l->cap_blocks : 64;
-            m->blocks = tf_xarray(m->blocks, l->cap_blocks, sizeof *m->blocks);
-        }
+        TF_GROW(m->blocks, m->n_blocks, l->cap_blocks);
         m->blocks[m->n_blocks++] = (struct tf_tensor_block){.p = p, .n = block};
         l->room = p;
         l->room_n = block;
@@ -215,10 +212,7 @@ static int read_tensor(struct load *l, struct tf_err *err)
         return -1;
     if (!finite && !(l->flags & TF_MODEL_ALLOW_NAN))
         return tf_fail(err, "%s: tensor %s: contains values that are not finite", l->name, t.name);
-    if (m->n_tensors == l->cap_tensors) {
-        l->cap_tensors = l->cap_tensors ? 2 * l->cap_tensors : 64;
-        m->tensors = tf_xarray(m->tensors, l->cap_tensors, sizeof *m->tensors);
-    }
+    TF_GROW(m->tensors, m->n_tensors, l->cap_tensors);
     /* All tensors stay in the list until names are compared. */
     t.name = tf_arena_strndup(&m->arena, t.name, strlen(t.name));
     m->tensors[m->n_tensors++] = t;

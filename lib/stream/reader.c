@@ -264,10 +264,7 @@ void tf_reader_free(struct tf_reader *r)
 
 static void enqueue(struct tf_reader *r, size_t n, bool skip)
 {
-    if (r->tail == r->cap) {
-        r->cap = r->cap ? 2 * r->cap : 1024;
-        r->queue = tf_xarray(r->queue, r->cap, sizeof *r->queue);
-    }
+    TF_GROW(r->queue, r->tail, r->cap);
     r->queue[r->tail++] = (uint64_t)n | (uint64_t)skip << SKIP_BIT;
     r->scanned += n;
     r->held += n;

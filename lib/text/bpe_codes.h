@@ -9,7 +9,6 @@
 #include "base/err.h"
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #define TF_BPE_END "</w>"     /* the mark of a word's end, in symbols */
 #define TF_BPE_CONTINUES "@@" /* ends a piece that another one of its word follows */

@@ -156,10 +156,7 @@ static int add_line(struct tf_document *d, const char *s, size_t n, int status, 
     const size_t end = d->block.len;
     if (lf)
         tf_buf_byte(&d->block, '\n');
-    if (d->n_lines == d->cap_lines) {
-        d->cap_lines = d->cap_lines > 0 ? 2 * d->cap_lines : 16;
-        d->lines = tf_xarray(d->lines, d->cap_lines, sizeof *d->lines);
-    }
+    TF_GROW(d->lines, d->n_lines, d->cap_lines);
     d->lines[d->n_lines++] = (struct line){begin, end, d->block.len};
     return 0;
 }
@@ -233,10 +230,7 @@ static bool continues(const struct tf_document *d, const struct line *a, const s
 
 static void add_break(struct tf_document *d, size_t at, const char *text, size_t n)
 {
-    if (d->n_breaks == d->cap_breaks) {
-        d->cap_breaks = d->cap_breaks > 0 ? 2 * d->cap_breaks : 16;
-        d->breaks = tf_xarray(d->breaks, d->cap_breaks, sizeof *d->breaks);
-    }
+    TF_GROW(d->breaks, d->n_breaks, d->cap_breaks);
     d->breaks[d->n_breaks++] = (struct tf_line_break){at, {text, n}};
 }
 

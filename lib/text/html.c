@@ -10,10 +10,6 @@
  * complete. */
 enum { MOST_OBJECTS = 0xff00 };
 
-/* Room for one more element where the array doubles. */
-#define GROW(array, n, cap) \
-    ((n) < (cap) ? (array) : tf_xarray(array, (cap) = (cap) > 0 ? 2 * (cap) : 8, sizeof *(array)))
-
 /* What reads one segment. */
 struct reader {
     struct tf_html *h;
@@ -39,7 +35,7 @@ static void add_space(struct reader *r)
 static uint32_t add_node(struct tf_html_segment *g, uint32_t parent, size_t at, struct tf_text tag)
 {
     const uint32_t node = (uint32_t)g->n_nodes;
-    g->nodes = GROW(g->nodes, g->n_nodes, g->cap_nodes);
+    TF_GROW(g->nodes, g->n_nodes, g->cap_nodes);
     g->nodes[g->n_nodes++] =
         (struct tf_html_node){.begin = at, .end = at, .open = tag, .parent = parent};
     if (node == 0)
@@ -52,7 +48,7 @@ static uint32_t add_node(struct tf_html_segment *g, uint32_t parent, size_t at, 
 
 static void add_cut(struct tf_html_segment *g, size_t at, uint32_t node)
 {
-    g->cuts = GROW(g->cuts, g->n_cuts, g->cap_cuts);
+    TF_GROW(g->cuts, g->n_cuts, g->cap_cuts);
     g->cuts[g->n_cuts++] = (struct tf_html_cut){at, node};
 }
 
@@ -272,7 +268,7 @@ static void read_text(struct tf_html *h, const struct tf_html_item *items, size_
     struct tf_html_segment g;
     if (n == 0 || !read_segment(h, &g, items, n, what, raw))
         return;
-    h->segments = GROW(h->segments, h->n_segments, h->cap_segments);
+    TF_GROW(h->segments, h->n_segments, h->cap_segments);
     h->segments[h->n_segments++] = g;
 }
 
@@ -286,7 +282,7 @@ static void read_values(struct tf_html *h, const struct tf_html_item *it, struct
         const struct tf_html_item text = {.begin = begin, .end = begin + value.n};
         if (!read_segment(h, &g, &text, 1, what, raw))
             continue;
-        h->values = GROW(h->values, h->n_values, h->cap_values);
+        TF_GROW(h->values, h->n_values, h->cap_values);
         h->values[h->n_values++] = g;
     }
 }
@@ -382,7 +378,7 @@ static int split(struct tf_html *h, struct tf_html_segment *g, struct tf_sentenc
     g->sentence = h->n_sentences;
     g->n_sentences = n;
     for (size_t i = 0; i < n; i++) {
-        h->sentences = GROW(h->sentences, h->n_sentences, h->cap_sentences);
+        TF_GROW(h->sentences, h->n_sentences, h->cap_sentences);
         h->sentences[h->n_sentences++] =
             (struct tf_html_sentence){.begin = g->begin + spans[i].begin,
                                       .end = g->begin + spans[i].end,

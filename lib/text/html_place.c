@@ -78,19 +78,13 @@ static size_t word_end(const char *s, size_t p, size_t end)
 
 static void add_word(struct placing *x, size_t begin, size_t end)
 {
-    if (x->n_words == x->cap_words) {
-        x->cap_words = x->cap_words > 0 ? 2 * x->cap_words : 64;
-        x->words = tf_xarray(x->words, x->cap_words, sizeof *x->words);
-    }
+    TF_GROW(x->words, x->n_words, x->cap_words);
     x->words[x->n_words++] = (struct word){begin, end, SIZE_MAX, 0};
 }
 
 static void add_unit(struct placing *x, size_t begin, size_t end, uint32_t node, struct word *w)
 {
-    if (x->n_units == x->cap_units) {
-        x->cap_units = x->cap_units > 0 ? 2 * x->cap_units : 64;
-        x->units = tf_xarray(x->units, x->cap_units, sizeof *x->units);
-    }
+    TF_GROW(x->units, x->n_units, x->cap_units);
     if (w != NULL) {
         w->first = w->first < x->n_units ? w->first : x->n_units;
         w->last = x->n_units;

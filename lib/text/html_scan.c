@@ -266,10 +266,7 @@ struct tf_html_item *tf_html_scan(const char *s, size_t n, size_t *count)
             p++;
             continue;
         }
-        if (n_items + 2 > cap) {
-            cap = cap > 0 ? 2 * cap : 16;
-            items = tf_xarray(items, cap, sizeof *items);
-        }
+        TF_GROW(items, n_items + 1, cap);
         if (from < p)
             items[n_items++] = (struct tf_html_item){.begin = from, .end = p};
         if (is)

@@ -81,10 +81,7 @@ static struct tf_text keep(struct tf_layout_reader *r, const struct tf_json_read
 static int get_break(struct tf_layout_reader *r, struct tf_json_reader *j, struct tf_err *err)
 {
     struct tf_place *p = &r->place;
-    if (p->n_breaks == r->cap) {
-        r->cap = r->cap > 0 ? 2 * r->cap : 8;
-        p->breaks = tf_xarray(p->breaks, r->cap, sizeof *p->breaks);
-    }
+    TF_GROW(p->breaks, p->n_breaks, r->cap);
     if (expect(j, TF_JSON_NUMBER, err) != 0)
         return -1;
     if (!j->is_int || j->negative || j->uint >= p->bytes ||

@@ -32,10 +32,7 @@ static inline uint64_t tf_merge_order(float score, uint32_t left)
 
 static inline void tf_merge_push(struct tf_merge_heap *h, struct tf_merge m)
 {
-    if (h->n == h->cap) {
-        h->cap = h->cap ? h->cap * 2 : 256;
-        h->v = tf_xarray(h->v, h->cap, sizeof *h->v);
-    }
+    TF_GROW(h->v, h->n, h->cap);
     size_t i = h->n++;
     for (; i > 0 && m.order < h->v[(i - 1) / 2].order; i = (i - 1) / 2)
         h->v[i] = h->v[(i - 1) / 2];

@@ -73,10 +73,7 @@ static uint32_t find_base(struct builder *b, const uint8_t *bytes, size_t n)
 
 static void push_range(struct builder *b, struct range r)
 {
-    if (b->depth == b->stack_cap) {
-        b->stack_cap = b->stack_cap ? b->stack_cap * 2 : 256;
-        b->stack = tf_xarray(b->stack, b->stack_cap, sizeof *b->stack);
-    }
+    TF_GROW(b->stack, b->depth, b->stack_cap);
     b->stack[b->depth++] = r;
 }
 

@@ -184,10 +184,7 @@ void tf_placeholders_hide(struct tf_placeholders *p, struct tf_text sentence, st
         used = used != NULL ? used : used_names(sentence);
         while (used[++name])
             ;
-        if (p->n == p->cap) {
-            p->cap = p->cap > 0 ? 2 * p->cap : 4;
-            p->v = tf_xarray(p->v, p->cap, sizeof *p->v);
-        }
+        TF_GROW(p->v, p->n, p->cap);
         p->v[p->n++] = (struct tf_placeholder){name, begin, at, term};
         tf_buf_add(out, sentence.p + from, begin - from);
         tf_buf_printf(out, "X%u", name);

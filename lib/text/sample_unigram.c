@@ -28,10 +28,7 @@ struct lattice {
 
 static void add_edge(struct lattice *l, size_t from, const struct tf_piece_node *node)
 {
-    if (l->n == l->cap) {
-        l->cap = l->cap ? l->cap * 2 : 256;
-        l->edges = tf_xarray(l->edges, l->cap, sizeof *l->edges);
-    }
+    TF_GROW(l->edges, l->n, l->cap);
     l->edges[l->n++] = (struct edge){.from = (uint32_t)from, .id = node->id, .score = node->score};
 }
 

@@ -258,10 +258,7 @@ static size_t cut(const struct tf_sentences *s, const char *text, size_t begin, 
 
 static void add(struct tf_sentences *s, size_t begin, size_t end, bool joined)
 {
-    if (s->n == s->cap) {
-        s->cap = s->cap > 0 ? 2 * s->cap : 16;
-        s->spans = tf_xarray(s->spans, s->cap, sizeof *s->spans);
-    }
+    TF_GROW(s->spans, s->n, s->cap);
     s->spans[s->n++] = (struct tf_sentence_span){begin, end, joined};
 }
 

@@ -206,10 +206,7 @@ static int add_line(struct reading *r, struct tf_text line, struct tf_err *err)
         return 0;
     if (r->n == MOST_PAIRS)
         return tf_fail(err, "more than %zu pairs", MOST_PAIRS);
-    if (r->n == r->cap) {
-        r->cap = 2 * r->cap + 1024;
-        r->pairs = tf_xarray(r->pairs, r->cap, sizeof *r->pairs);
-    }
+    TF_GROW(r->pairs, r->n, r->cap);
     r->pairs[r->n++] =
         (struct pair){(uint32_t)source, (uint32_t)target, (float)p, (uint32_t)r->lines};
     return 0;

@@ -47,10 +47,7 @@ static const struct {
 
 static void list_add(struct tf_evalb_list *l, struct tf_text s)
 {
-    if (l->n == l->cap) {
-        l->cap = l->cap ? l->cap * 2 : 16;
-        l->v = tf_xarray(l->v, l->cap, sizeof *l->v);
-    }
+    TF_GROW(l->v, l->n, l->cap);
     l->v[l->n++] = s;
 }
 

@@ -16,10 +16,7 @@ void tf_tree_release(struct tf_tree *t)
 void tf_tree_add(struct tf_tree *t, enum tf_tree_kind kind, struct tf_text label,
                  struct tf_text word)
 {
-    if (t->n == t->cap) {
-        t->cap = t->cap ? t->cap * 2 : 256;
-        t->v = tf_xarray(t->v, t->cap, sizeof *t->v);
-    }
+    TF_GROW(t->v, t->n, t->cap);
     t->v[t->n++] = (struct tf_tree_node){kind, label, word, none};
 }
 

@@ -3,7 +3,6 @@
  * by c_{t-1} s. */
 #include "ops/ref/ref_private.h"
 
-#include <math.h>
 
 /* The next cell, of column d of a row of xf. */
 static double next_cell(const tf_real *xf, const tf_mem *b, size_t d, size_t D, double before)

@@ -15,7 +15,6 @@
 
 #include "train/step/schedule.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /* What the target tokens of the validation data are like, EOS included. */
