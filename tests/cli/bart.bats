@@ -27,8 +27,6 @@ take() {
     done
 }
 
-fingerprint() { tf-info "$1" | grep '^model'; }
-
 @test "log-probabilities and greedy outputs are those of transformers, on every device" {
     devices=(cpu ref)
     if [ -e "${TF_BUILD:-$TOP/build}/emulate/tf-backend-cuda.so" ]; then

@@ -7,10 +7,6 @@ setup_file() {
     make_model
 }
 
-fingerprint() {
-    tf-info "$1" | sed -n 's/^model  *//p'
-}
-
 @test "safetensors: as the format says, and back to the same model" {
     tf-convert "$MODEL" -o m.safetensors
     "$TF_PYTHON" - <<'PY'

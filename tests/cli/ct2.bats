@@ -19,8 +19,6 @@ make() {
     cp "$VOCAB" d/source.spm
 }
 
-fingerprint() { tf-info "$1" | grep '^model'; }
-
 @test "a directory is the model that was put into it, in each version and variant" {
     for variant in '' version=2 version=3 version=4 quant=int8 quant=int16 quant=f16 \
         'quant=int8 version=2' tie=decoder 'tie=none quant=int8' 'activation=swish bias=false' \

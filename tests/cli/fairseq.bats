@@ -10,8 +10,6 @@ make() {
     "$TF_PYTHON" "$TOP/tests/cli/torch_file.py" fairseq d m.npz "$@"
 }
 
-fingerprint() { tf-info "$1" | grep '^model'; }
-
 # trained DIR: a model that fairseq trained on the text of golden/marian has fairseq's log-probabilities.
 trained() {
     tf-convert "$1" -o m.tfm

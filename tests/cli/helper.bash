@@ -172,6 +172,9 @@ golden() {
     gunzip -r "$G"
 }
 
+# The line of a model's weights: equal for equal ones.
+fingerprint() { tf-info "$1" | grep '^model'; }
+
 # A batch stream of a copying task: batches n=20 >FILE, see batches.py.
 batches() {
     "$TF_PYTHON" "$TOP/tests/cli/batches.py" "$@"

@@ -8,8 +8,6 @@ prepare() {
     golden hf
 }
 
-fingerprint() { tf-info "$1" | grep '^model'; }
-
 # DIR: the cases of that directory
 cases() { jq -c --arg m "$1" 'select(.model == $m)' "$G/expected"; }
 

@@ -339,8 +339,6 @@ hf_dir() {
         jq -R -s -c 'split("\n")[:-1] | to_entries | map({(.value): .key}) | add + {"<last>": length}' >"$1/vocab.json"
 }
 
-fingerprint() { tf-info "$1" | grep '^model'; }
-
 @test "a directory of transformers is the model of Marian that it was made from" {
     natively
     need jq
