@@ -11,7 +11,8 @@ import weakref
 from dataclasses import dataclass, field
 from typing import Any, Dict, Iterable, List, NoReturn, Optional, Set, Tuple, Union
 
-from .tools import Model, Option, ToolError, line, models, reason, texts as checked, tool, words
+from .tools import (Model, Option, ToolError, line, models, reason, run, texts as checked, tool,
+                    words)
 
 # Links from a word of the text to a word of the translation, or weights: of each word of the
 # translation a list with those of the words of the text.
@@ -65,6 +66,26 @@ class Translator:
         """
         got = self._pipe.send([line(text) for text in checked("texts", texts)])
         return [_translation(x, self._soft) for x in got]
+
+    def translate_text(self, text: str, lang: str, wrapped: bool = False) -> str:
+        """The translation of a text of any length, such as a page, which keeps its form.
+
+        Its lines are split into sentences, as by tf-split(1) for that language, such as "en";
+        wrapped: a paragraph has several lines. Raises ToolError for a sentence that cannot be
+        translated.
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"text: not a text but {type(text).__name__}")
+        given = text.encode("utf-8", "surrogatepass")
+        with tempfile.TemporaryDirectory() as temp:
+            layout = f"--layout={temp}/layout"
+            split = ["tf-split", f"--lang={lang}", layout, "--bad=fail", *["--wrapped"][:wrapped]]
+            sentences = run(split, given).decode().split("\n")[:-1]
+            out = self.translate(sentences)
+            for sentence, t in zip(sentences, out):
+                if t.reason is not None:
+                    raise ToolError(f"{t.reason}: {sentence[:40]!r}")
+            return run(["tf-split", "--join", layout], b"".join(line(t.text) for t in out)).decode()
 
     def close(self) -> None:
         """End the pipeline. A call that waits in another thread raises ToolError."""

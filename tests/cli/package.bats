@@ -25,6 +25,15 @@ with_arrays() {
     package translate "$LINES_TXT" want
 }
 
+@test "a longer text keeps its form, as with tf-translate --document" {
+    printf 'A b. B a.  C!\n\n  c a\r\nb.\tA\n\n' >text
+    tf-translate -q --lang en --document -m "$MODEL" text >wrapped
+    tf-split --lang en -l layout text | tf-translate -q --no-split -m "$MODEL" |
+        tf-split -d -l layout >lines
+    ! cmp -s wrapped lines
+    package text text lines wrapped
+}
+
 @test "alternatives, scores and alignments" {
     package details
 }

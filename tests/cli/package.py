@@ -54,6 +54,20 @@ def translate(model, source, target):
         fails("TypeError: a Translator cannot be copied to another process", pickle.dumps, t)
 
 
+def text(model, source, lines, wrapped):
+    """A text keeps its form; what cannot be translated in it is an error."""
+    def read(path):
+        with open(path, newline="") as f:
+            return f.read()
+    with tftools.Translator(model, max_length=6) as t:
+        assert t.translate_text(read(source), "en") == read(lines)
+        assert t.translate_text(read(source), "en", wrapped=True) == read(wrapped)
+        assert t.translate_text("", "en") == "" and t.translate_text("\n \n", "en") == "\n \n"
+        fails("ToolError: too many tokens: source of 7", t.translate_text, "a\nb a b a b a c", "en")
+        fails("ToolError: tf-split: ", t.translate_text, "a\ud800", "en")
+        fails("TypeError: text: not a text but NoneType", t.translate_text, None, "en")
+
+
 def details(model):
     head = {"alignment_head": "1"}
     with tftools.Translator([model, model], nbest=3, beam=4, alignment="hard", **head) as t:
