@@ -268,7 +268,8 @@ static void pipe_ended(struct tf_pipe *p)
     }
     r->again = tf_now() + r->delay;
     r->restarts++;
-    tf_note("%s: a pipeline ended; starting another", r->pair.path);
+    if (r->served) /* else tf_engine_tick fails */
+        tf_note("%s: a pipeline ended; starting another", r->pair.path);
 }
 
 static struct tf_pipe *pipe_in_state(struct tf_route *r, enum tf_worker_state state)
