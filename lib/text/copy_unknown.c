@@ -180,8 +180,7 @@ static bool put_around(struct copying *c, struct tf_text t, size_t s, struct tf_
     if (begin == 0 || end == 0 || begin + end == part.n || a + b >= t.n)
         return false;
     add_edit(c, t.p, a, (struct tf_text){part.p, begin}, false, false, s);
-    add_edit(c, t.p + t.n - b, b, (struct tf_text){part.p + part.n - end, end}, false, false,
-             s);
+    add_edit(c, t.p + t.n - b, b, (struct tf_text){part.p + part.n - end, end}, false, false, s);
     return true;
 }
 

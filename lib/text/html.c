@@ -82,8 +82,7 @@ static void add_char(struct reader *r, uint32_t c, struct tf_text from)
         if (r->object && c < 0x80 && strchr(")]}.,;:!?\"'", (char)c) == NULL)
             add_space(r);
         tf_buf_char(&r->raw, c);
-        r->words =
-            r->words || (tf_uc_letter(c) & (TF_UC_ALPHABETIC | TF_UC_DECIMAL)) != 0;
+        r->words = r->words || (tf_uc_letter(c) & (TF_UC_ALPHABETIC | TF_UC_DECIMAL)) != 0;
         r->object = false;
     }
 }
@@ -262,8 +261,8 @@ static bool read_segment(struct tf_html *h, struct tf_html_segment *g,
     return r.words;
 }
 
-static void read_text(struct tf_html *h, const struct tf_html_item *items, size_t n, struct tf_hide what,
-                      struct tf_buf *raw)
+static void read_text(struct tf_html *h, const struct tf_html_item *items, size_t n,
+                      struct tf_hide what, struct tf_buf *raw)
 {
     struct tf_html_segment g;
     if (n == 0 || !read_segment(h, &g, items, n, what, raw))
@@ -484,9 +483,9 @@ void tf_html_put_source(const struct tf_html *h, struct tf_text part, struct tf_
         return;
     size_t from = (size_t)(part.p - h->source), lo = 0, hi = h->n_values;
     const size_t end = from + part.n;
-    while (lo < hi) {
+    while (lo < hi) { /* a part that a value begins with is of that value, not around it */
         const size_t mid = (lo + hi) / 2;
-        const bool less = h->values[mid].source_end < from;
+        const bool less = h->values[mid].source_end <= from;
         *(less ? &lo : &hi) = less ? mid + 1 : mid;
     }
     for (; lo < h->n_values && h->values[lo].source_end < end; lo++) {

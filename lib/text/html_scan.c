@@ -109,8 +109,7 @@ static size_t tag_end(const char *s, size_t p, size_t n, struct tf_html_item *it
 {
     struct tf_text name, value;
     while (next_attribute(s, &p, n, &name, &value, empty))
-        it->keep =
-            it->keep || (same(name.p, name.n, "translate") && same(value.p, value.n, "no"));
+        it->keep = it->keep || (same(name.p, name.n, "translate") && same(value.p, value.n, "no"));
     return p < n ? p + 1 : ENDLESS;
 }
 

@@ -163,7 +163,8 @@ void tf_placeholders_hide(struct tf_placeholders *p, struct tf_text sentence, st
         size_t n = placeholder_at(p->text.p, at, hide), begin = at;
         struct tf_text term = {0};
         if (n == 0 && hide.glossary != NULL)
-            at += tf_glossary_find(hide.glossary, (struct tf_text){p->text.p, sentence.n}, at, &term);
+            at +=
+                tf_glossary_find(hide.glossary, (struct tf_text){p->text.p, sentence.n}, at, &term);
         if (n == 0 && at == begin) {
             at++;
             continue;

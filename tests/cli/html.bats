@@ -94,13 +94,13 @@ X
     cat >in <<'X'
 <img src="a b" alt="one &quot;two&quot; it's"> x <a href="c d" title='two  one "x"'>y <b class="c d" TITLE=one>z</b></a> <img alt="" title="a b" translate="no">
 <input type=submit value="send it" name="a b"><input value="a b" placeholder="my name"><svg><a title="a b"/></svg>
-<meta content="a page" name=description><meta name=author content="A B"><code title="a b">x</code>
+<img title="&lcub;one&rcub; two"><meta content="a page" name=description><meta name=author content="A B"><code title="a b">x</code>
 X
     bash -c 'around in' >got
     diff - got <<'X'
 <img src="a b" alt="IT'S &quot;TWO&quot; ONE"> <a href="c d" title='"X" ONE TWO'><b class="c d" TITLE="ONE">Z</b> Y</a> X <img alt="" title="a b" translate="no">
 <input type=submit value="IT SEND" name="a b"><input value="a b" placeholder="NAME MY"><svg><a title="a b"/></svg>
-<meta content="PAGE A" name=description><meta name=author content="A B"><code title="a b">x</code>
+<img title="TWO &rcub; ONE &lcub;"><meta content="PAGE A" name=description><meta name=author content="A B"><code title="a b">x</code>
 X
 }
 
