@@ -227,7 +227,7 @@ struct framing {
 };
 
 /* The library joins a name to a value in the next line. */
-static bool begins(const char *key, const char *name)
+static bool begins_as(const char *key, const char *name)
 {
     return strncasecmp(key, name, strlen(name)) == 0;
 }
@@ -238,8 +238,8 @@ static enum MHD_Result check_header(void *cls, enum MHD_ValueKind kind, const ch
     static const char token[] = "!#$%&'*+-.^_`|~0123456789" /* RFC 9110, 5.6.2 */
                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     struct framing *f = cls;
-    const bool encoding = begins(key, MHD_HTTP_HEADER_TRANSFER_ENCODING),
-               length = begins(key, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    const bool encoding = begins_as(key, MHD_HTTP_HEADER_TRANSFER_ENCODING),
+               length = begins_as(key, MHD_HTTP_HEADER_CONTENT_LENGTH);
     (void)kind;
     f->lengths += encoding || length;
     f->unclear = f->unclear || key[strspn(key, token)] != 0 ||
