@@ -47,12 +47,12 @@ static bool is_kind(const char *name, size_t n)
     return n >= sizeof end && memcmp(name + n - sizeof end, end, sizeof end) == 0;
 }
 
-/* Without a kind: the first of the variables, which are in order. */
+/* Without a kind: the name of the first variable, a path. */
 static bool begins_first_version(const uint8_t *b, size_t n)
 {
-    static const char name[] = "decoder/";
-    return n >= 10 + sizeof name && tf_load32(b) == 1 && b[8] >= sizeof name && b[9] == 0 &&
-           memcmp(b + 10, name, sizeof name - 1) == 0;
+    const size_t name_n = n >= 10 ? b[8] | (size_t)b[9] << 8 : 0;
+    return name_n > 0 && name_n <= n - 10 && tf_load32(b) == 1 && b[10 + name_n - 1] == 0 &&
+           strlen((const char *)b + 10) == name_n - 1 && memchr(b + 10, '/', name_n) != NULL;
 }
 
 bool tf_ct2_bin_begins(const void *p, size_t n)

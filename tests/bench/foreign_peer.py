@@ -399,6 +399,13 @@ def ctranslate2_models():
                             max_decoding_length=LIMIT) for k in BEAMS})
 
 
+def specs_models():
+    """Random ones by its specification classes."""
+    os.makedirs(OUT, exist_ok=True)
+    for row in script("bench/foreign_specs.py").rows(at, PAIRS, BEAMS, LIMIT):
+        emit(**row)
+
+
 # ---- Argos Translate: a package that it installs itself, around a model of CTranslate2 ----
 
 
@@ -621,5 +628,5 @@ def fairseq_models():
              out=out, limit=1e-3, decode=["--max-extra", "30", "--max-factor", "0"], **more)
 
 
-{"transformers": transformers_models, "ctranslate2": ctranslate2_models, "marian": marian_models,
+{"transformers": transformers_models, "ctranslate2": ctranslate2_models, "specs": specs_models, "marian": marian_models,
  "fairseq": fairseq_models, "argos": argos_models, "trained": trained_models}[PROGRAM]()
