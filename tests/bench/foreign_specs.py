@@ -9,7 +9,7 @@ from ctranslate2.specs import common_spec, transformer_spec
 
 LAYERS, D, F, V, POSITIONS = (2, 2), 16, 24, 40, 64
 SPECIAL = ("<unk>", "<s>", "</s>", "<pad>")
-RELU, SWISH = common_spec.Activation.RELU, common_spec.Activation.SWISH
+RELU, SWISH, GELU = (getattr(common_spec.Activation, x) for x in ("RELU", "SWISH", "GELU"))
 
 
 def table(halves=False, offset=0, base=None, pairs=None):
@@ -128,6 +128,9 @@ INT8, INT16, FLOAT = numpy.int8, numpy.int16, numpy.float32
 VARIANTS = {
     "default": {}, "after-norm": {"pre_norm": False}, "no final norm": {"no_final_norm": True},
     "swish": {"activation": SWISH}, "after-norm, swish": {"pre_norm": False, "activation": SWISH},
+    "gelu": {"activation": GELU}, "norms of embeddings": {"layernorm_embedding": True},
+    "embeddings as they are": {"change": flag("scale_embeddings", False, "encoder decoder")},
+    "as mBART": {"activation": GELU, "layernorm_embedding": True, "positions": learned()},
     "tied in the decoder": {"tie": "decoder"}, "no tying": {"tie": "none"},
     "two vocabularies": {"tie": "decoder", "source": V + 9},
     "1 + 1 layers": {"layers": (1, 1)}, "1 + 3 layers": {"layers": (1, 3)},
@@ -172,10 +175,10 @@ def one_bias(spec):
 
 REFUSED = {
     **{f"activation {a.name}": {"activation": a} for a in common_spec.Activation
-       if a not in (RELU, SWISH)},
+       if a not in (RELU, SWISH, GELU)},
     "relative positions": {"with_relative_position": True},
     "relative bias": {"relative_attention_bias": True}, "gated layers": {"ffn_glu": True},
-    "RMS norms": {"rms_norm": True}, "norms of embeddings": {"layernorm_embedding": True},
+    "RMS norms": {"rms_norm": True},
     "multi-query attention": {"multi_query_attention": True},
     "key heads": {"both": {"num_heads_kv": 1}}, "width of a head": {"both": {"head_dim": 4}},
     "rotary": {"both": {"rotary_dim": 4}}, "norms of queries": {"both": {"qk_norm": True}},
@@ -185,7 +188,7 @@ REFUSED = {
     "alibi": {"change": flag("alibi", True)},
     "soft cap": {"change": flag("final_logit_softcapping", FLOAT(30))},
     "scale of outputs": {"change": flag("scale_outputs", FLOAT(0.5))},
-    "scale of embeddings": {"change": flag("scale_embeddings", False, "encoder decoder")},
+    "scale of embeddings": {"change": flag("scale_embeddings", FLOAT(2.5), "encoder decoder")},
     "scale of one side": {"change": flag("scale_embeddings", False, "encoder")},
     "unlike heads": {"change": flag("num_heads", INT16(4), "encoder")},
     "unlike activations": {"change": flag("activation", INT8(2), "encoder")},

@@ -36,6 +36,33 @@ make() {
     tf-info h.tfm | grep -Eq '^  position_table +halves$'
 }
 
+# side: 0 or 1 of each line of expected, as a stream
+ids_as_stream() {
+    { tf-tokenize -m m.tfm </dev/null | tf-cbor json | head -n 1
+        jq -c "{type: \"tokens\", idx: (input_line_number - 1), ids: .[$1]}" "$G/expected"
+        echo '{"type":"end"}'; } | tf-cbor unjson
+}
+
+@test "the shape of mBART by CTranslate2's own classes: its log-probabilities, and back" {
+    golden ct2
+    t 0 tf-convert "$G/m" -o m.tfm
+    expect_contains "$stderr" "m/model.bin: CTranslate2, 1 + 1 layers of width 8, gelu"
+    ids_as_stream 0 >s.tfs
+    ids_as_stream 1 >t.tfs
+    tf-score -m m.tfm --precision fp32 s.tfs t.tfs | tf-cbor json | jq 'select(.logp).logp' |
+        paste <(jq '.[2]' "$G/expected") - >both
+    awk '{ d = $1 - $2 } d > 1e-4 || d < -1e-4 { print; bad = 1 } END { exit bad || NR != 10 }' both
+    tf-convert m.tfm --to ctranslate2 -o x
+    tf-convert x -o back.tfm
+    [ "$(fingerprint back.tfm)" = "$(fingerprint m.tfm)" ]
+    need_peer ctranslate2
+    echo "{\"form\": \"ctranslate2\", \"path\": \"x\", \"pairs\": $(jq -c .[:2] "$G/expected" | jq -sc .)}" |
+        jq -s . >list
+    t 0 "$PEER_PYTHON" "$TOP/tests/bench/foreign_peer.py" read list
+    jq '.[]' <<<"$output" | paste both - |
+        awk '{ d = $2 - $3 } d > 1e-4 || d < -1e-4 { print; bad = 1 } END { exit bad || NR != 10 }'
+}
+
 @test "other versions of the format are refused by name" {
     make
     cp d/model.bin bin
@@ -45,8 +72,9 @@ make() {
         t 1 tf-convert d -o x.tfm
         expect_error "d/model.bin: version $n of CTranslate2's format; 2 to 6 are read"
     done
-    # The first one has no kind of model: 1, the number of variables, and their names.
-    { printf '\1\0\0\0\x20\0\0\0\x22\0decoder/embeddings/multiply_by_sqrt\0'; tail -c 500 bin; } \
+    # The first one has no kind of model: 1, the number of variables, and their names. As in the
+    # tests of CTranslate2:
+    { printf '\1\0\0\0\xc8\0\0\0\x1d\0transformer/encoder/w_embs:0\0'; tail -c 500 bin; } \
         >d/model.bin
     for path in d d/model.bin; do
         t 1 tf-convert "$path" -o x.tfm
