@@ -42,6 +42,7 @@ expect_ptx() {
         run --separate-stderr "$TF_PYTHON" "$TOP/tests/emulate/ptx/translate.py" f.ptx
     }
     for line in 'add.s32 %r1, %r2, 3;' '@!%p1 bra L;' 'mov.u32 %r1, %tid.x;' \
+        'rcp.approx.ftz.f32 %f1, %f2;' 'cvt.rzi.f32.f32 %f1, %f2;' 'copysign.f32 %f1, %f2, %f3;' \
         'ld.param.u64 %rd1, [x];' 'ld.global.v2.u32 {%r1, %r2}, [%rd1+8];' '{ .reg .b32 %r9; }'; do
         translate "$line"
         expect_status 0

@@ -42,6 +42,7 @@ RULES = [
     (r"rem\.([su]\d\d)", r"\1", r"\1 \1", "{a} % {b}"),
     (r"rcp\.rn\.(f32|f64)", r"\1", r"\1", "1 / {a}"),
     (r"rcp\.approx\.ftz\.(f64)", r"\1", r"\1", "1 / {a}"),
+    (r"rcp\.approx\.ftz\.(f32)", r"\1", r"\1", "flushed(1 / flushed({a}))"),
     (r"sqrt\.rn\.(f32|f64)", r"\1", r"\1", "std::sqrt({a})"),
     (r"ex2\.approx\.(f32)", r"\1", r"\1", "exp2f({a})"),
     (r"ex2\.approx\.ftz\.(f32)", r"\1", r"\1", "flushed(exp2f(flushed({a})))"),
@@ -49,6 +50,7 @@ RULES = [
     (r"abs\.(f32|f64|s32|s64)", r"\1", r"\1", "std::abs({a})"),
     (r"neg\.(f32|f64)", r"\1", r"\1", "-{a}"),
     (r"neg\.s(\d\d)", r"u\1", r"u\1", "-{a}"),
+    (r"copysign\.(f32)", r"\1", r"\1 \1", "std::copysign({b}, {a})"),  # a's sign
     (r"min\.(f32|f64)", r"\1", r"\1 \1", "std::fmin({a}, {b})"),
     (r"max\.(f32|f64)", r"\1", r"\1 \1", "std::fmax({a}, {b})"),
     (r"(?:min|max)\.([su]\d\d)", r"\1", r"\1 \1", "{op}({a}, {b})"),
@@ -72,6 +74,7 @@ RULES = [
     (r"cvt\.f64\.f32", "f64", "f32", "{a}"),
     (r"cvt\.rn\.f32\.f64", "f32", "f64", "{a}"),
     (r"cvt\.sat\.f32\.f32", "f32", "f32", "saturated({a})"),
+    (r"cvt\.rzi\.f32\.f32", "f32", "f32", "std::trunc({a})"),
     (r"cvt\.rzi\.([su]\d\d)\.(f32|f64)", r"\1", r"\2", "whole<result>(std::trunc({a}))"),
     (r"cvt\.rni\.([su]\d\d)\.(f32|f64)", r"\1", r"\2", "whole<result>(std::nearbyint({a}))"),
     (r"cvt\.f32\.f16", "f32", "f16", "to_float(half{{{a}}})"),
