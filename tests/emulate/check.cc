@@ -206,7 +206,10 @@ int main()
     ok(seen == 22, "a graph runs as often as it is launched, and not when it is recorded: %d",
        seen);
     cudaGraphExecDestroy(exec);
-    cudaFree(device);
+    ok(cudaGetLastError() == cudaSuccess && cudaStreamEndCapture(s, &graph) != cudaSuccess &&
+           cudaFree(device) == cudaSuccess && cudaGetLastError() == cudaErrorInvalidValue &&
+           cudaGetLastError() == cudaSuccess,
+       "a failure is noted until it is requested");
     cudaFreeHost(host);
 #ifdef __SANITIZE_THREAD__
     check_races(s);

@@ -91,15 +91,25 @@ const char *cudaGetErrorString(cudaError_t e)
     return "unknown error";
 }
 
+static thread_local cudaError_t last_error;
+
+cudaError_t emulate::noted(cudaError_t e)
+{
+    last_error = e != cudaSuccess ? e : last_error;
+    return e;
+}
+
 cudaError_t cudaGetLastError()
 {
-    return cudaSuccess;
+    const cudaError_t e = last_error;
+    last_error = cudaSuccess;
+    return e;
 }
 
 cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute, int value)
 {
     if (value < 0 || (size_t)value > most_shared())
-        return cudaErrorInvalidValue;
+        return emulate::noted(cudaErrorInvalidValue);
     emulate::guard alone;
     allowed[{device_number, kernel}] = (size_t)value;
     return cudaSuccess;
@@ -108,7 +118,8 @@ cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute, int valu
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, const void *)
 {
     *a = {};
-    return getenv("TF_EMULATE_NO_CODE") != nullptr ? cudaErrorNoKernelImageForDevice : cudaSuccess;
+    return emulate::noted(getenv("TF_EMULATE_NO_CODE") != nullptr ? cudaErrorNoKernelImageForDevice
+                                                                  : cudaSuccess);
 }
 
 cudaError_t cudaGetDeviceCount(int *n)
@@ -245,7 +256,7 @@ cudaError_t cudaMalloc(void **p, size_t n)
 {
     emulate::guard alone;
     if (emulate::capturing())
-        return cudaErrorStreamCaptureUnsupported;
+        return emulate::noted(cudaErrorStreamCaptureUnsupported);
     static unsigned long long made;
     const bool faulty = emulate::is_faulty(device_number);
     const char *most = faulty ? getenv("TF_EMULATE_MOST") : nullptr,
@@ -255,7 +266,7 @@ cudaError_t cudaMalloc(void **p, size_t n)
     if ((most != nullptr && n > strtoull(most, nullptr, 10)) ||
         (count != nullptr && made >= strtoull(count, nullptr, 10)) ||
         emulate::graphs_fill_memory() || (*p = walled(n, device_number)) == nullptr)
-        return cudaErrorMemoryAllocation;
+        return emulate::noted(cudaErrorMemoryAllocation);
     made += faulty;
     allocated[*p] = n;
     on_device += n;
@@ -269,7 +280,7 @@ cudaError_t cudaFree(void *p)
 {
     emulate::guard alone;
     if (emulate::capturing())
-        return cudaErrorStreamCaptureUnsupported;
+        return emulate::noted(cudaErrorStreamCaptureUnsupported);
     emulate::flush_all();
     account();
     auto a = allocated.find(p);
@@ -286,7 +297,7 @@ cudaError_t cudaMallocHost(void **p, size_t n)
     emulate::guard alone;
     *p = walled(n, NONE);
     if (*p == nullptr)
-        return cudaErrorMemoryAllocation;
+        return emulate::noted(cudaErrorMemoryAllocation);
     pinned[(const char *)*p] = n;
     return cudaSuccess;
 }

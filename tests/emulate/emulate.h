@@ -135,6 +135,7 @@ typedef struct emulate_graph *cudaGraph_t, *cudaGraphExec_t;
 typedef struct emulate_event *cudaEvent_t;
 
 const char *cudaGetErrorString(cudaError_t e);
+/* The last failure of this thread's calls, "not ready" too, which it forgets. */
 cudaError_t cudaGetLastError();
 cudaError_t cudaGetDeviceCount(int *n);
 cudaError_t cudaSetDevice(int device);
@@ -172,6 +173,8 @@ cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute a, int va
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, const void *kernel);
 
 namespace emulate {
+/* e, for cudaGetLastError(). */
+cudaError_t noted(cudaError_t e);
 uint64_t sample();
 /* Queue work on a stream. */
 void enqueue(cudaStream_t s, std::function<void()> work);

@@ -132,7 +132,7 @@ cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t n, cudaMemcpyKind
                 (kind == cudaMemcpyDeviceToHost && !emulate::is_pinned(dst));
     /* CUDA captures copies from pinned memory, but a replay reads whatever is there by then. */
     if (s->capture != nullptr && (host || kind == cudaMemcpyHostToDevice))
-        return cudaErrorStreamCaptureUnsupported;
+        return emulate::noted(cudaErrorStreamCaptureUnsupported);
     emulate::enqueue(s, [=] { memmove(dst, src, n); });
     if (host)
         flush(s);
@@ -180,14 +180,14 @@ cudaError_t cudaStreamDestroy(cudaStream_t s)
 
 static cudaError_t state_of(int device)
 {
-    return faulted.count(device) > 0 ? cudaErrorLaunchFailure : cudaSuccess;
+    return emulate::noted(faulted.count(device) > 0 ? cudaErrorLaunchFailure : cudaSuccess);
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t s)
 {
     emulate::guard alone;
     if (s->capture != nullptr)
-        return cudaErrorStreamCaptureUnsupported;
+        return emulate::noted(cudaErrorStreamCaptureUnsupported);
     flush(s);
     return state_of(s->device);
 }
@@ -196,15 +196,15 @@ cudaError_t cudaStreamQuery(cudaStream_t s)
 {
     emulate::guard alone;
     if (s->capture != nullptr)
-        return cudaErrorStreamCaptureUnsupported;
-    return !advance(s) ? cudaErrorNotReady : state_of(s->device);
+        return emulate::noted(cudaErrorStreamCaptureUnsupported);
+    return !advance(s) ? emulate::noted(cudaErrorNotReady) : state_of(s->device);
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode)
 {
     emulate::guard alone;
     if (s->capture != nullptr)
-        return cudaErrorStreamCaptureUnsupported;
+        return emulate::noted(cudaErrorStreamCaptureUnsupported);
     s->capture = new emulate_graph();
     return cudaSuccess;
 }
@@ -218,14 +218,14 @@ cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *g)
         delete *g;
         *g = nullptr;
     }
-    return *g != nullptr ? cudaSuccess : cudaErrorInvalidValue;
+    return emulate::noted(*g != nullptr ? cudaSuccess : cudaErrorInvalidValue);
 }
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *x, cudaGraph_t g, unsigned long long)
 {
     emulate::guard alone;
     if (full_of_graphs())
-        return cudaErrorMemoryAllocation;
+        return emulate::noted(cudaErrorMemoryAllocation);
     *x = new emulate_graph(*g);
     graphs_made++;
     graphs_kept++;

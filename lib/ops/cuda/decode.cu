@@ -115,6 +115,7 @@ void tf_cuda_pack_free(struct tf_ctx *c, struct tf_packed *p)
 {
     if (p == nullptr)
         return;
+    tf_cuda_select(c);
     tf_cuda_graphs_forget(c);
     cudaFree(p->w);
     delete p;

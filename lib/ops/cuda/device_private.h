@@ -90,7 +90,8 @@ static inline cudaStream_t tf_cuda_stream(struct tf_ctx *c)
     return c->queue;
 }
 
-/* Note the first failure; `what` names the operation. */
+/* Note the first failure; `what` names the operation. CUDA's own note of it goes, or the next launch
+ * would report it again. */
 void tf_cuda_failed(struct tf_ctx *c, cudaError_t e, const char *what);
 /* A line on stderr about work that takes a slower path. */
 void tf_cuda_report(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -153,10 +154,8 @@ static inline void launch(struct tf_ctx *c, const char *what, void (*kernel)(P..
                     emulate::thread_of(kernel, static_cast<P>(args)...));
 #else
     kernel<<<grid, block, shared, stream>>>(static_cast<P>(args)...);
-    cudaError_t e = cudaGetLastError();
-    if (e != cudaSuccess)
-        tf_cuda_failed(c, e, what);
 #endif
+    tf_cuda_failed(c, cudaGetLastError(), what);
 }
 
 /* Programmatic dependent launch, from compute capability 9.0 on: a kernel launched by
@@ -191,11 +190,7 @@ static inline void launch_early(struct tf_ctx *c, const char *what, void (*kerne
     config.stream = stream;
     config.attrs = &attribute;
     config.numAttrs = early ? 1 : 0;
-    cudaError_t e = cudaLaunchKernelEx(&config, kernel, static_cast<P>(args)...);
-    if (e != cudaSuccess) {
-        cudaGetLastError();
-        tf_cuda_failed(c, e, what);
-    }
+    tf_cuda_failed(c, cudaLaunchKernelEx(&config, kernel, static_cast<P>(args)...), what);
 #endif
     tf_cuda_started_early[c->place] = true;
 }

@@ -88,7 +88,6 @@ static struct mask *mask_beside(struct tf_ctx *c, const tf_mem *y, size_t rows, 
         cudaError_t e = cudaMalloc(&m.bits, size);
         m.size = e == cudaSuccess ? size : 0;
         if (e != cudaSuccess) {
-            cudaGetLastError();
             tf_cuda_failed(c, e, "memory for the mask of ReLU");
             m.bits = nullptr;
             return nullptr;

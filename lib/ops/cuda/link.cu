@@ -74,7 +74,6 @@ static int load(struct tf_err *err)
 
 int tf_cuda_link_info(struct tf_ctx *c, struct tf_link_info *info, bool make, struct tf_err *err)
 {
-    (void)c;
     int device, version = 0, rc;
     struct nccl_id id;
     static_assert(sizeof id == sizeof info->id, "an id travels as its bytes");
@@ -83,6 +82,7 @@ int tf_cuda_link_info(struct tf_ctx *c, struct tf_link_info *info, bool make, st
         return tf_fail(err, "TF_CUDA_WITHOUT has nccl");
     if (load(err) != 0)
         return -1;
+    tf_cuda_select(c);
     cudaError_t e = cudaGetDevice(&device);
     if (e == cudaSuccess)
         e = cudaDeviceGetPCIBusId(info->device, sizeof info->device, device);
@@ -178,6 +178,7 @@ int tf_cuda_sync_within(struct tf_ctx *c, double seconds, struct tf_err *err)
     cudaError_t e;
     const char *what = nullptr;
     while (what == nullptr && (e = cudaStreamQuery(s)) == cudaErrorNotReady) {
+        cudaGetLastError(); /* which counts as a failure for it */
         const double waited = now() - start;
         what = trouble(waited, seconds);
         if (waited < 0.1) { /* longer than most updates: a sleep would add its slack to each */

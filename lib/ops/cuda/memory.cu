@@ -29,7 +29,10 @@ size_t tf_cuda_size(const struct tf_ctx *c, enum tf_elem e)
 
 void tf_cuda_failed(struct tf_ctx *c, cudaError_t e, const char *what)
 {
-    if (e != cudaSuccess && c->err.status == 0)
+    if (e == cudaSuccess)
+        return;
+    cudaGetLastError();
+    if (c->err.status == 0)
         tf_fail(&c->err, "%s: %s", what, cudaGetErrorString(e));
 }
 
@@ -64,7 +67,6 @@ bool tf_cuda_allow_shared(struct tf_ctx *c, const char *what, const void *kernel
         had = n;
         return true;
     }
-    cudaGetLastError();
     tf_cuda_failed(c, e, what);
     return false;
 }
@@ -88,7 +90,6 @@ void *tf_cuda_scratch(struct tf_ctx *c, size_t n)
         c->scratch_size = e == cudaSuccess ? size : 0;
         if (e != cudaSuccess) {
             char what[64];
-            cudaGetLastError();
             snprintf(what, sizeof what, "%zu bytes of scratch memory on the device", n);
             tf_cuda_failed(c, e, what);
             return c->scratch = nullptr;
@@ -118,7 +119,7 @@ tf_mem *tf_cuda_alloc(struct tf_ctx *c, enum tf_elem e, size_t n, struct tf_err 
     if (failed == cudaSuccess)
         failed = cudaMemsetAsync(p, 0, size, tf_cuda_stream(c));
     if (failed != cudaSuccess) {
-        cudaGetLastError(); /* reported here: clear it, or the next launch reports it again */
+        cudaGetLastError(); /* reported here: see tf_cuda_failed() */
         cudaFree(p);
         tf_fail(err, "no memory for %zu elements on the device: %s", n, cudaGetErrorString(failed));
         return nullptr;

@@ -139,7 +139,6 @@ template <typename A> const A *tf_cuda_shadow(struct tf_ctx *c, const tf_mem *p)
         void *shadow;
         cudaError_t e = tf_cuda_malloc(c, &shadow, w.n * sizeof(A) + 1);
         if (e != cudaSuccess) {
-            cudaGetLastError();
             tf_cuda_failed(c, e, "memory for weights");
             return nullptr;
         }
