@@ -728,7 +728,8 @@ PY
     few >few.tfs
     train --steps 3 -o all
     tf-decode --device cuda --precision fp32 -m "$MODEL" few.tfs >all.tfs
-    for part in graphs product mma library pdl nccl graphs,product,mma,library,pdl,nccl; do
+    local every=graphs,product,mma,library,pdl,nccl,relu,scatter
+    for part in ${every//,/ } $every; do
         TF_CUDA_WITHOUT=$part train --steps 3 -o "$part"
         TF_CUDA_WITHOUT=$part tf-decode --device cuda --precision fp32 -m "$MODEL" few.tfs >part.tfs
         [ -z "${EMULATED:-}" ] || same_weights all/ckpt-00000003.tfm "$part/ckpt-00000003.tfm"
@@ -736,12 +737,25 @@ PY
     done
     TF_CUDA_WITHOUT=library TF_CUDA_TIMES=1 train --steps 1 -o account 2>account.txt
     grep -q 'product: plain$' account.txt
+    # What is done on the way has no launch of its own.
+    for part in relu scatter; do
+        TF_CUDA_WITHOUT=$part TF_CUDA_EPILOGUES=none TF_CUDA_TIMES=1 train --steps 1 -o $part.1 \
+            2>$part.train
+        TF_CUDA_WITHOUT=$part TF_CUDA_TIMES=1 tf-decode --device cuda -m "$MODEL" --batch 1 few.tfs \
+            2>$part.decode >$part.tfs
+    done
+    same relu.tfs scatter.tfs
+    same_weights relu.1/ckpt-00000001.tfm scatter.1/ckpt-00000001.tfm
+    launches() { awk -v what="$2" '$NF == what { print $(NF - 1) }' "$1"; }
+    [ "$(launches relu.train linear)" -gt "$(launches scatter.train linear)" ]
+    [ -z "$(launches relu.decode scatter_rows)" ]
+    [ "$(launches scatter.decode scatter_rows)" -gt 0 ]
     TF_CUDA_WITHOUT=graphs TF_EMULATE_TELL=1 tf-decode --device cuda -m "$MODEL" --batch 1 few.tfs \
         2>notes >/dev/null
     [ -z "${EMULATED:-}" ] || grep -q '^emulate: 0 graphs launched' notes
     for words in some graphs,some graphs,,mma GRAPHS; do
         TF_CUDA_WITHOUT=$words t 1 tf-train -q --device cuda "${small[@]}" --steps 1 -o x "$B"
-        expect_error "not one of graphs, product, mma, library, pdl, nccl"
+        expect_error "not one of ${every//,/, }"
     done
 }
 

@@ -200,19 +200,29 @@ static __global__ void scatter_kernel(U *dst, size_t ld_dst, const U *src, size_
         dst[slot[r] * ld_dst + i % n] = src[r * ld_src + i % n];
 }
 
+template <typename A> static void scatter(struct tf_ctx *c)
+{
+    enum { N = vec<A>::N };
+    const struct tf_cuda_scatter s = c->scatter;
+    if (aligned(s.dst, s.src, s.ld_dst * sizeof(A), s.ld_src * sizeof(A), s.n * sizeof(A)))
+        launch_early(c, "scatter_rows", scatter_kernel<vec<A>>, dim3(div_up(s.rows * s.n / N, 256)),
+                     dim3(256), 0, (vec<A> *)s.dst, s.ld_dst / N, (const vec<A> *)s.src,
+                     s.ld_src / N, s.slot, s.rows, s.n / N);
+    else
+        launch_early(c, "scatter_rows", scatter_kernel<A>, dim3(div_up(s.rows * s.n, 256)),
+                     dim3(256), 0, (A *)s.dst, s.ld_dst, (const A *)s.src, s.ld_src, s.slot, s.rows,
+                     s.n);
+}
+
 template <typename A>
 void tf_cuda_ops<A>::scatter_rows(struct tf_ctx *c, tf_mem *dst, size_t ld_dst, const tf_mem *src,
                                   size_t ld_src, const tf_mem *slot, size_t rows, size_t n)
 {
-    enum { N = vec<A>::N };
-    const uint32_t *at = (const uint32_t *)slot;
-    if (aligned(dst, src, ld_dst * sizeof(A), ld_src * sizeof(A), n * sizeof(A)))
-        launch_early(c, "scatter_rows", scatter_kernel<vec<A>>, dim3(div_up(rows * n / N, 256)),
-               dim3(256), 0, (vec<A> *)dst, ld_dst / N, (const vec<A> *)src, ld_src / N, at, rows,
-               n / N);
-    else
-        launch_early(c, "scatter_rows", scatter_kernel<A>, dim3(div_up(rows * n, 256)), dim3(256),
-                     0, (A *)dst, ld_dst, (const A *)src, ld_src, at, rows, n);
+    tf_cuda_catch_up(c);
+    c->scatter = {dst, src, (const uint32_t *)slot, ld_dst, ld_src, rows, n};
+    c->put_off = scatter<A>;
+    if (!tf_cuda_uses(TF_CUDA_SCATTER))
+        tf_cuda_catch_up(c);
 }
 
 /* s = x + res; y = (s - mean) rstd gain + bias. A warp a row, N columns a load; the row is read
@@ -305,10 +315,14 @@ __device__ static inline void for_tile(int n, int groups, F f)
  * loop covers it.
  *
  * FEW: where there are few rows the way from the memory decides: both sides of a tile are loaded at
- * once. ROWS and FEW change neither the arithmetic of a row nor its order, and so no byte. */
+ * once. `fresh`: with it, the key and value of a row in the slot of its own are read where
+ * scatter_rows was to fetch them, and put there; no other row has that slot in its table, but for
+ * dead rows, which are alike. ROWS, FEW and `fresh` change neither the arithmetic of a row nor its
+ * order, and so no byte. */
 template <typename A, int N, int G, int ROWS, bool FEW>
 static __global__ void __launch_bounds__(WARPS *WARP, FEW ? 2 : ROWS > 1 ? 4 : 8)
-    cached_attention_kernel(struct tf_cached_attention a, size_t rows, float scale)
+    cached_attention_kernel(struct tf_cached_attention a, size_t rows, float scale,
+                            struct tf_cuda_scatter fresh)
 {
     constexpr int GROUPS = WARP / G, AT_ONCE = 4;
     static_assert(!FEW || (N == vec<A>::N && G <= 8), "registers for a tile");
@@ -329,7 +343,20 @@ static __global__ void __launch_bounds__(WARPS *WARP, FEW ? 2 : ROWS > 1 ? 4 : 8
         for (together = 1; r + together < end; together++)
             if (firsts[r + together] != first || n_keys[r + together] != keys)
                 break;
-        const A *q[ROWS];
+        const A *q[ROWS], *own_k = nullptr, *own_v = nullptr;
+        uint32_t own = UINT32_MAX; /* or the slot of these */
+        if constexpr (FEW) {
+            if (fresh.slot != nullptr) {
+                const A *row = (const A *)fresh.src + r * fresh.ld_src;
+                own = fresh.slot[r];
+                own_k = row + (k - (const A *)a.k), own_v = row + (v - (const A *)a.k);
+                const bool mine = group == 0 && (r == 0 || fresh.slot[r - 1] != own);
+                if (mine && sub * N < a.dk)
+                    *(vec<A> *)(k + own * a.ldk) = *(const vec<A> *)own_k;
+                if (mine && col < a.dv)
+                    *(vec<A> *)(v + own * a.ldv) = *(const vec<A> *)own_v;
+            }
+        }
         float q0[ROWS][N] = {}, acc[ROWS][N] = {}, top[ROWS], total[ROWS] = {};
 #pragma unroll
         for (int m = 0; m < ROWS; m++) {
@@ -351,8 +378,8 @@ static __global__ void __launch_bounds__(WARPS *WARP, FEW ? 2 : ROWS > 1 ? 4 : 8
 #pragma unroll
                 for (int i = 0; i < G; i++) {
                     uint32_t row = __shfl_sync(0xffffffffu, key, i * GROUPS + group);
-                    ks[i] = *(const vec<A> *)(k + row * a.ldk);
-                    vs[i] = *(const vec<A> *)(v + row * a.ldv);
+                    ks[i] = *(const vec<A> *)(row == own ? own_k : k + row * a.ldk);
+                    vs[i] = *(const vec<A> *)(row == own ? own_v : v + row * a.ldv);
                 }
                 __syncwarp(); /* or the compiler would put off each load until it is used */
             }
@@ -429,6 +456,17 @@ static __global__ void __launch_bounds__(WARPS *WARP, FEW ? 2 : ROWS > 1 ? 4 : 8
     }
 }
 
+/* Was the scattering of the keys and values of these rows put off? */
+template <typename A>
+static bool is_fresh(const struct tf_ctx *c, const struct tf_cached_attention *a, size_t rows)
+{
+    const struct tf_cuda_scatter &s = c->scatter;
+    const size_t keys = (size_t)a->heads * a->dk, values = (size_t)a->heads * a->dv;
+    return c->put_off == scatter<A> && a->table != nullptr && s.dst == a->k && s.rows == rows &&
+           s.n == keys + values && (const A *)a->v == (const A *)a->k + keys &&
+           s.ld_dst == a->ldk && s.ld_dst == a->ldv && aligned(s.src, s.ld_src * sizeof(A));
+}
+
 template <typename A>
 void tf_cuda_ops<A>::cached_attention(struct tf_ctx *c, const struct tf_cached_attention *a,
                                       size_t rows)
@@ -438,14 +476,21 @@ void tf_cuda_ops<A>::cached_attention(struct tf_ctx *c, const struct tf_cached_a
     bool wide = aligned(a->q, a->k, a->v, a->o, a->ldq * size, a->ldk * size, a->ldv * size,
                         a->ldo * size, a->dk * size, a->dv * size);
     int width = a->dk > a->dv ? a->dk : a->dv, threads = wide ? (width + N - 1) / N : WARP;
+    bool few = wide && threads <= 8 && rows * (size_t)a->heads <= (size_t)c->sms * WARPS;
+    struct tf_cuda_scatter fresh = {};
+    if (few && is_fresh<A>(c, a, rows)) {
+        fresh = c->scatter;
+        c->put_off = nullptr;
+    }
     auto run = [&](auto *kernel, int columns, int each) {
         launch_early(c, "cached_attention", kernel,
                dim3(div_up(rows, WARPS * each) * (unsigned)a->heads, div_up(a->dv, columns)),
-               dim3(WARPS * WARP), 0, *a, rows, 1 / sqrtf((float)a->dk));
+               dim3(WARPS * WARP), 0, *a, rows, 1 / sqrtf((float)a->dk),
+               fresh);
     };
     auto run_narrow = [&](auto g) { /* up to 8 threads a key */
         constexpr int G = g;
-        if (rows * (size_t)a->heads <= (size_t)c->sms * WARPS)
+        if (few)
             run(cached_attention_kernel<A, N, G, 1, true>, G * N, 1);
         else if (a->table == nullptr)
             run(cached_attention_kernel<A, N, G, 4, false>, G * N, 4);

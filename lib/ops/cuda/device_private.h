@@ -42,6 +42,14 @@ typedef __nv_bfloat16 bf16;
 
 struct tf_blas;  /* blas_private.h */
 
+/* The arguments of scatter_rows. */
+struct tf_cuda_scatter {
+    tf_mem *dst;
+    const tf_mem *src;
+    const uint32_t *slot;
+    size_t ld_dst, ld_src, rows, n;
+};
+
 /* All lanes of a device share the stream and so need no events between them: work runs in the order
  * of the calls, whichever lane it came from. What is kept for a device is an array by place: lanes
  * of one may run at the same time as those of another. Training uses one device. */
@@ -60,13 +68,27 @@ struct tf_ctx {
     bool pdl;                   /* kernels may start early: see launch_early() */
     unsigned epilogues;         /* which of them products end in: linear.cu */
     size_t logits_room;         /* bytes of logits at once, or 0 for xent.cu's own choice */
-    /* logits whose log_softmax is deferred: search_step can compute it together with the best
+    /* sums of columns over blocks of rows of dy [cap, N], which is 0 in rows past the count: made
+     * by the last work on the lane, a linear_bwd through ReLU, for the next linear_bwd */
+    struct {
+        const tf_mem *dy; /* or NULL */
+        const struct tf_rows *rows;
+        int N;
+        float *sums; /* device */
+        size_t room; /* of it, in bytes */
+    } summed;
+    /* Work that is put off, because the call after it may do it on its way, or NULL. It is launched
+     * before any other. */
+    void (*put_off)(struct tf_ctx *c);
+    /* the log_softmax of logits, tf_cuda_softmax: search_step can compute it together with the best
      * candidates of each row, and then never writes the log-probabilities */
     struct {
         float *z; /* or NULL */
         size_t rows;
         int V;
     } logits;
+    /* scatter_rows: attention over these keys and values can read them where they are */
+    struct tf_cuda_scatter scatter;
     /* the first failure since the last sync or download, which hand it out */
     struct tf_err err;
     char text[256];             /* describe */
@@ -77,20 +99,26 @@ extern bool tf_cuda_started_early[TF_CUDA_PLACES];
 /* Make the lane's device the one that this thread's calls of CUDA are about. */
 void tf_cuda_select(const struct tf_ctx *c);
 
-/* Launch the deferred log_softmax. */
+/* Launch what was put off. */
+static inline void tf_cuda_catch_up(struct tf_ctx *c)
+{
+    auto work = c->put_off;
+    c->put_off = nullptr;
+    if (work != nullptr)
+        work(c);
+}
 void tf_cuda_softmax(struct tf_ctx *c);
-/* The stream for all new work, of this thread's device from now on; launches a deferred log_softmax
- * first. */
+/* The stream for all new work, of this thread's device from now on, after what was put off. */
 static inline cudaStream_t tf_cuda_stream(struct tf_ctx *c)
 {
     tf_cuda_select(c);
-    if (c->logits.z != nullptr)
-        tf_cuda_softmax(c);
+    tf_cuda_catch_up(c);
     tf_cuda_started_early[c->place] = false;
+    c->summed.dy = nullptr;
     return c->queue;
 }
 
-/* Note the first failure; `what` names the operation. CUDA's own note of it goes, or the next launch
+/* Note the first failure; `what` names the operation. CUDA's own note of it goes: the next launch
  * would report it again. */
 void tf_cuda_failed(struct tf_ctx *c, cudaError_t e, const char *what);
 /* A line on stderr about work that takes a slower path. */
@@ -103,6 +131,8 @@ enum {
     TF_CUDA_LIBRARY = 8,
     TF_CUDA_PDL = 16,
     TF_CUDA_NCCL = 32,
+    TF_CUDA_RELU = 64,
+    TF_CUDA_SCATTER = 128,
 };
 bool tf_cuda_uses(unsigned part);
 /* A row space. `head` is device memory that a step reads: counts, then the packed row of the first
@@ -170,8 +200,7 @@ static inline void launch_early(struct tf_ctx *c, const char *what, void (*kerne
 {
     if (grid.x == 0 || grid.y == 0 || grid.z == 0)
         return;
-    if (c->logits.z != nullptr)
-        tf_cuda_softmax(c);
+    tf_cuda_catch_up(c);
     bool early = c->pdl && tf_cuda_started_early[c->place] && !tf_cuda_timing();
     cudaStream_t stream = tf_cuda_stream(c);
     tf_cuda_timed timed(c, what);

@@ -179,13 +179,14 @@ static __global__ void through_relu(A *dx, const A *x, const struct tf_rows_head
     *(struct cells *)(dx + i) = d;
 }
 
-/* sums [blocks of ROWS rows, N] of the columns of dy [cap, N] over each block of rows.
+/* sums [blocks of ROWS rows, N] of the columns of dy [cap, N] over each block of rows. RELU: of
+ * dy = y > 0 ? dy * scale : 0, which is written, too, as by through_relu() before this.
  * A block works on ROWS rows and LANES * W columns; a thread on W neighbouring columns of every
  * GROUPS-th row, and its sums meet those of the others in shared memory, in order. W elements are
  * one load: N must be a multiple of it. */
-template <typename A, int W>
+template <typename A, int W, bool RELU>
 static __global__ void __launch_bounds__(LANES *GROUPS)
-    sum_columns(float *sums, const A *dy, const struct tf_rows_head *head, int N)
+    sum_columns(float *sums, A *dy, const A *y, const struct tf_rows_head *head, int N, float scale)
 {
     __shared__ float room[GROUPS][LANES * W];
     struct alignas(W * sizeof(A)) cells {
@@ -199,7 +200,14 @@ static __global__ void __launch_bounds__(LANES *GROUPS)
         total[k] = 0;
     if (j < N)
         for (uint32_t r = first + group; r < end; r += GROUPS) {
-            struct cells d = *(const struct cells *)(dy + (size_t)r * N + j);
+            const size_t at = (size_t)r * N + j;
+            struct cells d = *(const struct cells *)(dy + at);
+            if (RELU) {
+                const struct cells of = *(const struct cells *)(y + at);
+                for (int k = 0; k < W; k++)
+                    d.v[k] = from_float<A>(to_float(of.v[k]) > 0 ? to_float(d.v[k]) * scale : 0);
+                *(struct cells *)(dy + at) = d;
+            }
             for (int k = 0; k < W; k++)
                 total[k] += to_float(d.v[k]);
         }
@@ -238,22 +246,59 @@ static __global__ void __launch_bounds__(LANES *FINISHERS)
     db[j] = sum;
 }
 
-/* db = column sums of dy, by themselves. */
+/* The first half of the sums of columns of dy [cap, N]; y: through ReLU. */
 template <typename A>
-static void bias_gradient(struct tf_ctx *c, float *db, const A *dy, uint32_t cap,
-                          const struct tf_rows_head *head, int N)
+static void sum_blocks(struct tf_ctx *c, float *sums, A *dy, const A *y, uint32_t cap,
+                       const struct tf_rows_head *head, int N, float scale)
 {
     enum { W = vec<A>::N };
-    uint32_t blocks = div_up(cap, ROWS);
-    float *sums = (float *)tf_cuda_scratch(c, ((size_t)blocks * N + 1) * sizeof *sums);
+    bool wide = N % W == 0 && (uintptr_t)dy % 16 == 0 && (uintptr_t)y % 16 == 0;
+    auto kernel = y == nullptr ? wide ? sum_columns<A, W, false> : sum_columns<A, 1, false>
+                               : wide ? sum_columns<A, W, true> : sum_columns<A, 1, true>;
+    launch(c, "linear", kernel,
+           dim3(div_up((size_t)N, (size_t)LANES * (wide ? W : 1)), div_up(cap, ROWS)),
+           dim3(LANES, GROUPS), 0, sums, dy, y, head, N, scale);
+}
+
+static size_t size_of_sums(uint32_t cap, int N)
+{
+    return ((size_t)div_up(cap, ROWS) * N + 1) * sizeof(float);
+}
+
+/* The second half. */
+static void add_sums(struct tf_ctx *c, float *db, const float *sums, uint32_t cap, int N)
+{
+    launch(c, "linear", finish, dim3(div_up((size_t)N, LANES)), dim3(LANES, FINISHERS), 0, db,
+           sums, (int)div_up(cap, ROWS), N);
+}
+
+/* db = column sums of dy, by themselves. */
+template <typename A>
+static void bias_gradient(struct tf_ctx *c, float *db, A *dy, uint32_t cap,
+                          const struct tf_rows_head *head, int N)
+{
+    float *sums = (float *)tf_cuda_scratch(c, size_of_sums(cap, N));
     if (sums == nullptr)
         return;
-    bool wide = N % W == 0 && (uintptr_t)dy % 16 == 0;
-    launch(c, "linear", wide ? sum_columns<A, W> : sum_columns<A, 1>,
-           dim3(div_up((size_t)N, (size_t)LANES * (wide ? W : 1)), blocks), dim3(LANES, GROUPS), 0,
-           sums, dy, head, N);
-    launch(c, "linear", finish, dim3(div_up((size_t)N, LANES)), dim3(LANES, FINISHERS), 0, db,
-           sums, (int)blocks, N);
+    sum_blocks<A>(c, sums, dy, nullptr, cap, head, N, 1);
+    add_sums(c, db, sums, cap, N);
+}
+
+/* Is there room for the sums that linear_bwd leaves to the next one? */
+static bool room_for_sums(struct tf_ctx *c, size_t size)
+{
+    auto &s = c->summed;
+    if (s.room >= size || tf_cuda_capturing(c))
+        return s.room >= size;
+    tf_cuda_graphs_forget(c);
+    cudaFree(s.sums);
+    s.sums = nullptr;
+    void *p = nullptr;
+    s.room = tf_cuda_malloc(c, &p, size) == cudaSuccess ? size : 0;
+    if (s.room == 0)
+        cudaGetLastError();
+    s.sums = (float *)p;
+    return s.room > 0;
 }
 
 template <typename A>
@@ -263,7 +308,13 @@ void tf_cuda_ops<A>::linear_bwd(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem
 {
     enum { W = vec<A>::N };
     uint32_t cap = (uint32_t)r->cap_rows;
-    launch(c, "linear", clear<A>, dim3((unsigned)c->sms), dim3(256), 0, (A *)dy, r->head, cap, N);
+    const bool known = c->summed.dy == dy && c->summed.rows == r && c->summed.N == N;
+    const tf_mem *left = nullptr; /* whose sums are for the next call */
+    if (known && db != nullptr)
+        add_sums(c, (float *)db, c->summed.sums, cap, N);
+    else if (!known)
+        launch(c, "linear", clear<A>, dim3((unsigned)c->sms), dim3(256), 0, (A *)dy, r->head, cap,
+               N);
     if (dx != nullptr) {
         struct tf_gemm g = {.M = (int)cap, .N = K, .K = N};
         g.a = dy;
@@ -285,16 +336,22 @@ void tf_cuda_ops<A>::linear_bwd(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem
         }
         if (!done) {
             tf_blas_gemm(c, &g);
-            if (flags & TF_LIN_FROM_RELU) {
+            const float scale = (float)(1 / (1 - (double)dropout.p));
+            if (flags & TF_LIN_FROM_RELU && (c->epilogues & SUMS) == 0 &&
+                tf_cuda_uses(TF_CUDA_RELU) && room_for_sums(c, size_of_sums(cap, K))) {
+                sum_blocks<A>(c, c->summed.sums, (A *)dx, (const A *)x, cap, r->head, K, scale);
+                left = dx;
+            } else if (flags & TF_LIN_FROM_RELU) {
                 bool wide = K % W == 0 && (uintptr_t)dx % 16 == 0 && (uintptr_t)x % 16 == 0;
                 launch(c, "linear", wide ? through_relu<A, W> : through_relu<A, 1>,
                        dim3(div_up((size_t)cap * K, (size_t)256 * (wide ? W : 1))), dim3(256), 0,
-                       (A *)dx, (const A *)x, r->head, K, (float)(1 / (1 - (double)dropout.p)));
+                       (A *)dx, (const A *)x, r->head, K, scale);
             }
         }
     }
-    bool summed = false;
+    bool summed = known;
     if (dw != nullptr) {
+        bool done = false;
         struct tf_gemm g = {.M = K, .N = N, .K = (int)cap};
         g.over_rows = true;
         g.a = x;
@@ -305,16 +362,17 @@ void tf_cuda_ops<A>::linear_bwd(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem
         g.ldb = g.ldd = (size_t)N;
         g.ab = tf_blas_elem_of<A>();
         g.out = TF_BLAS_F32;
-        if (db != nullptr && (c->epilogues & SUMS) != 0) {
+        if (db != nullptr && !summed && (c->epilogues & SUMS) != 0) {
             g.column_sums = db;
-            summed = tf_blas_gemm_with(c, &g);
+            summed = done = tf_blas_gemm_with(c, &g);
             g.column_sums = nullptr;
         }
-        if (!summed)
+        if (!done)
             tf_blas_gemm(c, &g);
     }
     if (db != nullptr && !summed)
-        bias_gradient(c, (float *)db, (const A *)dy, cap, r->head, N);
+        bias_gradient(c, (float *)db, (A *)dy, cap, r->head, N);
+    c->summed.dy = left, c->summed.rows = r, c->summed.N = K;
 }
 
 TF_CUDA_EVERY(linear_fwd)

@@ -64,7 +64,8 @@ void tf_cuda_report(const char *format, ...)
 
 static unsigned left_out; /* TF_CUDA_... */
 static const char *const parts[] = {"graphs",  "product", "mma", /* by bit */
-                                    "library", "pdl",     "nccl"};
+                                    "library", "pdl",     "nccl", "relu",
+                                    "scatter"};
 enum { PARTS = sizeof parts / sizeof *parts };
 
 bool tf_cuda_uses(unsigned part)
@@ -82,7 +83,7 @@ static int read_left_out(struct tf_err *err)
             i++;
         if (i == PARTS)
             return tf_fail(err, "TF_CUDA_WITHOUT: '%.*s': not one of graphs, product, mma, library,"
-                           " pdl, nccl", n > 40 ? 40 : (int)n, p);
+                           " pdl, nccl, relu, scatter", n > 40 ? 40 : (int)n, p);
         left_out |= 1u << i;
         p += n + (p[n] == ',');
     }
@@ -323,6 +324,7 @@ void tf_cuda_close(struct tf_ctx *c)
     tf_cuda_graphs_forget(c);
     cudaStreamSynchronize(tf_cuda_stream(c));
     cudaFree(c->scratch);
+    cudaFree(c->summed.sums);
     cudaFree(c->rng);
     if (--at[place].lanes == 0)
         tf_cuda_times_show(c);
@@ -385,7 +387,7 @@ static const char *describe(struct tf_ctx *c)
     return c->text;
 }
 
-/* Graphs, early starts and the way between ranks change no bytes. */
+/* Graphs, early starts, the way between ranks, and calls that do the work of two change no byte. */
 template <typename A> static const char *kernels(void)
 {
     static char text[256];

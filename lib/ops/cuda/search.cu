@@ -654,7 +654,7 @@ void tf_cuda_search_step(struct tf_ctx *c, struct tf_search *s, tf_mem *lp)
     bool logits = !s->opts.sample && !rules && c->logits.z == p && p != nullptr &&
                   (size_t)c->logits.V == V;
     if (logits)
-        c->logits = {};
+        c->logits = {}, c->put_off = nullptr;
     l.want = (uint32_t)want;
     l.top = (uint64_t *)room;
     l.next = (struct grown *)(l.top + keys);

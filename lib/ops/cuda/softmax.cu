@@ -61,4 +61,5 @@ void tf_cuda_log_softmax(struct tf_ctx *c, tf_mem *z, tf_mem *acc, size_t rows, 
     }
     tf_cuda_stream(c);
     c->logits = {(float *)z, rows, V};
+    c->put_off = tf_cuda_softmax;
 }
