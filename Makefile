@@ -577,11 +577,17 @@ $(exchanges): $B/tests/bench/exchange-%: tests/bench/exchange.c $B/libtest.a $B/
 	$Q$(MPICC_$*) $(all_cppflags) $(all_cflags) $(all_ldflags) -MMD -MP -MT $@ -MF $@.d -o $@ $< \
 	    $B/libtest.a $B/libtf.a $(libs) $(LDLIBS)
 
+# Instructions of this one architecture alone.
+$B/tests/bench/wgmma: tests/bench/wgmma.cu $B/flags
+	@mkdir -p $(@D)
+	$(if $(V),,@echo '  NVCC $<')
+	$Q$(NVCC) -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -o $@ $<
+
 # Programs without symbols, and the libraries beside the system's own that they need. A machine that
 # has a GPU, Python and cuBLASLt, and perhaps no compiler or packages, runs them from there.
 device: ## build/dev: what tests/bench/cuda --no-build --build build/dev needs on another machine
 	@$(MAKE) --no-print-directory CUDA=yes $$(tests/bench/cuda --targets --build $B) \
-	    $B/bin/tf-tokenize $B/bin/tf-convert
+	    tools
 	@rm -rf $B/dev && mkdir -p $B/dev/so
 	@for f in $$(tests/bench/cuda --targets --build .); do \
 	    mkdir -p "$B/dev/$${f%/*}" && strip --strip-unneeded -o "$B/dev/$$f" "$B/$$f" || exit 1; done

@@ -883,8 +883,9 @@ PY
     expect_contains "$output" "old.json is of another device: another"
     grep -q '"without": \[\]' newer/state.json
     # Small batches whose updates are replayed.
-    t 0 "${bench[@]}" --keep small graphs
+    t 0 "${bench[@]}" --keep small graphs candidates
     grep -q '^tf-train tiny, without both ' small/log.txt
+    [ "$(grep -c '^candidate ' small/log.txt)" -eq 2 ]
     # Translations as on the CPU, of three kinds of models.
     t 0 "${bench[@]}" --keep small translate
     [ "$(grep -c '^translations, ' small/log.txt)" -eq 9 ]
@@ -893,4 +894,6 @@ PY
     grep -q 'no part of TF_CUDA_WITHOUT is to blame' kept/log.txt
     t 1 "${bench[@]}" all
     expect_error "unknown job"
+    t 1 "$TOP/tests/bench/cuda_call" 1 --emulate "$build"
+    expect_error "cuda_call: no model demo in"
 }

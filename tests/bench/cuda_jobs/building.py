@@ -54,7 +54,8 @@ def targets_of(build, emulate):
     names = [f"bin/tf-{t}" for t in ("train", "decode", "batch", "avgckpt", "info", "cbor")]
     # of the processor beside a GPU: cuda_call
     names += [f"tests/{t}.t" for t in (*PROGRAMS, "ops/int8", "ops/bf16")]
-    names += ["emulate/tf-backend-cuda.so" if emulate else "bin/tf-backend-cuda.so"]
+    names += (["emulate/tf-backend-cuda.so"] if emulate else
+              ["bin/tf-backend-cuda.so", "tests/bench/wgmma"])
     return [f"{build}/{t}" for t in names]
 
 

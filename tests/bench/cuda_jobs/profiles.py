@@ -1,4 +1,5 @@
-"""profiles.py - where the time goes: by operation, with and without graphs, in Nsight Compute."""
+"""profiles.py - where the time goes: by operation, with and without graphs and other parts, in
+Nsight Compute."""
 import csv
 import os
 import re
@@ -60,6 +61,48 @@ def graphs(b):
         results[label] += repr([r["loss"] for r in log]).encode()
     if len(set(results.values())) > 1:
         raise Failed("graphs or early starts change results")
+
+
+def sixty_updates(b):
+    """Milliseconds of an update, and what must not change."""
+    log = start(b, b.model, 4 if b.emulate else 60)
+    return b.tokens / statistics.median(r["tok_s"] for r in log) * 1e3, [r["loss"] for r in log]
+
+
+def one_sentence(b):
+    sizes = [s for s, _ in lengths(b, 2 if b.emulate else 100, 7)]
+    _, seconds = take(b, "--beam 4 --batch 1", sizes, "lone")
+    with open("out.tfs", "rb") as f:
+        return seconds / len(sizes) / 3 * 1e3, f.read()
+
+
+# Words of TF_CUDA_WITHOUT for parts whose gain is estimated, and the work that they are for.
+CANDIDATES = {"relu": sixty_updates, "scatter": one_sentence}
+
+
+def candidates(b):
+    """Work with and without each candidate, twice in turn: what gains under 1 % is deleted."""
+    kept = b.state["without"]
+    for word, work in CANDIDATES.items():
+        took, results = {"with": [], "without": []}, []
+        for way in 2 * ["with", "without"]:
+            off = kept + [word] if way == "without" else kept
+            os.environ["TF_CUDA_WITHOUT"] = ",".join(dict.fromkeys(off))
+            try:
+                ms, result = work(b)
+            finally:
+                b.save()  # restores TF_CUDA_WITHOUT
+            took[way].append(ms)
+            results.append(result)
+        best, other = min(took["with"]), min(took["without"])
+        b.row(f"candidate {word}", f"{100 * (other / best - 1):+.1f} %",
+              f"{best:.2f} ms; {other:.2f} without it")
+        if any(x != results[0] for x in results):
+            raise Failed(f"{word} changes results")
+    path = f"{b.build}/tests/bench/wgmma"
+    if os.path.exists(path):
+        seconds, text = run(b, path, tail=0)
+        b.row("wgmma beside mma.sync", "" if seconds else "does not run here", text.strip())
 
 
 def mean_times(text):
