@@ -6,6 +6,9 @@
  * other signs at its ends are without a link unless the source word has some there; the rest
  * belongs with the longest of the other parts. (Bergamot's translator does this by pieces.)
  *
+ * Links are of what spaces separate. Of Chinese and Japanese, which write none, each character is a
+ * word, aligned in proportion to its place.
+ *
  * An element is then around one run of words, from inside those that it is in to those in it: the
  * run with the largest sum of 1 for each word that belongs to it, -1 for each that belongs to the
  * text around it, and 0 for each without a link; it has none of an element beside it. So elements
@@ -300,6 +303,82 @@ static bool read_links(struct tf_text links, size_t *of, size_t n_source, size_t
     return any;
 }
 
+/* Han, kana and their signs, but not Hangul: Korean has spaces. */
+static bool needs_no_space(uint32_t c)
+{
+    return (c >= TF_WITHOUT_SPACES && c < 0x3130) || (c >= 0x3190 && c < 0xa000) ||
+           (c >= 0xf900 && c < 0xfb00) || (c >= 0xfe30 && c < 0xfe50) ||
+           (c >= 0xff00 && c < 0xffa0) || (c >= 0x20000 && c < 0x40000);
+}
+
+/* The end of the part of a word at p: a character of a script without spaces, or all up to one. */
+static size_t part_end(const char *s, size_t p, size_t end)
+{
+    int len;
+    for (size_t at = p; at < end; at += (size_t)len)
+        if (needs_no_space(tf_utf8_get(s + at, &len)))
+            return at > p ? at : at + (size_t)len;
+    return end;
+}
+
+/* The parts of a word. */
+static size_t count_parts(const char *s, size_t p, size_t end)
+{
+    size_t n = 0;
+    for (; p < end; n++)
+        p = part_end(s, p, end);
+    return n;
+}
+
+/* Words by spaces, and how many parts of those before each: [n + 1]. Returns an array to free. */
+static size_t *list_words(const char *s, size_t begin, size_t end, size_t *n)
+{
+    size_t cap = 0, *parts = NULL, all = 0;
+    *n = 0;
+    for (size_t p = begin, to; (p = skip_spaces(s, p, end)) < end; p = to) {
+        to = word_end(s, p, end);
+        if (*n + 1 >= cap)
+            parts = tf_xarray(parts, cap = 2 * cap + 16, sizeof *parts);
+        parts[(*n)++] = all;
+        all += count_parts(s, p, to);
+    }
+    if (parts == NULL)
+        parts = tf_xarray(parts, 1, sizeof *parts);
+    parts[*n] = all;
+    return parts;
+}
+
+static size_t parts_of(const size_t *parts, size_t word)
+{
+    return parts[word + 1] - parts[word];
+}
+
+/* of[u]: the source part of each target part, from the source word of each target word. The parts of
+ * one word are aligned in proportion: with those of its source word, or, where a target word stands
+ * for many, with those of the sentence. */
+static size_t *align_parts(const size_t *of_word, const size_t *source, size_t n_source,
+                           const size_t *target, size_t n)
+{
+    size_t *of = tf_xarray(NULL, target[n] + 1, sizeof *of),
+           *linked = tf_xcalloc(2 * (n_source + 1), sizeof *linked), *done = linked + n_source + 1;
+    const bool many = 3 * n < 2 * n_source;
+    for (size_t t = 0; t < n; t++)
+        if (of_word[t] < n_source)
+            linked[of_word[t]] += parts_of(target, t);
+    for (size_t t = 0; t < n; t++) {
+        const size_t w = of_word[t];
+        for (size_t u = target[t]; u < target[t + 1]; u++)
+            if (many && parts_of(target, t) > 1)
+                of[u] = u * source[n_source] / target[n];
+            else if (w < n_source)
+                of[u] = source[w] + done[w]++ * parts_of(source, w) / linked[w];
+            else
+                of[u] = SIZE_MAX;
+    }
+    free(linked);
+    return of;
+}
+
 static void add_sentence(struct placing *x, const struct tf_html_sentence *s, uint32_t *last)
 {
     const char *text = x->h->text.p;
@@ -308,31 +387,38 @@ static void add_sentence(struct placing *x, const struct tf_html_sentence *s, ui
     const struct tf_place place = {.before = {space, before > 0 && !s->joined && s->out.n > 0},
                                    .joined = s->joined};
     for (size_t p = s->begin, end; (p = skip_spaces(text, p, s->end)) < s->end; p = end) {
-        end = word_end(text, p, s->end);
+        end = part_end(text, p, word_end(text, p, s->end));
         add_word(x, p, end);
     }
-    const size_t from = before + place.before.n, n_source = x->n_words - first;
+    const size_t from = before + place.before.n;
     tf_layout_join(&x->text, &place, s->out.n > 0 ? s->out : (struct tf_text){"", 0}, last);
     find_translated(x, s, from);
     const char *t = x->text.p;
-    size_t n = 0, k = 0;
-    for (size_t p = before, end = x->text.len; (p = skip_spaces(t, p, end)) < end; n++)
-        p = word_end(t, p, end);
-    size_t *of = tf_xarray(NULL, n + 1, sizeof *of);
-    if (!read_links(s->links, of, n_source, n))
+    size_t n, n_source, k = 0;
+    size_t *source = list_words(text, s->begin, s->end, &n_source);
+    size_t *target = list_words(t, before, x->text.len, &n);
+    size_t *of_word = tf_xarray(NULL, n + 1, sizeof *of_word);
+    if (!read_links(s->links, of_word, n_source, n))
         for (size_t i = 0; i < n && n_source > 0; i++)
-            of[i] = i * n_source / n;
-    for (size_t p = before, end; (p = skip_spaces(t, p, x->text.len)) < x->text.len; p = end) {
-        end = word_end(t, p, x->text.len);
-        size_t w = named_word(x, p, end);
-        if (w == x->n_words && of[k] != SIZE_MAX)
-            w = first + of[k];
-        if (w < x->n_words)
-            add_linked(x, &x->words[w], p, end);
-        else
-            add_unit(x, p, end, 0, NULL);
-        k++;
+            of_word[i] = i * n_source / n;
+    size_t *of = align_parts(of_word, source, n_source, target, n);
+    for (size_t p = before; (p = skip_spaces(t, p, x->text.len)) < x->text.len;) {
+        const size_t begin = p, word = word_end(t, p, x->text.len);
+        for (size_t end; p < word; p = end, k++) {
+            end = part_end(t, p, word);
+            size_t w = named_word(x, p, end);
+            if (w == x->n_words && of[k] != SIZE_MAX)
+                w = first + of[k];
+            const bool sign = end - p < word - begin && skip_signs(t, p, end) == end;
+            if (w < x->n_words && !sign)
+                add_linked(x, &x->words[w], p, end);
+            else
+                add_unit(x, p, end, 0, NULL);
+        }
     }
+    free(source);
+    free(target);
+    free(of_word);
     free(of);
 }
 

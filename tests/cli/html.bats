@@ -11,7 +11,8 @@ setup_file() {
     cp "$(command -v tf-translate)" "$BATS_FILE_TMPDIR/bin"
     cat >"$BATS_FILE_TMPDIR/bin/tf-tokenize" <<'SH'
 #!/bin/sh
-case " $* " in *" -d "*" --alignment hard"*) exec awk '{
+case " $* " in *" -d "*" --alignment hard"*) exec awk -v made="$MADE" '{
+    if (made) { print made; next }
     for (i = NF; i > 0; i--) printf "%s%s", toupper($i), (i > 1 ? " " : " ||| ")
     for (i = 0; i < NF; i++) printf "%s%d-%d", (i ? " " : ""), i, NF - 1 - i
     print ""; fflush() }' ;; esac
@@ -86,6 +87,22 @@ X
     bash -c 'around --glossary terms in' >got
     diff - got <<'X'
 <p><i alt="Registro">RED</i>. IS <b>registro</b> THE ONE &amp; <u>registro</u></p>
+X
+}
+
+@test "characters of Chinese are words, in proportion where nothing links them" {
+    natively
+    echo '<p>I like the <a><b>red</b> house</a></p>' >in
+    MADE='我 喜欢 红色 的 房子 ||| 0-0 1-1 3-2 3-3 4-4' around in >got
+    MADE='我喜欢红色的房子。 ||| 4-0' around in >>got
+    echo '<p>我喜欢<b>红色的</b>房子</p>' >in
+    MADE='I like the red house. ||| 0-0 0-1 0-2 0-3 0-4' around in >>got
+    MADE='나는 빨간 집을 좋아한다 ||| 0-0 0-1 0-2 0-3' around in >>got
+    diff - got <<'X'
+<p>我 喜欢 <a><b>红色 的</b> 房子</a></p>
+<p>我喜欢红色的<a><b>房子</b></a>。</p>
+<p>I like <b>the red</b> house.</p>
+<p>나는 빨간 <b>집을</b> 좋아한다</p>
 X
 }
 
