@@ -188,7 +188,8 @@ static int translate(const struct tf_args *args, struct tf_err *err)
     tf_opt_words(&decode, opts, own);
     add(&decode, json, "--nbest", nbest != NULL ? nbest : "1"); /* only these have scores */
     add(&decode, links != NULL, "--alignment", NULL);
-    if (terms != NULL && (rc = tf_phrases_add(&decode, terms, models->v[0], err)) != 0)
+    if (terms != NULL && !through.copies &&
+        (rc = tf_phrases_add(&decode, terms, models->v[0], err)) != 0)
         return rc;
     add(&detokenize, true, "tf-tokenize", "-d");
     add(&detokenize, true, "--head", NULL);
