@@ -517,9 +517,10 @@ static void put_added(struct tf_json *j, const struct tf_export *e)
         tf_json_key(j, id);
         tf_json_open(j, '{');
         tf_json_put_str(j, "content", e->added[i].text);
-        tf_json_put_bool(j, "lstrip", (e->added[i].flags & TF_ADDED_LSTRIP) != 0);
-        tf_json_put_bool(j, "rstrip", (e->added[i].flags & TF_ADDED_RSTRIP) != 0);
-        tf_json_put_bool(j, "single_word", (e->added[i].flags & (TF_ADDED_ALONE | TF_ADDED_WORD)) != 0);
+        const unsigned flags = e->added[i].flags;
+        tf_json_put_bool(j, "lstrip", (flags & TF_ADDED_LSTRIP) != 0);
+        tf_json_put_bool(j, "rstrip", (flags & TF_ADDED_RSTRIP) != 0);
+        tf_json_put_bool(j, "single_word", (flags & (TF_ADDED_ALONE | TF_ADDED_WORD)) != 0);
         tf_json_close(j, '}');
     }
     tf_json_close(j, '}');

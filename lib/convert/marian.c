@@ -379,8 +379,8 @@ static int yaml_number(const struct tf_yaml *y, const char *key, const char *mis
 
 #define UNIT 1e6 /* a factor of length has that many parts */
 
-/* A hypothesis of f (n + 1) words or more is the last (src/translator/beam_search.cpp): the source's
- * n and its end count. So the limit of a fraction is rounded up. */
+/* A hypothesis of f (n + 1) words or more is the last (src/translator/beam_search.cpp): to the n of
+ * the source its end is added. So the limit of a fraction is rounded up. */
 static void put_factor(struct tf_import *m, double f)
 {
     const bool whole = f == floor(f);

@@ -294,8 +294,8 @@ int tf_ct2_bin_read(struct tf_bundle *b, const void *p, size_t n, struct tf_err 
         return tf_fail(err, "not a model of CTranslate2");
     const uint32_t version = tf_load32(p);
     if (version < FIRST_VERSION || version > LAST_VERSION)
-        return tf_fail(err, "version %" PRIu32 " of CTranslate2's format; %d to %d are read", version,
-                       FIRST_VERSION, LAST_VERSION);
+        return tf_fail(err, "version %" PRIu32 " of CTranslate2's format; %d to %d are read",
+                       version, FIRST_VERSION, LAST_VERSION);
     struct rest r = {p, n};
     if (read_all(b, &r, err) != 0) {
         tf_bundle_release(b);

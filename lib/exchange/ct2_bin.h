@@ -19,8 +19,8 @@
 bool tf_ct2_bin_begins(const void *p, size_t n);
 /* Read a file of n bytes into *b (zero-initialised), whose floating-point data refer to it where
  * they need no conversion. Quantised weights become f32, without their scales; integers are i32,
- * aliases tensors of the same data. Errors: versions but 2 to 6; a kind of model other than a Transformer of encoder and
- * decoder; a file that is cut or contradicts itself. */
+ * aliases tensors of the same data. Errors: versions but 2 to 6; a kind of model other than a
+ * Transformer of encoder and decoder; a file that is cut or contradicts itself. */
 int tf_ct2_bin_read(struct tf_bundle *b, const void *p, size_t n,
                         struct tf_err *err) TF_MUST_CHECK;
 /* Write version 6 from b->tensors: floats of f32, f16 or bf16, single numbers of i8, or of i32

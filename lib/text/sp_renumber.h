@@ -24,8 +24,8 @@ struct tf_sp_side {
  * that the model does not know may be in it. <unk> is the unknown piece, </s>, <s> and <pad> are
  * control pieces, and a tag of a language (tags.h) is a
  * symbol that text may contain, followed by a space. At added tokens (flags of added.h by id; NULL:
- * there are none) text is cut before it is segmented. Errors: a model that tf_sp_check refuses; no <unk>; a piece twice, or without
- * text. */
+ * there are none) text is cut before it is segmented. Errors: a model that tf_sp_check refuses; no
+ * <unk>; a piece twice, or without text. */
 int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n,
                    const struct tf_piece_list *list, const uint8_t *added,
                    const struct tf_sp_side *side, struct tf_err *err) TF_MUST_CHECK;

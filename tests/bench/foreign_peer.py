@@ -737,14 +737,15 @@ def read_models():
         lists = [json.loads(p.read_text("utf-8"))
                  for p in sorted(pathlib.Path(path).glob("*vocabulary.json"))]  # source, target
         config = json.loads(pathlib.Path(path, "config.json").read_text())
-        end = [] if config["add_source_eos"] or config["decoder_start_token"] != "</s>" else ["</s>"]
+        given = config["decoder_start_token"] == "</s>" and not config["add_source_eos"]
+        end = ["</s>"] if given else []
         t = ctranslate2.Translator(path, compute_type="float32", intra_threads=1)
         for r in t.score_batch([[lists[0][i] for i in x] + end for x, _ in pairs],
                                [[lists[-1][i] for i in y] for _, y in pairs]):
             yield sum(r.log_probs)
 
     def by_marian(path, text):
-        vocabs = sorted(str(p) for p in pathlib.Path(path).glob("*.spm"))[::-1]
+        vocabs = sorted(str(p) for p in pathlib.Path(path).glob("*.spm"))
         for name, side in ("x", 0), ("y", 1):
             pathlib.Path(path, name).write_text("".join(p[side] + "\n" for p in text), "utf-8")
         return map(float, make.marian("score", "-m", path + "/model.npz", "-t", path + "/x",
@@ -757,5 +758,6 @@ def read_models():
         print(json.dumps(list(read[e["form"]](e["path"], what))), flush=True)
 
 
-{"read": read_models, "transformers": transformers_models, "ctranslate2": ctranslate2_models, "specs": specs_models, "marian": marian_models,
+{"read": read_models, "transformers": transformers_models, "ctranslate2": ctranslate2_models,
+ "specs": specs_models, "marian": marian_models,
  "fairseq": fairseq_models, "argos": argos_models, "trained": trained_models}[PROGRAM]()

@@ -225,10 +225,9 @@ def rows(at, pairs_of_ids, beams, limit):
         out = {k: [y if len(y) < limit else None for y in v] for k, v in out.items()}
         half = how.get("quantization", "") in ("float16", "bfloat16", "int8_bfloat16",
                                                "int8_float16")
-        yield {"form": form, "path": path,
-               "options": ["--search", "min-length=",
-                           *(["--positions", "halves"] if "halves" in form else [])], "pairs": pairs,
-               "limit": 5e-3 if half else 5e-4,
+        halves = ["--positions", "halves"] if "halves" in form else []
+        yield {"form": form, "path": path, "options": ["--search", "min-length=", *halves],
+               "pairs": pairs, "limit": 5e-3 if half else 5e-4,
                "logp": [sum(r.log_probs) for r in t.score_batch([x for x, _ in texts],
                                                                 [y for _, y in texts])],
                "out": out, "decode": ["--precision", "fp32", "--max-factor", "0", "--max-extra",

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Write `m`, a directory as CTranslate2 4.8.5 saves it by its specification classes, of a small
 random model in the shape of mBART: gelu, norms of the embeddings, which are not scaled, and learned
-positions; and `expected`, lines of JSON: ids of a source and of a target, and the log-probability of
-the target that CTranslate2 computes, the end included. Needs ctranslate2; run it in this
+positions; and `expected`, lines of JSON: ids of a source and of a target, and the log-probability
+of the target that CTranslate2 computes, the end included. Needs ctranslate2; run it in this
 directory."""
 import gzip
 import json
