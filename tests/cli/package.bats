@@ -30,7 +30,7 @@ with_arrays() {
     tf-translate -q --lang en --document -m "$MODEL" text >wrapped
     tf-split --lang en -l layout text | tf-translate -q --no-split -m "$MODEL" |
         tf-split -d -l layout >lines
-    ! cmp -s wrapped lines
+    [ "$(<wrapped)" != "$(<lines)" ]
     package text text lines wrapped
 }
 
