@@ -19,16 +19,29 @@ make() {
     cp "$VOCAB" d/source.spm
 }
 
+# The same for each argument, in directories 0, 1, ...
+make_all() {
+    local variant i=0
+    for variant in "$@"; do
+        mkdir -p $i/d
+        cp "$VOCAB" $i/d/source.spm
+        echo "make $i/d $i/m.npz '$PIECES' $variant"
+        i=$((i + 1))
+    done >made
+    each ct2.py <made
+}
+
 @test "a directory is the model that was put into it, in each version and variant" {
-    for variant in '' version=2 version=3 version=4 quant=int8 quant=int16 quant=f16 \
-        'quant=int8 version=2' tie=decoder 'tie=none quant=int8' 'activation=swish bias=false' \
-        'pre_norm=true positions=paper' 'positions=t2t offset=2' positions=absent \
-        positions=learned 'start=zero positions=halves'; do
-        # shellcheck disable=SC2086
-        make $variant
+    variants=('' version=2 version=3 version=4 quant=int8 quant=int16 quant=f16
+        'quant=int8 version=2' tie=decoder 'tie=none quant=int8' 'activation=swish bias=false'
+        'pre_norm=true positions=paper' 'positions=t2t offset=2' positions=absent
+        positions=learned 'start=zero positions=halves')
+    make_all "${variants[@]}"
+    for i in "${!variants[@]}"; do
+        cd "$T/$i"
         tf-convert m.npz --vocab "$VOCAB" -o m.tfm
         t 0 tf-convert d -o d.tfm
-        [ "$(fingerprint d.tfm)" = "$(fingerprint m.tfm)" ] || { echo "$variant"; return 1; }
+        [ "$(fingerprint d.tfm)" = "$(fingerprint m.tfm)" ] || { echo "${variants[i]}"; return 1; }
     done
     expect_contains "$stderr" "d/model.bin: CTranslate2, 2 + 2 layers of width 16, relu; decoded with --search ctranslate2 --beam 2 --normalize 1 --free-prefix --max-extra 256 --max-factor 0 --min-length 1 --allow-unk"
     expect_contains "$stderr" "--positions halves is what it computes there"
@@ -84,19 +97,21 @@ ids_as_stream() {
 
 @test "what is written is what CTranslate2 reads, and comes back" {
     natively
-    for variant in '' quant=f16 tie=decoder 'tie=none activation=swish bias=false' \
-        'pre_norm=true positions=paper' 'positions=t2t offset=2' positions=learned; do
-        # shellcheck disable=SC2086
-        make $variant
+    variants=('' quant=f16 tie=decoder 'tie=none activation=swish bias=false'
+        'pre_norm=true positions=paper' 'positions=t2t offset=2' positions=learned)
+    make_all "${variants[@]}"
+    for i in "${!variants[@]}"; do
+        cd "$T/$i"
         tf-convert d -o m.tfm
         tf-convert m.tfm --to npz -o n.npz
-        rm -rf x
         t 0 tf-convert m.tfm --to ctranslate2 -o x
-        "$TF_PYTHON" "$TOP/tests/cli/ct2.py" check x n.npz
+        echo "check $i/x $i/n.npz" >>"$T/checks"
         diff <(jq -r '.[]' x/shared_vocabulary.json) "$PIECES"
         tf-convert x -o back.tfm
-        [ "$(fingerprint back.tfm)" = "$(fingerprint m.tfm)" ] || { echo "$variant"; return 1; }
+        [ "$(fingerprint back.tfm)" = "$(fingerprint m.tfm)" ] || { echo "${variants[i]}"; return 1; }
     done
+    cd "$T"
+    each ct2.py <checks
 }
 
 @test "sources with ids of their own, of text that another program has split" {

@@ -55,15 +55,15 @@ stream() {
 
 @test "every form and variant is the model that was put into it" {
     need "$TF_PYTHON"
-    for variant in '' tie=none 'tie=none source=40' 'tie=decoder source=40 activation=swish' \
-        'copies=false form=legacy' 'tie=decoder source=40 copies=false' 'dtype=f16 form=legacy' ff=8 \
-        'tie=none form=safetensors'; do
-        # shellcheck disable=SC2086
-        make $variant
-        t 0 tf-convert d -o d.tfm
-        tf-convert --to npz d.tfm -o d.npz
-        "$TF_PYTHON" "$TOP/tests/cli/torch_file.py" same d.npz m.npz
+    variants=('' tie=none 'tie=none source=40' 'tie=decoder source=40 activation=swish'
+        'copies=false form=legacy' 'tie=decoder source=40 copies=false' 'dtype=f16 form=legacy' ff=8
+        'tie=none form=safetensors')
+    for i in "${!variants[@]}"; do echo "fsmt d$i $i.npz ${variants[i]}"; done | each torch_file.py
+    for i in "${!variants[@]}"; do
+        t 0 tf-convert d$i -o d.tfm
+        tf-convert --to npz d.tfm -o d$i.npz
     done
+    for i in "${!variants[@]}"; do echo "same d$i.npz $i.npz"; done | each torch_file.py
 }
 
 @test "text becomes the ids of its vocabularies, translates, and survives another format" {

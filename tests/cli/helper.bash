@@ -172,6 +172,9 @@ golden() {
     gunzip -r "$G"
 }
 
+# A script of tests/cli for each line of stdin, its arguments.
+each() { "$TF_PYTHON" "$TOP/tests/cli/each.py" "$TOP/tests/cli/$1"; }
+
 # The line of a model's weights: equal for equal ones.
 fingerprint() { tf-info "$1" | grep '^model'; }
 

@@ -15,16 +15,27 @@ make() {
     "$TF_PYTHON" "$TOP/tests/cli/marian.py" make "$1" 60 "${@:2}"
 }
 
-# FILE: the scores of the pairs of src.tfs and tgt.tfs by tf-score and by marian.py are near.
-same_scores() {
+# NAME.npz: NAME.got has the scores of NAME.pairs by tf-score.
+our_scores() {
+    local name=${1%.*}
     tf-convert "$1" --vocab "$VOCAB" --vocab-target "$VOCAB" -o m.tfm
     head -5 "$TEXT" | tf-tokenize -m m.tfm >src.tfs
     sed -n 11,15p "$TEXT" | tf-tokenize -m m.tfm >tgt.tfs
-    tf-score -q -m m.tfm --text src.tfs tgt.tfs >got
-    paste -d, <(ids src.tfs) <(ids tgt.tfs) | sed 's/.*/[&]/' |
-        "$TF_PYTHON" "$TOP/tests/cli/marian.py" score "$1" 3 >want
-    paste got want | awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > 1e-4) bad = 1 }
-        END { exit bad || NR != 5 }' || { paste got want >&2; return 1; }
+    tf-score -q -m m.tfm --text src.tfs tgt.tfs >"$name.got"
+    paste -d, <(ids src.tfs) <(ids tgt.tfs) | sed 's/.*/[&]/' >"$name.pairs"
+}
+
+# NAME.npz: they are near those that marian.py wrote.
+near_scores() {
+    local name=${1%.*}
+    paste "$name.got" "$name.want" | awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > 1e-4) bad = 1 }
+        END { exit bad || NR != 5 }' || { paste "$name.got" "$name.want" >&2; return 1; }
+}
+
+same_scores() {
+    our_scores "$1"
+    "$TF_PYTHON" "$TOP/tests/cli/marian.py" score "$1" 3 "${1%.*}.pairs" "${1%.*}.want"
+    near_scores "$1"
 }
 
 ids() { tf-cbor json "$1" | sed -n 's/.*"ids":\(\[[^]]*\]\).*/\1/p'; }
@@ -37,11 +48,13 @@ ids() { tf-cbor json "$1" | sed -n 's/.*"ids":\(\[[^]]*\]\).*/\1/p'; }
         'transformer-decoder-autoreg=rnn dec-cell=ssru transformer-preprocess=n transformer-postprocess=da transformer-postprocess-top=n'
         'transformer-postprocess-top=n')
     [[ ${TF_SAN:-} != *address* ]] || variants=("${variants[@]:0:4}") # the same code
-    for variant in "${variants[@]}"; do
-        # shellcheck disable=SC2086
-        make m.npz $variant
-        same_scores m.npz
+    for i in "${!variants[@]}"; do echo "make $i.npz 60 ${variants[i]}"; done | each marian.py
+    for i in "${!variants[@]}"; do
+        our_scores $i.npz
+        echo "score $i.npz 3 $i.pairs $i.want" >>scores
     done
+    each marian.py <scores
+    for i in "${!variants[@]}"; do near_scores $i.npz; done
     [ "$(tf-info m.tfm | awk '$1 == "activation" || $1 == "output_bias" { print $2 }')" = $'swish\ntrue' ]
 }
 
@@ -368,8 +381,7 @@ hf_dir() {
     sed -n 11,15p "$TEXT" | tf-tokenize -m m.tfm >tgt.tfs
     tf-score -q -m m.tfm --text src.tfs tgt.tfs >got
     paste -d, <(ids src.tfs) <(ids tgt.tfs) | sed 's/.*/[&]/' >pairs
-    "$TF_PYTHON" "$TOP/tests/cli/marian.py" score m.npz 3 halves <pairs >want
-    "$TF_PYTHON" "$TOP/tests/cli/marian.py" score m.npz 3 <pairs >other
+    printf '%s\n' 'score m.npz 3 pairs want halves' 'score m.npz 3 pairs other' | each marian.py
     far() { paste got "$1" | awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > most) most = d } END { print (most > 1e-4) }'; }
     [ "$(far want)" = 0 ]
     [ "$(far other)" = 1 ]
@@ -741,8 +753,8 @@ PY
     head -5 "$TEXT" | tf-tokenize -m m.tfm >src.tfs
     sed -n 11,15p other | tf-tokenize -m m.tfm --target >tgt.tfs
     tf-score -q -m m.tfm --text src.tfs tgt.tfs >got
-    paste -d, <(ids src.tfs) <(ids tgt.tfs) | sed 's/.*/[&]/' |
-        "$TF_PYTHON" "$TOP/tests/cli/marian.py" score m.npz 3 >want
+    paste -d, <(ids src.tfs) <(ids tgt.tfs) | sed 's/.*/[&]/' >pairs
+    "$TF_PYTHON" "$TOP/tests/cli/marian.py" score m.npz 3 pairs want
     paste got want | awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > 1e-4) bad = 1 } END { exit bad || NR != 5 }'
     tf-tokenize -d -m m.tfm tgt.tfs | diff - <(sed -n 11,15p other)
     tf-convert m.tfm --to marian -o x

@@ -5,7 +5,7 @@
     marian.py hf FILE DIR [KEY=VALUE...]    the same model as transformers has it: config.json and
                                             model.safetensors; the keys are of config.json, of
                                             which residual_scale multiplies weights
-    marian.py score FILE EOS [halves] <PAIRS        log P of each target; a pair is a line of JSON,
+    marian.py score FILE EOS PAIRS OUT [halves]     log P of each target; a pair is a line of JSON,
                                                 [[source ids], [target ids]], without ends
 
 The names of parameters, the settings and the function are those of marian-dev
@@ -237,6 +237,7 @@ if sys.argv[1] == "make":
 elif sys.argv[1] == "hf":
     hf(sys.argv[2], sys.argv[3], sys.argv[4:])
 else:
-    model = Model(sys.argv[2], sys.argv[4:] == ["halves"])
-    for line in sys.stdin:
-        print("%.9g" % model.score(*json.loads(line), int(sys.argv[3])))
+    model = Model(sys.argv[2], sys.argv[6:] == ["halves"])
+    with open(sys.argv[4]) as pairs, open(sys.argv[5], "w") as out:
+        for line in pairs:
+            print("%.9g" % model.score(*json.loads(line), int(sys.argv[3])), file=out)
