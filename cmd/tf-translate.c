@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 static struct tf_decode_opts o;
-static struct tf_through through;
+static struct tf_through through = {.n_tools = 3};
 static const char *const decoding[] = {DECODE_PRECISIONS, NULL};
 static int precision;
 static bool document, json, copies;
@@ -128,9 +128,9 @@ static int check_model(const char *path, struct tf_err *err)
     if (source[0] == 0)
         memcpy(source, m.header.lang, sizeof m.header.lang);
     tf_model_release(&m);
-    return has_vocab
-               ? 0
-               : tf_fail(err, "%s: contains no vocabulary (tf-convert --vocab adds one)", path);
+    if (has_vocab)
+        return 0;
+    return tf_fail(err, "%s: contains no vocabulary (tf-convert --vocab adds one)", path);
 }
 
 static int check_models(const struct tf_strs *models, struct tf_err *err)
@@ -171,7 +171,6 @@ static int translate(const struct tf_args *args, struct tf_err *err)
     struct tf_glossary *names = NULL;
     const struct tf_strs *models = &o.run.models;
     struct tf_strs encode = {0}, decode = {0}, detokenize = {0};
-    const char *nbest = tf_opt_find(opts, "nbest")->given;
     const char *bad = tf_on_bad_words[o.run.bad], *links = alignment;
     if (through.text.html || through.copy_unknown)
         links = "hard";
@@ -186,11 +185,8 @@ static int translate(const struct tf_args *args, struct tf_err *err)
     tf_opt_weighted_words(&decode, "-m", models);
     add(&decode, true, "--bad", fail ? "ok" : bad);
     tf_opt_words(&decode, opts, own);
-    add(&decode, json, "--nbest", nbest != NULL ? nbest : "1"); /* only these have scores */
+    add(&decode, json, "--nbest", o.nbest > 0 ? tf_opt_find(opts, "nbest")->given : "1");
     add(&decode, links != NULL, "--alignment", NULL);
-    if (terms != NULL && !through.copies &&
-        (rc = tf_phrases_add(&decode, terms, models->v[0], err)) != 0)
-        return rc;
     add(&detokenize, true, "tf-tokenize", "-d");
     add(&detokenize, true, "--head", NULL);
     add(&detokenize, true, "-m", models->v[0]);
@@ -200,7 +196,9 @@ static int translate(const struct tf_args *args, struct tf_err *err)
     add(&detokenize, links != NULL, "--alignment", links);
     add(&detokenize, through.copy_unknown, "--alignment-unknown", NULL);
     add(&detokenize, alignment_output != NULL, "--alignment-output", alignment_output);
-    if (glossary != NULL && (rc = tf_glossary_read(&names, glossary, err)) != 0)
+    if ((terms != NULL && !through.copies &&
+         (rc = tf_phrases_add(&decode, terms, models->v[0], err)) != 0) ||
+        (glossary != NULL && (rc = tf_glossary_read(&names, glossary, err)) != 0))
         return rc;
     through.text.hide.glossary = names;
     struct tf_strs *const all[] = {&encode, &decode, &detokenize};
@@ -214,7 +212,6 @@ static int translate(const struct tf_args *args, struct tf_err *err)
     through.quiet = o.run.quiet ||
                     (!o.run.progress && isatty(STDOUT_FILENO) && strcmp(through.output, "-") == 0);
     through.tools = (const char *const *const[]){encode.v, decode.v, detokenize.v};
-    through.n_tools = 3;
     rc = copies ? tf_pipeline_copies(through.tools, through.n_tools, err)
                 : tf_through(&through, err);
     tf_glossary_free(names);
@@ -236,8 +233,7 @@ static int run(const struct tf_args *args, struct tf_err *err)
     if (args->n > 1)
         return tf_fail_status(err, TF_USAGE, "unexpected operand '%s' (try --help)", args->v[1]);
     json = json || o.nbest > 0;
-    source = tf_shared(TF_LANG_MAX + 1, err);
-    if (source == NULL)
+    if ((source = tf_shared(TF_LANG_MAX + 1, err)) == NULL)
         return -1;
     const int rc = through.copies ? 0 : tf_run_sandboxed(check_models, models, err);
     return rc != 0 ? rc : choose_text(err) != 0 ? -1 : translate(args, err);
