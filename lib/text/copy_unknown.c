@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #define MARK "\xE2\x81\x87"
+#define APOSTROPHE "\xE2\x80\x99" /* U+2019 */
 
 /* The first and the last target word that a source word is linked to; first > last: none. */
 struct linked {
@@ -192,6 +193,8 @@ static void insert_part(struct copying *c, size_t s)
                          after = {part.p + part.n, word.n - n_before - part.n};
     const struct linked *l = &c->linked[s];
     struct tf_text is;
+    if (before.n > 0 && after.n > 0 && tf_text_is(part, APOSTROPHE))
+        return; /* of the spelling of the source's language */
     if (l->first <= l->last && stands_in(c->target[l->first], before, part, after, &is)) {
         add_edit(c, is.p, is.n, part, false, false, s);
         return;
