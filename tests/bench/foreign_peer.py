@@ -605,7 +605,8 @@ def trained_models():
                 (2, "fp32, its shortlist", fp32 + ["--shortlist", str(next(
                     pathlib.Path(firefox).glob("lex.*.bin")))]), (3, "numpy, fp32", fp32)):
             emit(form=f"Firefox en-pt, {what}", path=firefox, options=[], text=[], logp=[],
-                 out={}, limit=0, lines=sides[0], default=sides[side], decode=options)
+                 out={}, limit=0, lines=sides[0], default=sides[side],
+                 decode=["--shortlist", "none", *options])
 
 
 def ct2_words(n):

@@ -100,6 +100,7 @@ for want, h in zip(wants, hyps):
     out -m with.tfm -m without.tfm | cmp - <(text -m without.tfm -m without.tfm --shortlist dir/one.lex $cut)
     out -m without.tfm -m with.tfm | cmp - <(text -m without.tfm -m without.tfm)
     head -3 "$GOLDEN/en" | tf-translate -q -m with.tfm | cmp - <(head -3 want)
+    head -3 "$GOLDEN/en" | tf-translate -q -m with.tfm --shortlist none | cmp - <(head -3 all)
     # Added, kept, taken out, left out.
     tf-convert --to tfm without.tfm --shortlist dir/one.lex -o model.tfm
     out -m model.tfm | cmp - <(text -m without.tfm --shortlist dir/one.lex)
@@ -108,7 +109,13 @@ for want, h in zip(wants, hyps):
     tf-convert --to tfm with.tfm --shortlist none -o model.tfm
     out -m model.tfm | cmp - all
     tf-convert with.tfm -o model.safetensors 2>log
-    grep -q 'with.tfm: its shortlist is left out' log
+    grep -q 'with.tfm: its shortlist is left out: it is no part' log
+    tf-convert with.tfm --new-vocab "$GOLDEN/en.spm" -o model.tfm 2>log
+    grep -q 'with.tfm: its shortlist is left out: it is for another' log
+    tf-avgckpt with.tfm with.tfm -o mean.tfm
+    for model in model mean; do
+        [ "$(tf-info --json $model.tfm | jq .shortlist)" = null ]
+    done
     t 1 tf-decode -m without.tfm --shortlist model en.tfs
     expect_error "without.tfm: has no shortlist (tf-convert --shortlist adds one)"
     t 2 tf-decode -m with.tfm --shortlist none --shortlist-best 2 en.tfs
