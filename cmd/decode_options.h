@@ -72,7 +72,6 @@ static inline enum tf_list_use list_use(const char *text)
     OPT_STR(0, "forbid", &(o).forbid, .arg = "FILE", .flags = TF_OPT_FILE, \
             .help = "no output has these words, a word or phrase on each line (CPU only)"), \
     OPT_STR(0, "shortlist", &(o).shortlist, .arg = "FILE", .flags = TF_OPT_FILE, \
-            .excludes = "diverse", \
             .help = "choose among the tokens that this list has for those of the input: faster " \
                     "(CPU only); model: the model's own, its default; none: among all"), \
     OPT_INT(0, "shortlist-first", &(o).shortlist_first, .arg = "N", \

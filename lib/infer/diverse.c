@@ -18,13 +18,9 @@ struct selection {
     size_t n, cap;
 };
 
-static double x_of(const struct selection *s, size_t row, size_t id)
+static double x_of(const struct selection *s, size_t row, size_t column)
 {
-    const size_t at = (s->view.row0 + row) * s->q->opts.V + id;
-    const double x = s->q->be->elem_size[TF_ELEM_STAT] == sizeof(float)
-                         ? (double)((const float *)s->lp)[at]
-                         : ((const double *)s->lp)[at];
-    return x > 0 ? 0 : x;
+    return tf_search_log_p(s->q, &s->view, s->lp, row, column);
 }
 
 static double penalty(const struct selection *s, uint32_t id)
@@ -63,15 +59,16 @@ static void select_best(struct selection *s)
 {
     for (size_t row = 0; row < s->view.live; row++) {
         if (s->view.forced) {
-            consider(s, row, s->view.id, x_of(s, row, s->view.id));
+            consider(s, row, s->view.id, x_of(s, row, tf_search_column(&s->view, s->view.id)));
             continue;
         }
         double low = lowest(s, row);
-        for (size_t id = 0; id < s->q->opts.V; id++) {
-            const double x = x_of(s, row, id);
-            if (!(x >= low) || tf_search_banned(&s->q->opts, (uint32_t)id))
+        for (size_t column = 0; column < s->view.columns; column++) {
+            const double x = x_of(s, row, column);
+            const uint32_t id = tf_search_id(&s->view, column);
+            if (!(x >= low) || tf_search_banned(&s->q->opts, id))
                 continue;
-            consider(s, row, (uint32_t)id, x);
+            consider(s, row, id, x);
             low = lowest(s, row);
         }
     }

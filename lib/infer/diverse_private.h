@@ -25,7 +25,7 @@ struct tf_diverse {
     double strength; /* >= 0 */
 };
 
-/* In place of search_step, with log-probabilities lp [rows, V]. The `groups` sentences from i *
+/* In place of search_step, with log-probabilities lp. The `groups` sentences from i *
  * groups on are the groups of sentence i, and opts.K and opts.N are those of a group. */
 void tf_diverse_step(const struct tf_diverse *d, struct tf_search *q, tf_mem *lp);
 

@@ -156,13 +156,13 @@ static void pack_group(struct tf_lane_search *s, const struct tf_lane_item *grou
     }
 }
 
-/* Find the ids that the sentences are searched for, and lay out their weights. */
+/* Find the ids that the n searches are for, and lay out their weights. */
 static int select_outputs(struct tf_lane_search *s, const struct tf_lane_item *group, size_t n,
                           struct tf_err *err)
 {
     struct tf_allowed_sentence *sentences = tf_xarray(NULL, n, sizeof *sentences);
     for (size_t i = 0; i < n; i++) {
-        const struct tf_sentence *v = group[i].item;
+        const struct tf_sentence *v = group[i / copies_of(s)].item;
         sentences[i] = (struct tf_allowed_sentence){.src = v->src,
                                                     .n_src = v->n_src,
                                                     .prefix = v->prefix,
@@ -369,7 +369,7 @@ int tf_lane_search_run(struct tf_lane_search *s, const struct tf_lane_item *grou
                                 .prefix_off = s->prefix.offsets.v,
                                 .key = s->key};
     if (s->limits.allowed != NULL) {
-        if (select_outputs(s, group, n, err) != 0)
+        if (select_outputs(s, group, n * copies, err) != 0)
             return -1;
         g.allowed = s->allowed.sentence;
         g.lp_ld = s->allowed.all.n;

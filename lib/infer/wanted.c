@@ -123,9 +123,7 @@ struct step {
 /* Of a column. */
 static double log_p(const struct step *s, size_t row, size_t column)
 {
-    const size_t at = (s->view.row0 + row) * s->q->lp_ld + column;
-    return s->q->be->elem_size[TF_ELEM_STAT] == sizeof(float) ? (double)((const float *)s->lp)[at]
-                                                              : ((const double *)s->lp)[at];
+    return tf_search_log_p(s->q, &s->view, s->lp, row, column);
 }
 
 /* The ids of a live row, with room for one more. */
@@ -244,12 +242,11 @@ static bool valid(const struct step *s, size_t row, uint32_t id)
 
 static bool candidate(const struct step *s, size_t row, size_t column, struct tf_candidate *g)
 {
-    if (column >= s->view.columns)
+    if (column == SIZE_MAX)
         return false;
     const double x = log_p(s, row, column);
     const uint32_t id = tf_search_id(&s->view, column);
-    *g = (struct tf_candidate){s->view.logp[row] + (x > 0 ? 0 : x), x > 0 ? 0 : x, (uint32_t)row,
-                               id};
+    *g = (struct tf_candidate){s->view.logp[row] + x, x, (uint32_t)row, id};
     return isfinite(x) && isfinite(g->logp);
 }
 

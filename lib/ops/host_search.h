@@ -94,6 +94,19 @@ static inline size_t tf_search_column(const struct tf_search_view *v, uint32_t i
     return low < v->columns && v->ids[low] == id ? low : SIZE_MAX;
 }
 
+/* lp of a column, at most 0: a candidate if that is finite. SIZE_MAX has none. */
+static inline double tf_search_log_p(const struct tf_search *s, const struct tf_search_view *v,
+                                     const tf_mem *lp, size_t row, size_t column)
+{
+    if (column == SIZE_MAX)
+        return -INFINITY;
+    const size_t at = (v->row0 + row) * s->lp_ld + column;
+    const double x = s->be->elem_size[TF_ELEM_STAT] == sizeof(float)
+                         ? (double)((const float *)lp)[at]
+                         : ((const double *)lp)[at];
+    return x > 0 ? 0 : x;
+}
+
 static inline bool tf_search_banned(const struct tf_search_opts *r, uint32_t id)
 {
     for (size_t i = 0; i < r->n_ban; i++)

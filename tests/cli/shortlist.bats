@@ -66,7 +66,8 @@ for want, h in zip(wants, hyps):
     "$TF_PYTHON" "$TOP/tests/cli/marian.py" make dir/model.npz 32 tied-embeddings-all=true
     cp "$GOLDEN/vocab.spm" "$GOLDEN/one.lex" dir
     settings() { # the list, which is also in the directory where the model was trained
-        printf 'models: [model.npz]\nvocabs: [vocab.spm, vocab.spm]\nbeam-size: 2\n%s\n' "$1" >dir/decoder.yml
+        printf 'models: [model.npz]\nvocabs: [vocab.spm, vocab.spm]\nbeam-size: 2\n%s\n' "$1" \
+            >dir/decoder.yml
     }
     settings "shortlist: [/there/one.lex, 4, 3, 0.15]"
     tf-convert dir -o with.tfm 2>log
@@ -96,8 +97,8 @@ for want, h in zip(wants, hyps):
     out -m with.tfm --shortlist none | cmp - all
     [ "$(tf-info out.tfs | grep -c -- shortlist)" -eq 0 ]
     out -m with.tfm --search paper | cmp - <(text -m without.tfm --search paper)
-    out -m with.tfm --diverse 2 | cmp - <(text -m without.tfm --diverse 2)
-    out -m with.tfm -m without.tfm | cmp - <(text -m without.tfm -m without.tfm --shortlist dir/one.lex $cut)
+    out -m with.tfm -m without.tfm |
+        cmp - <(text -m without.tfm -m without.tfm --shortlist dir/one.lex $cut)
     out -m without.tfm -m with.tfm | cmp - <(text -m without.tfm -m without.tfm)
     head -3 "$GOLDEN/en" | tf-translate -q -m with.tfm | cmp - <(head -3 want)
     head -3 "$GOLDEN/en" | tf-translate -q -m with.tfm --shortlist none | cmp - <(head -3 all)
@@ -126,7 +127,8 @@ for want, h in zip(wants, hyps):
     rm dir/decoder.yml
     tf-convert dir -o alone.tfm
     for model in named alone; do
-        tf-info --json $model.tfm | jq -r .shortlist | cmp - <(sha256sum <dir/lex.50.50.xx.s2t.bin | cut -d ' ' -f 1)
+        tf-info --json $model.tfm | jq -r .shortlist |
+            cmp - <(sha256sum <dir/lex.50.50.xx.s2t.bin | cut -d ' ' -f 1)
     done
     cp dir/lex.50.50.xx.s2t.bin dir/lex.50.50.yy.s2t.bin
     t 1 tf-convert dir -o two.tfm
@@ -143,13 +145,14 @@ for want, h in zip(wants, hyps):
     tf-cbor json named.tfm | sed '/shortlist/s/f5173401d5481af1/f5173401d5481af0/' |
         tf-cbor unjson -o bad.tfm
     t 1 tf-decode -m bad.tfm en.tfs
-    expect_error "bad.tfm: shortlist: truncated, or not a binary shortlist (--shortlist none does without)"
+    expect_contains "$stderr" "bad.tfm: shortlist: truncated, or not a binary shortlist (--short"
     t 0 tf-decode -m bad.tfm --shortlist none en.tfs
 }
 
 @test "a list of all tokens changes nothing, in any search" {
     printf 'a a 1\n' >list
     for way in '--beam 4' '--beam 1' '--sample --nbest 3' '--no-repeat-ngram 2 --nbest 2' \
+        '--diverse 2 --nbest 4' \
         '--precision int8' '--device ref --beam 2'; do
         decode $way "$LINES_TFS" | tf-tokenize -d -m "$MODEL" >want
         decode $way --shortlist list --shortlist-first 9999 "$LINES_TFS" |
@@ -162,8 +165,8 @@ for want, h in zip(wants, hyps):
     ids=$(info vocab_size)
     tf-cbor json "$LINES_TFS" >lines.json
     seq 0 $((ids - 1)) | awk '{ print $1, ($1 + 1) % '"$ids"' }' | binary 3 "$ids" >list
-    for way in '--beam 4 --nbest 4' '--beam 1' '--sample' '--precision int8' '--precision bf16' \
-        "-m $MODEL --beam 3"; do
+    for way in '--beam 4 --nbest 4' '--diverse 2 --nbest 4' '--beam 1' '--sample' \
+        '--precision int8' '--precision bf16' "-m $MODEL --beam 3"; do
         decode $way --shortlist list "$LINES_TFS" -o out
         decode $way --shortlist list --threads 1 --batch 1 --window 3 "$LINES_TFS" | cmp - out
         decode $way --shortlist list --threads 2 --batch 7 "$LINES_TFS" | cmp - out
