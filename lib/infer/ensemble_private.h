@@ -9,19 +9,12 @@
 #include "base/opt.h"
 #include "model/transformer.h"
 #include "stream/header.h"
+#include "text/shortlist.h"
 #include "text/text.h"
 
 /* What may differ between models and streams: hashes of vocabularies, labels of languages. */
 struct tf_force {
     bool vocab, lang;
-};
-
-/* Whose shortlist decoding has (text/shortlist.h). */
-enum tf_list_use {
-    TF_LIST_NONE,
-    TF_LIST_OWN,   /* the first model's, if it has one and the device is the CPU */
-    TF_LIST_MODEL, /* the first model's */
-    TF_LIST_FILE,  /* another one */
 };
 
 /* The models on one device. */

@@ -21,6 +21,14 @@
 
 #include <stdbool.h>
 
+/* Whose shortlist decoding has. */
+enum tf_list_use {
+    TF_LIST_NONE,
+    TF_LIST_OWN,   /* the first model's, if it has one and the device is the CPU */
+    TF_LIST_MODEL, /* the first model's */
+    TF_LIST_FILE,  /* another one */
+};
+
 struct tf_shortlist {
     size_t first, best; /* target ids 0 .. first - 1 are in every set; best: of a source id */
     size_t n;           /* source ids */
