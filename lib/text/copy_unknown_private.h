@@ -10,9 +10,9 @@
  * the word has that, else at the end on which it was. What the word has between these gives way if
  * its letters are those of the part (M'ller for one with a letter that is unknown). Signs around
  * what is known, such as quotation marks, come around the only word that is linked to it, in place
- * of its own. Without such a word, or if the source word has nothing else, the part is a word of its
- * own, after the last word that is linked to the source word before it, or to those before that. An
- * apostrophe (U+2019) within a word is not copied. */
+ * of its own. Without such a word, or if the source word has nothing else, the part is a word of
+ * its own, after the last word that is linked to the source word before it, or to those before
+ * that. An apostrophe (U+2019) within a word is not copied. */
 #ifndef TF_TEXT_COPY_UNKNOWN_PRIVATE_H
 #define TF_TEXT_COPY_UNKNOWN_PRIVATE_H
 

@@ -353,9 +353,9 @@ static size_t parts_of(const size_t *parts, size_t word)
     return parts[word + 1] - parts[word];
 }
 
-/* of[u]: the source part of each target part, from the source word of each target word. The parts of
- * one word are aligned in proportion: with those of its source word, or, where a target word stands
- * for many, with those of the sentence. */
+/* of[u]: the source part of each target part, from the source word of each target word. The parts
+ * of one word are aligned in proportion: with those of its source word, or, where a target word
+ * stands for many, with those of the sentence. */
 static size_t *align_parts(const size_t *of_word, const size_t *source, size_t n_source,
                            const size_t *target, size_t n)
 {

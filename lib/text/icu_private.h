@@ -1,5 +1,6 @@
 /* icu_private.h - the sentence boundaries of ICU's break iterator (Unicode Standard Annex 29, as
- * the locale data of ICU tailor it), its list of abbreviations, and capital letters. Only icu.c includes ICU. */
+ * the locale data of ICU tailor it), its list of abbreviations, and capital letters. Only icu.c
+ * includes ICU. */
 #ifndef TF_TEXT_ICU_PRIVATE_H
 #define TF_TEXT_ICU_PRIVATE_H
 

@@ -309,7 +309,7 @@ static int put(struct through *t, const char *p, size_t n, struct tf_err *err)
 
 static void show_progress(struct through *t, const struct item *it)
 {
-    const bool early = t->sentences < FEW && it->lines < t->total; /* they say little of the speed */
+    const bool early = t->sentences < FEW && it->lines < t->total; /* too few */
     if (early || !tf_progress_due(&t->progress))
         return;
     const double seconds = tf_now() - t->progress.start;

@@ -58,7 +58,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     const char *p = valid.p, *end = p + valid.len;
     const struct tf_text text = part(&p, end), made = part(&p, end), links = part(&p, end);
     TF_ASSERT(!(data[0] & 1) || tf_sentences_new(&sentences, "en", 40, &err) == 0);
-    TF_ASSERT(tf_html_new(&h, text.p, text.n, sentences, (struct tf_hide){.addresses = data[0] & 2}, &err) == 0);
+    const struct tf_hide hide = {.addresses = data[0] & 2};
+    TF_ASSERT(tf_html_new(&h, text.p, text.n, sentences, hide, &err) == 0);
     for (size_t i = 0; i < tf_html_count(h); i++) {
         const struct tf_text s = tf_html_sentence(h, i);
         TF_ASSERT(s.n > 0 && tf_utf8_span(s.p, s.n) == s.n);
