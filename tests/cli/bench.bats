@@ -117,6 +117,27 @@ SH
     [ "$(grep -c 'pymarian 1 .* 10.0; ours 9.00 times that' <<<"$output")" -eq 6 ]
 }
 
+@test "the rows of a shortlist: sets of instructions, precisions and batches beside each peer" {
+    peer <<'SH'
+case $name in
+fxtranslate) echo "ModuleNotFoundError: No module named 'fxtranslate'" >&2; exit 1 ;;
+peer_published-slimt) echo '{"seconds": 3, "about": "slimt 9"}' ;;
+esac
+SH
+    mkdir -p run/translate w/x/enpt-1 examples
+    cp -r "$TOP/examples/translate" examples/
+    echo pairs >w/x/enpt-1/lex.s2t.bin
+    touch run/translate/enpt.tfm
+    (cd w && "$TF_PYTHON" -m zipfile -c ../run/translate/wheel.zip x)
+    bench "$ours; bench.TOP = '$T'; bench.once = lambda c, stdin=None: \
+        [0, 3.0 if 'source.en' in c else 2.0, 50.0]; bench.shortlist()"
+    grep -q pairs list
+    [ "$(grep -c '^shortlist.* 90.0 lines/s$' <<<"$output")" -eq 8 ]
+    [ "$(grep -c ', avx2 ' <<<"$output")" -eq 4 ]
+    [ "$(grep -c 'slimt 9 .* 30.0; ours 3.00 times that' <<<"$output")" -eq 8 ]
+    grep -Eq '^fxtranslate +not measured: .*No module named' <<<"$output"
+}
+
 @test "ranks: on many processors each row has batches enough, and the first line counts as none" {
     cat >log.py <<'PY'
 import json, os, re
