@@ -100,7 +100,8 @@ static const struct tf_tool tool = {
 static const char *const own[] = {
     "model", "output", "resume", "document", "field", "lang", "max-chars", "no-split",
     "placeholders", "glossary", "copy-unk", "html", "crlf", "replace-invalid", "bad", "json",
-    "nbest", "alignment", "alignment-output", "quiet", "progress", "terms", "copies", "copied", NULL};
+    "nbest", "alignment", "alignment-output", "quiet", "progress", "terms", "copies", "copied",
+    NULL};
 
 /* Add an option, with its value unless that is NULL. */
 static void add(struct tf_strs *to, bool is, const char *name, const char *value)
