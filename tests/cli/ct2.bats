@@ -274,9 +274,9 @@ PY
         'i = b.index(b"encoder/num_heads"); b[i + 24] = 5'
     damaged "settings that are not supported: encoder/alibi: 1" \
         'i = b.index(b"encoder/alibi"); b[i + 20] = 1'
-    damaged "activation: 3, which is neither relu nor swish" \
+    damaged "activation: 4, which is neither relu nor swish nor gelu" \
         'for s in b"encoder", b"decoder":
-    i = b.index(s + b"/activation"); b[i + 25] = 3'
+    i = b.index(s + b"/activation"); b[i + 25] = 4'
     # 0.5 is what it is by default.
     damaged "encoder/layer_0/self_attention/queries_scale: 0" \
         "put('encoder/layer_0/self_attention/queries_scale', 0, [], '<f4')"
@@ -289,8 +289,8 @@ PY
     tf-convert x -o x.tfm
     rm x.tfm
     # A float is the factor itself, an integer says whether there is one.
-    for x in '1 [], "<f4"' '0 [], "|i1"' '2 [], "|i1"'; do
-        damaged "scale_embeddings: ${x%% *}, which is not the root of 16" \
+    for x in '2.5 [], "<f4"' '0.5 [], "<f4"' '2 [], "|i1"'; do
+        damaged "scale_embeddings: ${x%% *}, neither 1 nor the root of 16" \
             "for s in 'encoder', 'decoder': put(s + '/scale_embeddings', ${x%% *}, ${x#* })"
     done
     damaged "decoder/start_from_zero_embedding" \
