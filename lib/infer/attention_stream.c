@@ -380,7 +380,9 @@ int tf_attention_stream(const struct tf_attention_opts *o, const char *const *in
     static const char *const second[] = {"tokens", NULL};
     const struct tf_input_spec in = {inputs, n, single, second};
     struct attention a = {.o = o, .table = table};
-    int rc = tf_session_open(&a.s, &o->run, TF_USE_SCORING, &in, output, false, err);
+    int rc = tf_session_open(&a.s, &o->run, TF_USE_SCORING, output, false, err);
+    if (rc == 0)
+        rc = tf_session_input(&a.s, &in, err);
     if (rc == 0)
         rc = start_attention(&a, err);
     if (rc == 0)

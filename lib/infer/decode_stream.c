@@ -186,6 +186,21 @@ static int read_shortlist(struct decode *d, struct tf_err *err)
     return 0;
 }
 
+/* The options of the search, and what they name besides streams. */
+static int read_lists(struct decode *d, struct tf_err *err)
+{
+    d->search_opts = search_opts(d->o, &d->s.models);
+    use_cuts(d, false);
+    return refuse_gpu(d, err) != 0 || (d->s.models.listed && read_shortlist(d, err) != 0) ||
+                   (d->o->forbid != NULL &&
+                    tf_forbidden_read(&d->forbidden, d->o->forbid, &d->s.models, err) != 0) ||
+                   (has_terms(d) &&
+                    tf_terms_read(&d->terms, d->o->constraints, d->o->terms, d->o->terms_name,
+                                  &d->s.models, &d->search_opts, err) != 0)
+               ? -1
+               : 0;
+}
+
 static int start_decode(struct decode *d, struct tf_err *err)
 {
     if (find_begin(d, err) != 0 ||
@@ -197,18 +212,10 @@ static int start_decode(struct decode *d, struct tf_err *err)
     d->s.in.side[1] = tf_input_side(&d->s.models, 1, "prefix", longest + d->o->max_extra,
                                     "--max-length and --max-extra allow");
     d->s.in.truncate = d->o->truncate;
-    d->search_opts = search_opts(d->o, &d->s.models);
     d->memory = tf_search_memory(&d->s.models, &d->search_opts);
     d->diverse = (struct tf_diverse){(size_t)d->o->diverse, d->o->diversity};
     if (d->o->diverse > 0)
         d->memory.copies = d->diverse.groups;
-    use_cuts(d, false);
-    if (refuse_gpu(d, err) != 0 || (d->s.models.listed && read_shortlist(d, err) != 0) ||
-        (d->o->forbid != NULL &&
-         tf_forbidden_read(&d->forbidden, d->o->forbid, &d->s.models, err) != 0) ||
-        (has_terms(d) && tf_terms_read(&d->terms, d->o->constraints, d->o->terms, d->o->terms_name,
-                                       &d->s.models, &d->search_opts, err) != 0))
-        return -1;
     d->insertions.most = (size_t)d->o->max_insert;
     if (d->o->insert != NULL &&
         tf_insertions_read(&d->insertions, d->o->insert, &d->s.models, d->o->run.force, err) != 0)
@@ -453,7 +460,11 @@ int tf_decode_stream(const struct tf_decode_opts *o, const char *input, const ch
                                      .single = tokens,
                                      .second = tokens};
     struct decode d = {.o = o, .table = table};
-    int rc = tf_session_open(&d.s, &o->run, TF_USE_DECODING, &in, output, false, err);
+    int rc = tf_session_open(&d.s, &o->run, TF_USE_DECODING, output, false, err);
+    if (rc == 0)
+        rc = read_lists(&d, err);
+    if (rc == 0)
+        rc = tf_session_input(&d.s, &in, err);
     if (rc == 0)
         rc = start_decode(&d, err);
     if (rc == 0)

@@ -282,8 +282,10 @@ int tf_score_stream(const struct tf_score_opts *o, const char *const *inputs, si
     static const char *const second[] = {"tokens", "nbest", NULL};
     const struct tf_input_spec in = {inputs, n, single, second};
     struct score c = {.o = o, .table = table};
-    int rc = tf_session_open(&c.s, &o->run, TF_USE_SCORING, &in, output, o->form != TF_SCORE_STREAM,
-                             err);
+    int rc =
+        tf_session_open(&c.s, &o->run, TF_USE_SCORING, output, o->form != TF_SCORE_STREAM, err);
+    if (rc == 0)
+        rc = tf_session_input(&c.s, &in, err);
     if (rc == 0)
         rc = start_score(&c, err);
     if (rc == 0)

@@ -8,25 +8,33 @@
 #include <errno.h>
 
 int tf_session_open(struct tf_session *s, const struct tf_session_opts *o, enum tf_use use,
-                    const struct tf_input_spec *in, const char *output, bool text,
-                    struct tf_err *err)
+                    const char *output, bool text, struct tf_err *err)
 {
     *s = (struct tf_session){.o = o,
-                             .threads = o->threads > 0 ? (int)o->threads : tf_threads_default()};
-    const bool early = o->copies && tf_backend_may_load(o->device); /* a driver is not for copies */
-    if (early)
+                             .threads = o->threads > 0 ? (int)o->threads : tf_threads_default(),
+                             .copying = o->copies};
+    if (o->copies && tf_backend_may_load(o->device)) { /* a driver is not for copies */
         tf_copies_make();
-    if (tf_output_open(&s->out, output, text, o->bad, err) != 0 ||
-        tf_ensemble_open(&s->models, &o->models, o->device, o->precision, o->own_precision,
-                         s->threads, use, o->list, o->force, err) != 0 ||
-        (o->adopt != NULL && o->adopt(&s->models.header.search, s->models.name, err) != 0))
-        return -1;
-    if (o->copies && !early)
+        s->copying = false;
+    }
+    return tf_output_open(&s->out, output, text, o->bad, err) != 0 ||
+                   tf_ensemble_open(&s->models, &o->models, o->device, o->precision,
+                                    o->own_precision, s->threads, use, o->list, o->force,
+                                    err) != 0 ||
+                   (o->adopt != NULL &&
+                    o->adopt(&s->models.header.search, s->models.name, err) != 0)
+               ? -1
+               : 0;
+}
+
+int tf_session_input(struct tf_session *s, const struct tf_input_spec *in, struct tf_err *err)
+{
+    if (s->copying)
         tf_copies_make();
     if (tf_input_open(&s->in, &s->models, in, err) != 0)
         return -1;
-    s->in.window = tf_ensemble_window(&s->models, o->window);
-    s->in.force = o->force;
+    s->in.window = tf_ensemble_window(&s->models, s->o->window);
+    s->in.force = s->o->force;
     return 0;
 }
 

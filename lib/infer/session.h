@@ -38,13 +38,17 @@ struct tf_session {
     struct tf_output out;
     struct tf_lanes *lanes;
     struct tf_progress progress;
+    bool copying; /* copies are to be made */
 };
 
-/* Open output (text: it is no stream), models and input, in this order. The tool then completes
- * in.side. Call tf_session_close after a failure too. */
+/* Open output (text: it is no stream) and models, in this order. Call tf_session_close after a
+ * failure too. */
 int tf_session_open(struct tf_session *s, const struct tf_session_opts *o, enum tf_use use,
-                    const struct tf_input_spec *in, const char *output, bool text,
-                    struct tf_err *err) TF_MUST_CHECK;
+                    const char *output, bool text, struct tf_err *err) TF_MUST_CHECK;
+/* Open the input, in each copy its own; what was read before the copies share. The tool then
+ * completes in.side. */
+int tf_session_input(struct tf_session *s, const struct tf_input_spec *in,
+                     struct tf_err *err) TF_MUST_CHECK;
 /* Start the lanes and the progress line. budget: of a group, see lanes_private.h. */
 int tf_session_start(struct tf_session *s, size_t budget, struct tf_err *err) TF_MUST_CHECK;
 typedef int tf_session_fn(void *arg, struct tf_err *err);
