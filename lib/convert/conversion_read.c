@@ -376,7 +376,10 @@ static int read_list(struct tf_import *m, const char *path, const struct tf_shor
     tf_buf_release(&m->list);
     tf_shortlist_put(&m->list, &s);
     tf_shortlist_release(&s);
-    return 0;
+    return m->list.len <= TF_MAX_VOCAB
+               ? 0
+               : tf_fail(err, "%s: a shortlist of %zu bytes in a model, at most %zu", path,
+                         m->list.len, TF_MAX_VOCAB);
 }
 
 /* That of --shortlist, or of the directory. */
