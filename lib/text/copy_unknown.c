@@ -263,14 +263,16 @@ static void apply(struct copying *c, struct tf_buf *out, struct tf_ids *of)
     qsort(c->edits, c->n_edits, sizeof *c->edits, compare_edits);
     for (size_t i = 0; i < c->n_edits; i++) {
         const struct edit *e = &c->edits[i];
-        keep(c, at, e->from, out, of);
+        if (e->from < at && e->to > e->from)
+            continue; /* of another source word of the same target word */
+        keep(c, at, e->from > at ? e->from : at, out, of);
         tf_buf_str(out, e->space_before ? " " : "");
         note_source(of, e->space_before, SIZE_MAX);
         tf_buf_add(out, e->text.p, e->text.n);
         note_source(of, e->text.n, e->source);
         tf_buf_str(out, e->space_after ? " " : "");
         note_source(of, e->space_after, SIZE_MAX);
-        at = e->to;
+        at = e->to > at ? e->to : at;
     }
     keep(c, at, c->translation.n, out, of);
 }

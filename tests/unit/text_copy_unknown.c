@@ -50,6 +50,10 @@ int main(void)
     copies("~yes b", "SIM B", "0-0 1-1 ?0:0:3", "~SIM B");
     copies("doesn\xE2\x80\x99t b", "NICHT B", "0-0 1-1 ?0:5:1", "NICHT B");
     copies("dogs\xE2\x80\x99 b", "HUNDE B", "0-0 1-1 ?0:4:0", "HUNDE\xE2\x80\x99 B");
+    /* Two words become one. */
+    copies("^a~ ^b~", "\"X\"", "0-0 1-0 ?0:0:0 ?1:0:0", "^X~");
+    copies("M~ller M^ller", "M'ller", "0-0 1-0 ?0:1:4 ?1:1:4", "M~ller");
+    copies("M~ller M^l", "M'ller", "0-0 1-0 ?0:1:4 ?1:1:1", "M~^ller");
     /* What is there is not copied. */
     copies("a ~ b", "A~ B", "0-0 2-1 ?1:0:0", "A~ B");
     copies("a b", "A B", "0-0 1-1", "A B");
