@@ -238,7 +238,7 @@ static void note_source(struct tf_ids *of, size_t n, size_t s)
 }
 
 /* Append a part of the translation. */
-static void keep(const struct copying *c, size_t from, size_t to, struct tf_buf *out,
+static void keep_text(const struct copying *c, size_t from, size_t to, struct tf_buf *out,
                  struct tf_ids *of)
 {
     size_t at = from;
@@ -265,7 +265,7 @@ static void apply(struct copying *c, struct tf_buf *out, struct tf_ids *of)
         const struct edit *e = &c->edits[i];
         if (e->from < at && e->to > e->from)
             continue; /* of another source word of the same target word */
-        keep(c, at, e->from > at ? e->from : at, out, of);
+        keep_text(c, at, e->from > at ? e->from : at, out, of);
         tf_buf_str(out, e->space_before ? " " : "");
         note_source(of, e->space_before, SIZE_MAX);
         tf_buf_add(out, e->text.p, e->text.n);
@@ -274,7 +274,7 @@ static void apply(struct copying *c, struct tf_buf *out, struct tf_ids *of)
         note_source(of, e->space_after, SIZE_MAX);
         at = e->to > at ? e->to : at;
     }
-    keep(c, at, c->translation.n, out, of);
+    keep_text(c, at, c->translation.n, out, of);
 }
 
 /* Links of the words of the result. */

@@ -298,7 +298,7 @@ static bool is_blank(const struct tf_html *h, const struct tf_html_item *it)
 
 /* Leave out what has no text at the ends of [*from, *to), and the elements that are around all the
  * rest: their tags need no place. */
-static void trim(const struct tf_html *h, const struct tf_html_item *items, size_t *from,
+static void leave_outer(const struct tf_html *h, const struct tf_html_item *items, size_t *from,
                  size_t *to)
 {
     size_t open[TF_HTML_DEPTH + 1], close[TF_HTML_DEPTH + 1]; /* the tags of a depth, from 1 */
@@ -402,7 +402,7 @@ int tf_html_new(struct tf_html **out, const char *s, size_t n, struct tf_sentenc
         for (end = i; end < count && items[end].kind != TF_HTML_BLOCK;)
             end++;
         size_t from = i, to = end;
-        trim(h, items, &from, &to);
+        leave_outer(h, items, &from, &to);
         read_text(h, items + from, to - from, what, &raw);
     }
     for (size_t i = 0; i < count; i++)
@@ -457,44 +457,6 @@ void tf_html_set(struct tf_html *h, size_t i, struct tf_text translation, struct
     s->out =
         (struct tf_text){tf_arena_strndup(&h->outs, translation.p, translation.n), translation.n};
     s->links = (struct tf_text){tf_arena_strndup(&h->outs, links.p, links.n), links.n};
-}
-
-/* Append the value of an attribute; what had no quotes gets some. */
-static void put_value(const struct tf_html *h, const struct tf_html_segment *g, struct tf_buf *out)
-{
-    struct tf_buf value = {0};
-    const char before = h->source[g->source_end - 1];
-    const bool quoted = before == '"' || before == '\'';
-    const char quote = before == '\'' ? '\'' : '"';
-    tf_html_put_segment(h, g, &value);
-    tf_buf_str(out, quoted ? "" : "\"");
-    for (size_t i = 0; i < value.len; i++)
-        if (value.p[i] == quote)
-            tf_buf_str(out, quote == '"' ? "&quot;" : "&#39;");
-        else
-            tf_buf_byte(out, (unsigned char)value.p[i]);
-    tf_buf_str(out, quoted ? "" : "\"");
-    tf_buf_release(&value);
-}
-
-void tf_html_put_source(const struct tf_html *h, struct tf_text part, struct tf_buf *out)
-{
-    if (part.n == 0)
-        return;
-    size_t from = (size_t)(part.p - h->source), lo = 0, hi = h->n_values;
-    const size_t end = from + part.n;
-    while (lo < hi) { /* a part that a value begins with is of that value, not around it */
-        const size_t mid = (lo + hi) / 2;
-        const bool less = h->values[mid].source_end <= from;
-        *(less ? &lo : &hi) = less ? mid + 1 : mid;
-    }
-    for (; lo < h->n_values && h->values[lo].source_end < end; lo++) {
-        const struct tf_html_segment *g = &h->values[lo];
-        tf_buf_add(out, h->source + from, g->source_end - from);
-        put_value(h, g, out);
-        from = g->next;
-    }
-    tf_buf_add(out, h->source + from, end - from);
 }
 
 void tf_html_write(struct tf_html *h, struct tf_buf *out)

@@ -600,6 +600,44 @@ static void put_text(struct placing *x, size_t from, size_t to)
     put_encoded(x->out, text.p + begin, to - begin);
 }
 
+/* Append the value of an attribute; what had no quotes gets some. */
+static void put_value(const struct tf_html *h, const struct tf_html_segment *g, struct tf_buf *out)
+{
+    struct tf_buf value = {0};
+    const char before = h->source[g->source_end - 1];
+    const bool quoted = before == '"' || before == '\'';
+    const char quote = before == '\'' ? '\'' : '"';
+    tf_html_put_segment(h, g, &value);
+    tf_buf_str(out, quoted ? "" : "\"");
+    for (size_t i = 0; i < value.len; i++)
+        if (value.p[i] == quote)
+            tf_buf_str(out, quote == '"' ? "&quot;" : "&#39;");
+        else
+            tf_buf_byte(out, (unsigned char)value.p[i]);
+    tf_buf_str(out, quoted ? "" : "\"");
+    tf_buf_release(&value);
+}
+
+void tf_html_put_source(const struct tf_html *h, struct tf_text part, struct tf_buf *out)
+{
+    if (part.n == 0)
+        return;
+    size_t from = (size_t)(part.p - h->source), lo = 0, hi = h->n_values;
+    const size_t end = from + part.n;
+    while (lo < hi) { /* a part that a value begins with is of that value, not around it */
+        const size_t mid = (lo + hi) / 2;
+        const bool less = h->values[mid].source_end <= from;
+        *(less ? &lo : &hi) = less ? mid + 1 : mid;
+    }
+    for (; lo < h->n_values && h->values[lo].source_end < end; lo++) {
+        const struct tf_html_segment *g = &h->values[lo];
+        tf_buf_add(out, h->source + from, g->source_end - from);
+        put_value(h, g, out);
+        from = g->next;
+    }
+    tf_buf_add(out, h->source + from, end - from);
+}
+
 struct order {
     size_t begin, end;
     uint32_t node;

@@ -87,10 +87,10 @@ struct tf_html {
     struct tf_arena outs;
 };
 
+/* ---- html_place.c ---- */
+
 /* Append a part of the source, with the attributes that are translated. */
 void tf_html_put_source(const struct tf_html *h, struct tf_text part, struct tf_buf *out);
-
-/* ---- html_place.c ---- */
 
 /* Append a segment with its translation. */
 void tf_html_put_segment(const struct tf_html *h, const struct tf_html_segment *g,
