@@ -213,10 +213,8 @@ static int translate(const struct tf_args *args, struct tf_err *err)
     through.quiet = o.run.quiet ||
                     (!o.run.progress && isatty(STDOUT_FILENO) && strcmp(through.output, "-") == 0);
     through.tools = (const char *const *const[]){encode.v, decode.v, detokenize.v};
-    rc = copies ? tf_pipeline_copies(through.tools, through.n_tools, err)
-                : tf_through(&through, err);
-    tf_glossary_free(names);
-    return rc;
+    return copies ? tf_pipeline_copies(through.tools, through.n_tools, err)
+                  : tf_through(&through, err);
 }
 
 static int run(const struct tf_args *args, struct tf_err *err)
