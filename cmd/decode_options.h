@@ -6,18 +6,7 @@
 #include "model/search_settings.h"
 #include "model_options.h"
 
-#include <string.h>
-
 enum { SEARCH = 1, SAMPLE = 2 };
-
-/* Which list --shortlist names; text: its argument, or NULL. */
-static inline enum tf_list_use list_use(const char *text)
-{
-    return text == NULL                 ? TF_LIST_OWN
-           : strcmp(text, "none") == 0  ? TF_LIST_NONE
-           : strcmp(text, "model") == 0 ? TF_LIST_MODEL
-                                        : TF_LIST_FILE;
-}
 
 /* o: a struct tf_decode_opts */
 #define DECODE_SEARCH(o) \

@@ -117,7 +117,7 @@ static int run(const struct tf_args *args, struct tf_err *err)
     if (o.run.models.n == 0)
         return tf_fail_status(err, TF_USAGE, "-m FILE is required");
     o.run.adopt = adopt;
-    o.run.list = list_use(o.shortlist);
+    o.run.list = tf_shortlist_use(o.shortlist);
     if (o.run.list == TF_LIST_OWN && (o.rule == PAPER || tf_opt_excluded(opts, "shortlist")))
         o.run.list = TF_LIST_NONE;
     o.shortlist_cut = tf_opt_given(opts, "shortlist-first") ||

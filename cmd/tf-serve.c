@@ -71,7 +71,7 @@ static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
     sandbox->read.n = 0;
     if (o.forbid != NULL)
         tf_strs_add(&sandbox->beside, o.forbid);
-    if (list_use(o.shortlist) == TF_LIST_FILE)
+    if (tf_shortlist_use(o.shortlist) == TF_LIST_FILE)
         tf_strs_add(&sandbox->beside, o.shortlist);
     (void)tf_threads_default();
 }

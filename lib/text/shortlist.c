@@ -11,6 +11,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MAGIC UINT64_C(0xF11A48D5013417F5)
 #define MOST_PAIRS ((size_t)1 << 27) /* of a text file */
@@ -25,6 +26,14 @@ void tf_shortlist_release(struct tf_shortlist *s)
 }
 
 /* ---- binary ---- */
+
+enum tf_list_use tf_shortlist_use(const char *text)
+{
+    return text == NULL                 ? TF_LIST_OWN
+           : strcmp(text, "none") == 0  ? TF_LIST_NONE
+           : strcmp(text, "model") == 0 ? TF_LIST_MODEL
+                                        : TF_LIST_FILE;
+}
 
 bool tf_shortlist_is_binary(const void *p, size_t n)
 {

@@ -28,6 +28,8 @@ enum tf_list_use {
     TF_LIST_MODEL, /* the first model's */
     TF_LIST_FILE,  /* another one */
 };
+/* What the argument of --shortlist names; NULL: there is none. */
+enum tf_list_use tf_shortlist_use(const char *text);
 
 struct tf_shortlist {
     size_t first, best; /* target ids 0 .. first - 1 are in every set; best: of a source id */

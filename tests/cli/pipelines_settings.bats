@@ -69,6 +69,7 @@ load pipelines
 
 @test "multi30k.mk RECIPE=best: lower case, words of Moses, scored as they are" {
     mkdir data
+    # shellcheck disable=SC1112 # the quotation marks are of the text
     line='Ein ÄLTERER Mann’s „Zug“, Nr. 5 – (x-y) sagt "A & B".'
     printf '%s\n' "$line" Zwei. | gzip >data/train.de.gz
     args=(-f "$TOP/pipelines/multi30k.mk" DATA=data WORK=w)

@@ -442,6 +442,7 @@ no <no> [[0,0]]" ]
     natively
     need chromium
     printf 'a\tb\nc\td\n' >terms
-    with_script -p 1 -b 1 --terms en-xx=terms --queue 3 --alternatives 2 --timeout 3 --alignment xx-en=model
+    with_script -p 1 -b 1 --terms en-xx=terms --queue 3 --alternatives 2 --timeout 3 \
+        --alignment xx-en=model
     timeout 120 "$TF_PYTHON" -I "$TOP/tests/cli/page.py" "$url" "$server" "$T/browser"
 }
