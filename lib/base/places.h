@@ -14,7 +14,7 @@ enum { TF_PLACES = 1 << 16 };
 
 /* Begin to note the lines of a text, for commands that this process starts from now on. */
 int tf_places_begin(const char *name, struct tf_err *err) TF_MUST_CHECK;
-/* The line, from 1, of the sentence with this number, from 0. */
+/* The line, from 1, of the sentence with this number, from 0; 0 where it is not known. */
 void tf_places_put(uint64_t number, uint64_t line);
 
 /* What a message is about: "INPUT: WHAT NUMBER". */

@@ -41,6 +41,7 @@ struct tf_document {
     size_t used; /* breaks that lay_out and own_breaks have had: in order, so each but once */
     const struct tf_sentence_span *spans;
     size_t n_spans, span, at;    /* at: the end of the last sentence in the text */
+    uint64_t first, begins;      /* the line where the paragraph begins, and the last sentence */
     struct tf_sentence_span all; /* the one sentence of a paragraph that is not split */
     struct tf_html *html;        /* the paragraph, until its last sentence was given */
 
@@ -97,6 +98,11 @@ void tf_document_free(struct tf_document *d)
 uint64_t tf_document_lines(const struct tf_document *d)
 {
     return d->count.total;
+}
+
+uint64_t tf_document_line(const struct tf_document *d)
+{
+    return d->begins;
 }
 
 uint64_t tf_document_several(const struct tf_document *d)
@@ -338,7 +344,7 @@ static int split(struct tf_document *d, struct tf_err *err)
         tf_sentences_split(d->sentences, d->text.p, d->text.len, &d->spans, &d->n_spans, err) != 0)
         return -1;
     if (d->n_spans > 1 && d->several == 0)
-        d->several = d->count.total - (d->n_lines - d->line);
+        d->several = d->first;
     const bool line = d->o.form == TF_DOCUMENT_LINES && (d->o.whole || d->o.raw || d->n_spans < 2);
     if (!line && (!d->o.whole || d->n_spans < 2))
         return 0;
@@ -379,6 +385,7 @@ static int next_paragraph(struct tf_document *d, struct tf_err *err)
             return rc;
     }
     const struct line *l = &d->lines[d->line++];
+    d->first = d->count.total - (d->n_lines - d->line);
     if (d->o.field > 0) {
         if (take_field(d, l, err) != 0)
             return -1;
@@ -424,6 +431,7 @@ static void next_of_html(struct tf_document *d, struct tf_place *place, struct t
     place->sentence = d->span;
     place->before = (struct tf_text){d->before.p, d->before.len};
     *sentence = tf_html_sentence(d->html, d->span);
+    d->begins = d->o.form == TF_DOCUMENT_WRAPPED ? 0 : d->first;
 }
 
 static void next_of_text(struct tf_document *d, struct tf_place *place, struct tf_text *sentence)
@@ -431,6 +439,7 @@ static void next_of_text(struct tf_document *d, struct tf_place *place, struct t
     const struct tf_sentence_span s = d->spans[d->span];
     if (d->o.form != TF_DOCUMENT_LINES || d->span > 0)
         lay_out(d, &d->before, d->at, s.begin);
+    d->begins = d->first + d->used;
     own_breaks(d, place, s.begin, s.end);
     place->joined = s.joined && d->before.len == 0;
     place->before = (struct tf_text){d->before.p, d->before.len};

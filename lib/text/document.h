@@ -68,6 +68,8 @@ void tf_document_stop(struct tf_document *d);
 int64_t tf_document_skip(struct tf_document *d, uint64_t lines, struct tf_err *err) TF_MUST_CHECK;
 
 uint64_t tf_document_lines(const struct tf_document *d); /* that were read */
+/* The line where the last sentence begins; 0: in a page of HTML, whose lines nobody counts. */
+uint64_t tf_document_line(const struct tf_document *d);
 /* The first line that had several sentences, or 0: also with `whole`, by the rules of `lang`. */
 uint64_t tf_document_several(const struct tf_document *d);
 /* At the end, as tf_bad_status. */

@@ -265,7 +265,7 @@ static int feed_all(struct through *t, struct tf_buf *pending, struct tf_err *er
         push(t, &place, &kept, sent);
         if (rc == 0)
             return 0;
-        tf_places_put(number++, tf_document_lines(t->document));
+        tf_places_put(number++, tf_document_line(t->document));
         tf_buf_byte(pending, '\n');
         note_several(t, &noted);
     }

@@ -143,6 +143,12 @@ start_open() {
     expect_contains "$stderr" "tf-decode: in: 1 of 5 sentences bad; the first is in line 4: too many"
     t 1 tf-translate -m "$MODEL" --lang en --max-length 8 --bad fail in
     expect_contains "$stderr" "tf-tokenize: in: line 4: too many tokens: source of "
+    # Of a paragraph of many lines, that in which the sentence begins.
+    printf 'a\n\na b c a b c a b c\nb. B a b c a b a\nb c a b c a b.\n\nb\n' >page
+    t 4 tf-translate -m "$MODEL" --lang en --max-length 8 --document page
+    for line in 3 4; do
+        expect_contains "$stderr" "tf-decode: warning: page: line $line: too many tokens: source of "
+    done
     sh_t 0 'tf-translate -m "$MODEL" --no-split --max-length 8 --truncate <in'
     expect_contains "$stderr" "tf-decode: warning: stdin: line 4: source of "
     # Without that memory: as before.
