@@ -25,5 +25,8 @@ bool tf_copies_next(int socket, struct tf_copy_request *r);
 /* Make a copy for each request on stdin. Returns in the copies; the process itself ends when nobody
  * asks any more. Call it before threads are started. */
 void tf_copies_make(void);
+/* A copy whose input ends too early, or with an error, ends here without a word, since the process
+ * before it in the pipe has said why. Elsewhere it returns. */
+void tf_copies_leave(void);
 
 #endif

@@ -115,6 +115,7 @@ void tf_pipeline_await_end(void)
 {
     if (tf_in_pipeline())
         pause();
+    tf_copies_leave();
 }
 
 static void close_write(struct stage *s)

@@ -44,8 +44,8 @@ void tf_pipeline_free(struct tf_pipeline *p);
 /* Is this process a command that tf_pipeline_start has started? */
 bool tf_in_pipeline(void);
 /* A command that has read that the one before it failed calls this before it says so. One that
- * tf_pipeline started waits here for its end, since the other's message is the one that counts;
- * elsewhere it returns at once. */
+ * tf_pipeline started waits here for its end, since the other's message is the one that counts, and
+ * a copy ends (base/copies.h); elsewhere it returns at once. */
 void tf_pipeline_await_end(void);
 
 /* Start a tool of this build, in a process group of its own and with all signals unblocked, and

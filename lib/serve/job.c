@@ -196,6 +196,7 @@ static int read_member(struct tf_job *job, struct tf_json_reader *r, struct tf_e
     if (kind != TF_JSON_STRING && !(is_number && kind == TF_JSON_NUMBER))
         return invalid(err, name,
                        is_number ? "a number"
+                       : is_flag ? "true or false"
                        : is_text ? "a text or a list of texts"
                                  : "a text");
     return tf_job_read_field(job, name, r->text.p, r->text.len, err);

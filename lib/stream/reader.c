@@ -7,6 +7,7 @@
 #include "stream/reader_private.h"
 #include "base/memory.h"
 
+#include "base/copies.h"
 #include "base/hash.h"
 #include "base/pipeline.h"
 #include "stream/decode_private.h"
@@ -105,6 +106,7 @@ static int want(struct tf_reader *r, size_t n, struct tf_err *err)
 
 static int truncated(const struct tf_reader *r, struct tf_err *err)
 {
+    tf_copies_leave();
     return tf_fail(err, "%s: truncated after record %llu", r->in->name,
                    (unsigned long long)r->count);
 }
@@ -175,8 +177,10 @@ static int begin_part(struct tf_reader *r, bool first, struct tf_err *err)
     struct tf_in *in = r->in;
     if (want(r, TF_LABEL_N, err) != 0)
         return -1;
-    if (first && available(r) == 0)
+    if (first && available(r) == 0) {
+        tf_copies_leave();
         return tf_fail(err, "%s: truncated: no stream", in->name);
+    }
     const bool alone = !first && (r->kind_bit & TF_KIND_MODELS); /* a model has one part */
     if (alone || !tf_label_begins(scan_at(r), available(r)))
         return first ? wrong_format(r, err)
