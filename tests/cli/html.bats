@@ -351,6 +351,10 @@ X
         diff "$TOP/tests/golden/xliff/want.$f" "got.$f"
     done
     "$TF_PYTHON" -c 'import sys; from xml.etree import ElementTree as e; [e.parse(f) for f in sys.argv[1:]]' got.a.xlf got.b.xliff
+    # What is no element: a section of characters, a comment. The target is after the sentences.
+    echo '<xliff><trans-unit><source>a<!-- <g> --> <![CDATA[<b>&]]></source><seg-source>a</seg-source></trans-unit></xliff>' >c.xlf
+    "$TOP/examples/files/texts" c.xlf cat >got
+    sed 's:</seg-source>:&<target>a \&lt;b\&gt;\&amp;</target>:' c.xlf | diff - got
 }
 
 @test "Markdown, DOCX and ODT by way of pandoc" {
