@@ -280,6 +280,12 @@ X
 ---
 > msgstr "IT _OPEN"
 X
+    # A shortcut is before a letter of the text, not within markup.
+    printf 'msgid "%s"\nmsgstr ""\n\n' '&Save %s' '<b>_Bold</b>' '_Name: {name}, %(next)s' >keys.po
+    "$TOP/examples/files/texts" keys.po sed 's/Save/Guardar/; s/Bold/Fett/; s/Name/X/' >got
+    [ "$(grep -o 'msgstr.*' got)" = 'msgstr "&Guardar %s"
+msgstr "<b>_Fett</b>"
+msgstr "_X: {name}, %(next)s"' ]
 }
 
 @test "examples/files: the texts of subtitles" {
@@ -323,6 +329,10 @@ X
     texts_around a.srt | diff want -
     sed 's/$/\r/; 1s/^/\xef\xbb\xbf/' want >crlf
     texts_around b.srt | cmp crlf -
+    # Tags take no room in a line, and what only looks like markup of ours is text.
+    printf '1\n00:00:01,000 --> 00:00:02,000\n%s\n%s\n' '<font color="#ffffff">Yes, sir,</font>' \
+        'I know that br id=7 will come.' >d.srt
+    "$TOP/examples/files/texts" d.srt cat | diff d.srt -
     PATH=$TOP/examples/files:$PATH
     printf 'msgid "a"\nmsgstr ""\n' >b.po
     t 4 texts b.po sh -c 'sed s/.*//; exit 4'
