@@ -243,6 +243,7 @@ static enum MHD_Result check_header(void *cls, enum MHD_ValueKind kind, const ch
     (void)kind;
     f->lengths += encoding || length;
     f->unclear = f->unclear || key[strspn(key, token)] != 0 ||
+                 (value != NULL && strchr(value, '\r') != NULL) || /* the end of a line for some */
                  (encoding && (value == NULL || strcasecmp(value, "chunked") != 0)) ||
                  (length && strlen(key) > strlen(MHD_HTTP_HEADER_CONTENT_LENGTH));
     return MHD_YES;

@@ -131,7 +131,8 @@ def hostile(patience):
                   b"Transfer-Encoding: chunked\r\nTransfer-Encoding: identity",
                   b"Transfer-Encoding : chunked", b"Transfer-Encoding:\r\n chunked",
                   b"Transfer-Encoding: identity", b"Transfer-Encoding: gzip, chunked",
-                  b"Content-Length:\r\n 100", b"Content-Length: +1", b"Content-Length\x0b: 1"):
+                  b"Content-Length:\r\n 100", b"Content-Length: +1", b"Content-Length\x0b: 1",
+                  b"A: b\rContent-Length: 100"):
         for body in b"", chunk:
             got = raw(b"POST /translate HTTP/1.1\r\nHost: x\r\n" + lines + b"\r\n\r\n" + body
                       + b"GET /languages HTTP/1.1\r\nHost: x\r\n\r\n")
