@@ -18,6 +18,15 @@ struct tf_added {
     int64_t space; /* its id, or that of the unknown piece */
 };
 
+/* Are two of these sorted texts the same? */
+static bool has_equal(const struct tf_trie_piece *v, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (v[i].n == v[i - 1].n && memcmp(v[i].p, v[i - 1].p, v[i].n) == 0)
+            return true;
+    return false;
+}
+
 int tf_added_new(struct tf_added **out, const void *bytes, size_t n, int64_t size,
                  struct tf_err *err)
 {
@@ -43,15 +52,16 @@ int tf_added_new(struct tf_added **out, const void *bytes, size_t n, int64_t siz
         a.v[a.n] = t;
         pieces[a.n] = (struct tf_trie_piece){(const char *)t.text.p, t.text.n, (uint32_t)a.n, 0};
     }
-    const bool built = tf_piece_trie_build(&a.trie, pieces, a.n);
+    const bool built = tf_piece_trie_build(&a.trie, pieces, a.n), twice = has_equal(pieces, a.n);
     free(pieces);
     *out = tf_xcalloc(1, sizeof **out);
     **out = a;
-    if (built)
+    if (built && !twice)
         return 0;
     tf_added_free(*out);
     *out = NULL;
-    return tf_fail(err, "the added tokens take too much memory");
+    return twice ? tf_fail(err, "SentencePiece model with an added token that is there twice")
+                 : tf_fail(err, "the added tokens take too much memory");
 }
 
 void tf_added_free(struct tf_added *a)

@@ -27,8 +27,8 @@ enum {
 struct tf_added;
 
 /* Those of a vocabulary of `size` ids, the n bytes of a file that tf_sp_check accepts, which are
- * borrowed. *a = NULL: there is nothing to cut. Errors: a token whose id is not there; tokens that
- * would take too much memory. */
+ * borrowed. *a = NULL: there is nothing to cut. Errors: a token whose id is not there, or that is
+ * there twice; tokens that would take too much memory. */
 int tf_added_new(struct tf_added **a, const void *bytes, size_t n, int64_t size,
                  struct tf_err *err) TF_MUST_CHECK;
 void tf_added_free(struct tf_added *a);

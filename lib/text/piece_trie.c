@@ -87,7 +87,7 @@ static void expand(struct builder *b, struct range r)
 {
     uint8_t bytes[256];
     size_t n = 0;
-    if (b->pieces[r.from].n == r.depth) {
+    while (r.from < r.to && b->pieces[r.from].n == r.depth) {
         b->v[r.node].id = b->pieces[r.from].id;
         b->v[r.node].score = b->pieces[r.from].score;
         r.from++;

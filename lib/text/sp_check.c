@@ -17,7 +17,7 @@ static int malformed(struct tf_err *err)
 static int check_size(const char *what, size_t n, size_t most, struct tf_err *err)
 {
     return n <= most ? 0
-                     : tf_fail(err, "SentencePiece model with a %s of %zu bytes, at most %zu", what,
+                     : tf_fail(err, "SentencePiece model with %s of %zu bytes, at most %zu", what,
                                n, most);
 }
 
@@ -27,12 +27,17 @@ static int check_field(uint64_t of, const struct tf_proto_field *f, struct tf_er
     if (of == TF_PROTO_PIECE && f->number == TF_PROTO_TEXT) {
         if (f->body.n > 0 && memchr(f->body.p, 0, f->body.n) != NULL)
             return tf_fail(err, "SentencePiece model with a NUL in a piece");
-        return check_size("piece", f->body.n, TF_MAX_PIECE, err);
+        return check_size("a piece", f->body.n, TF_MAX_PIECE, err);
+    }
+    if (of == TF_PROTO_ADDED && f->number == TF_PROTO_TEXT) {
+        if (f->body.n > 0 && tf_utf8_span((const char *)f->body.p, f->body.n) < f->body.n)
+            return tf_fail(err, "SentencePiece model with an added token that is not UTF-8");
+        return check_size("an added token", f->body.n, TF_MAX_PIECE, err);
     }
     if (of == TF_PROTO_PIECE && f->number == TF_PROTO_SCORE && !isfinite(f->real))
         return tf_fail(err, "SentencePiece model with a score that is not a finite number");
     if (of == TF_PROTO_TRAINER && f->number == TF_PROTO_UNK_SURFACE)
-        return check_size("text for unknown pieces", f->body.n, TF_MAX_PIECE, err);
+        return check_size("a text for unknown pieces", f->body.n, TF_MAX_PIECE, err);
     if ((of == TF_PROTO_NORMALIZER || of == TF_PROTO_DENORMALIZER) &&
         f->number == TF_PROTO_CHARSMAP)
         return tf_charsmap_check(f->body, err);
@@ -49,9 +54,10 @@ int tf_sp_check(const void *bytes, size_t n, struct tf_err *err)
             return malformed(err);
         if (f.number == TF_PROTO_UNLISTED)
             f.number = TF_PROTO_PIECE;
-        if (f.number == TF_PROTO_PIECE && ++pieces > TF_MAX_PIECES)
+        if ((f.number == TF_PROTO_PIECE || f.number == TF_PROTO_ADDED) &&
+            ++pieces > TF_MAX_PIECES)
             return tf_fail(err, "SentencePiece model with more than %zu pieces", TF_MAX_PIECES);
-        if (f.number != TF_PROTO_CODES &&
+        if (f.number != TF_PROTO_CODES && f.number != TF_PROTO_ADDED &&
             (f.number > TF_PROTO_DENORMALIZER || f.number == TF_PROTO_SELF_TEST))
             continue;
         size_t text = 0;

@@ -11,9 +11,10 @@
 #define TF_MAX_PIECE ((size_t)2 << 10) /* bytes of a piece */
 #define TF_MAX_PIECES ((size_t)1 << 22)
 
-/* Check that the n bytes of a .model file are a well-formed protocol buffer, that the pieces, and
- * the text that unknown ones become, are of bounded size and number, the pieces with text and
- * without NUL and their scores finite, and the normalisation tables (sp_charsmap_private.h).
+/* Check that the n bytes of a .model file are a well-formed protocol buffer, that the pieces, the
+ * added tokens and the text that unknown pieces become are of bounded size and number, the pieces
+ * with text and without NUL and their scores finite, the added tokens UTF-8, and the normalisation
+ * tables (sp_charsmap_private.h).
  * Loading (sp.h) checks the rest. */
 int tf_sp_check(const void *bytes, size_t n, struct tf_err *err) TF_MUST_CHECK;
 

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "text/added.h"
 #include "text/sp_build.h"
+#include "text/sp_check.h"
 #include "text/sp_proto_private.h"
 
 #include <string.h>
@@ -62,6 +63,25 @@ static void cut(unsigned alone, unsigned all, const char *const (*cases)[2])
     tf_buf_release(&out);
 }
 
+/* A vocabulary with a token of n bytes, `times` times, is refused. */
+static void refuses(const char *text, size_t n, int times, const char *why)
+{
+    struct tf_err err = {0};
+    struct tf_buf bytes = {0}, work = {0};
+    struct tf_added *a = NULL;
+    tf_sp_build_piece(&bytes, "<unk>", 0, TF_PIECE_UNKNOWN);
+    const struct tf_proto_added t = {{(const uint8_t *)text, n}, 0, TF_ADDED};
+    for (int i = 0; i < times; i++)
+        tf_proto_put_added(&bytes, &work, &t);
+    ok(tf_sp_check(bytes.p, bytes.len, &err) != 0 ||
+           tf_added_new(&a, bytes.p, bytes.len, 1, &err) != 0,
+       "is refused");
+    is_str(err.msg, why, "and why");
+    tf_added_free(a);
+    tf_buf_release(&bytes);
+    tf_buf_release(&work);
+}
+
 int main(void)
 {
     struct tf_err err = {0};
@@ -98,5 +118,11 @@ int main(void)
     is_str(out.p, "[x y]", "leaves a text whole");
     tf_buf_release(&bytes);
     tf_buf_release(&out);
+    static char longer[TF_MAX_PIECE + 1];
+    memset(longer, 'a', sizeof longer);
+    refuses("<a>", 3, 2, "SentencePiece model with an added token that is there twice");
+    refuses("\xa9", 1, 1, "SentencePiece model with an added token that is not UTF-8");
+    refuses(longer, sizeof longer, 1,
+            "SentencePiece model with an added token of 2049 bytes, at most 2048");
     return done();
 }
