@@ -132,8 +132,11 @@ static int refuse_gpu(const struct decode *d, struct tf_err *err)
 static void use_cuts(struct decode *d, bool used)
 {
     static const char *const names[] = {"shortlist-first", "shortlist-best", "shortlist-threshold"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        tf_opt_find(d->table, names[i])->unused = !used;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct tf_opt *o = tf_opt_find(d->table, names[i]);
+        if (o != NULL)
+            o->unused = !used;
+    }
 }
 
 static int parse_own_list(struct decode *d, const struct tf_shortlist_vocab *vocab, uint8_t sum[32],
