@@ -350,9 +350,9 @@ built_version() {
         tf-serve | tf-split | tf-translate) ;;
         *) [[ $libs != *icu* ]] ;;
         esac
-        case ${p##*/} in # they read text or a vocabulary
+        case ${p##*/} in # they read text, a glossary or a vocabulary
         tf-batch | tf-bleu | tf-cbor | tf-convert | tf-decode | tf-evalb | tf-info | tf-plot | \
-            tf-rerank | tf-split | tf-tokenize | tf-train | tf-translate | tf-tree) ;;
+            tf-rerank | tf-serve | tf-split | tf-tokenize | tf-train | tf-translate | tf-tree) ;;
         *) [[ $libs != *libz.* ]] ;;
         esac
     done

@@ -148,7 +148,8 @@ static bool one_case(const struct hyp *want, const struct tf_backend *be, struct
     make_vocab(&vocab);
     struct tf_ensemble m = {.name = (char *)(uintptr_t) "m",
                             .vocab = vocab.p,
-                            .vocab_n = vocab.len};
+                            .vocab_n = vocab.len,
+                            .target_vocab = {vocab.p, vocab.len}};
     m.inputs = tf_value_map();
     struct tf_forbidden f = {0};
     must(tf_forbidden_read(&f, temp_path("words"), &m, &err), &err);
