@@ -148,13 +148,18 @@ static std::string without_extras(const void *bytes, size_t n)
     return out;
 }
 
-/* How many pieces have an id. */
-static void count_listed(struct tf_sp *s, const void *bytes, size_t n)
+/* How many pieces have an id, and what stands for the others. */
+static int read_unlisted(struct tf_sp *s, const void *bytes, size_t n, struct tf_err *err)
 {
     struct tf_proto_piece piece;
-    s->all = s->size = s->p.GetPieceSize();
+    s->all = s->p.GetPieceSize();
     for (struct tf_span m = {(const uint8_t *)bytes, n}; tf_proto_unlisted(&m, &piece);)
-        s->size--;
+        s->listed.push_back((uint32_t)(piece.stands_for >= 0 ? piece.stands_for : s->unk));
+    s->size = s->all - (int64_t)s->listed.size();
+    for (uint32_t id : s->listed)
+        if (s->size > 0 && id >= s->size)
+            return tf_fail(err, "SentencePiece model with a piece that stands for no other");
+    return 0;
 }
 
 /* Append the ids of one segmentation of the library, with the texts of its pieces. */
@@ -194,7 +199,8 @@ int tf_sp_load(struct tf_sp **out, const void *bytes, size_t n, struct tf_err *e
         s.v->unk = s.v->p.unk_id();
         s.v->bos = s.v->p.bos_id();
         s.v->eos = s.v->p.eos_id();
-        count_listed(s.v, bytes, n);
+        if (read_unlisted(s.v, bytes, n, err) != 0)
+            return -1;
         if (s.v->size < 1)
             return tf_fail(err, "SentencePiece model without pieces");
         s.v->user.reset(new bool[(size_t)s.v->all]());
@@ -253,7 +259,7 @@ void tf_sp_finish(const struct tf_sp *s, const char *text, size_t n, struct tf_i
         if (!unknown && run > 0)
             ids->v[to++] = id_of_run(s, text + at - run, run);
         if (!unknown)
-            ids->v[to++] = id < s->size ? id : (uint32_t)s->unk;
+            ids->v[to++] = id < s->size ? id : s->listed[(size_t)(id - s->size)];
         at += len < left ? len : left;
         run = unknown ? run + (len < left ? len : left) : 0;
     }

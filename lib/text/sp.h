@@ -30,7 +30,7 @@ void tf_sp_free(struct tf_sp *sp);
 
 int64_t tf_sp_size(const struct tf_sp *sp); /* pieces with an id */
 /* The pieces that text becomes besides have numbers from the size on, up to this, and become the
- * unknown id (sp_renumber.h). */
+ * unknown id, or the one that they stand for (sp_proto_private.h). */
 int64_t tf_sp_all(const struct tf_sp *sp);
 /* Does a segmentation need tf_sp_finish? Of these vocabularies unused pieces take no part in it. */
 bool tf_sp_renumbered(const struct tf_sp *sp);

@@ -58,6 +58,7 @@ struct tf_sp {
     /* by id */
     std::unique_ptr<bool[]> user;           /* a user-defined symbol */
     std::unique_ptr<uint32_t[]> text_bytes; /* most that it becomes */
+    std::vector<uint32_t> listed;           /* of the pieces from the size on */
     bool renumbered;
     std::map<std::string_view, uint32_t> unused; /* ids, by text, if it is */
 };

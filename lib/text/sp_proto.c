@@ -59,7 +59,7 @@ static bool next_piece(struct tf_span *m, uint64_t number, struct tf_proto_piece
         if (m->n == 0 || !tf_proto_field(m, &f))
             return false;
     } while (f.number != number || f.body.p == NULL);
-    *piece = (struct tf_proto_piece){.type = TF_PIECE_NORMAL};
+    *piece = (struct tf_proto_piece){.type = TF_PIECE_NORMAL, .stands_for = -1};
     for (struct tf_span body = f.body; body.n > 0 && tf_proto_field(&body, &f);) {
         int type = (int)(uint32_t)f.value; /* as the library, which takes the low 32 bits */
         if (f.number == TF_PROTO_TEXT && f.body.p != NULL)
@@ -68,6 +68,8 @@ static bool next_piece(struct tf_span *m, uint64_t number, struct tf_proto_piece
             piece->score = f.real;
         else if (f.number == TF_PROTO_TYPE && type >= TF_PIECE_NORMAL && type <= TF_PIECE_BYTE)
             piece->type = type; /* other types are ignored */
+        else if (f.number == TF_PROTO_STANDS_FOR && number == TF_PROTO_UNLISTED)
+            piece->stands_for = f.value <= INT32_MAX ? (int64_t)f.value : INT32_MAX;
     }
     return true;
 }

@@ -19,8 +19,9 @@
  * remove_extra_whitespaces = 4, escape_whitespaces = 5};
  * self_test_data = 4; and ours, extensions: codes = 1000 {lines = 1, end_alone = 2,
  * end_in_pieces = 3}, see bpe_codes.h; words = 1001, of text that is no more than words between
- * spaces; repeated unlisted = 1002 {piece = 1, score = 2, type = 3}, pieces that text becomes and
- * that have no id: in their place comes the unknown one; renumbered = 1003: a run of unknown
+ * spaces; repeated unlisted = 1002 {piece = 1, score = 2, type = 3, stands_for = 200}, pieces
+ * that text becomes and that have no id: in their place comes the unknown one, or stands_for, which
+ * version 0.1 wrote; renumbered = 1003: a run of unknown
  * characters that is the text of an unused piece becomes that piece; repeated added = 1004
  * {text = 1, id = 2, flags = 3}, see added.h; ends = 1005: a space at the end of a text, or before
  * an added token, is a piece} */
@@ -47,6 +48,7 @@ enum {
     TF_PROTO_CODES_END_IN_PIECES = 3,
     TF_PROTO_WORDS = 1001,
     TF_PROTO_UNLISTED = 1002,
+    TF_PROTO_STANDS_FOR = 200,
     TF_PROTO_RENUMBERED = 1003,
     TF_PROTO_ADDED = 1004,
     TF_PROTO_ADDED_ID = 2,
@@ -74,6 +76,7 @@ struct tf_proto_piece {
     struct tf_span text;
     float score;
     int type;
+    int64_t stands_for; /* read, of one without an id: -1, none */
 };
 
 /* Read on to the next piece of *m, what is left of a ModelProto that tf_sp_check has accepted.

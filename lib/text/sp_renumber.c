@@ -154,7 +154,7 @@ static void put_unlisted(struct tf_buf *out, struct tf_buf *work, const struct l
         const struct known *k = &l->v[i];
         if (!k->listed && k->type != TF_PIECE_BYTE)
             tf_proto_put_piece(out, work, TF_PROTO_UNLISTED, "",
-                               &(struct tf_proto_piece){k->text, k->score, k->type});
+                               &(struct tf_proto_piece){k->text, k->score, k->type, -1});
     }
 }
 

@@ -1,11 +1,14 @@
 /* A vocabulary with the ids of another list of pieces: text is segmented as before, into the new
  * ids, and comes back; pieces that the model does not have. */
 #include "../harness/tap.h"
+#include "base/buf.h"
 #include "text/added.h"
 #include "text/sample_private.h"
 #include "text/segment_private.h"
-#include "text/sp_check.h"
 #include "text/sp.h"
+#include "text/sp_build.h"
+#include "text/sp_check.h"
+#include "text/sp_proto_private.h"
 #include "text/sp_renumber.h"
 
 #include <stdlib.h>
@@ -293,6 +296,29 @@ static void trainer_specs(void)
     tf_buf_release(&many);
 }
 
+/* Version 0.1 had pieces without an id, within words, that stand for one. */
+static void reads_released(void)
+{
+    struct tf_err err = {0};
+    struct tf_buf bytes = {0}, piece = {0};
+    struct tf_ids ids = {0};
+    struct tf_sp *sp = NULL;
+    tf_sp_build_piece(&bytes, "<unk>", 0, TF_PIECE_UNKNOWN);
+    tf_sp_build_piece(&bytes, "x", 0, TF_PIECE_NORMAL);
+    tf_sp_build_piece(&bytes, TF_SPACE "<e>", 0, TF_PIECE_USER_DEFINED);
+    tf_proto_put_bytes(&piece, TF_PROTO_TEXT, "<e>", 3);
+    tf_proto_put_number(&piece, TF_PROTO_TYPE, TF_PIECE_USER_DEFINED);
+    tf_proto_put_number(&piece, TF_PROTO_STANDS_FOR, 2);
+    tf_proto_put_bytes(&bytes, TF_PROTO_UNLISTED, piece.p, piece.len);
+    must(tf_sp_load(&sp, bytes.p, bytes.len, &err), &err);
+    must(tf_sp_encode(sp, "<e>x<e>", 7, &ids, &err), &err);
+    ok(ids.n == 3 && ids.v[0] == 2 && ids.v[1] == 1 && ids.v[2] == 2, "those are read");
+    tf_sp_free(sp);
+    tf_ids_release(&ids);
+    tf_buf_release(&bytes);
+    tf_buf_release(&piece);
+}
+
 int main(void)
 {
     permuted(false);
@@ -303,5 +329,6 @@ int main(void)
     }
     refused();
     trainer_specs();
+    reads_released();
     return done();
 }
