@@ -276,7 +276,7 @@ static void read_values(struct tf_html *h, const struct tf_html_item *it, struct
 {
     struct tf_html_segment g;
     struct tf_text value;
-    for (size_t next = 0; tf_html_readable(h->source, it, &next, &value);) {
+    for (struct tf_html_attributes a = {0}; tf_html_readable(h->source, it, &a, &value);) {
         const size_t begin = (size_t)(value.p - h->source);
         const struct tf_html_item text = {.begin = begin, .end = begin + value.n};
         if (!read_segment(h, &g, &text, 1, what, raw))

@@ -30,9 +30,15 @@ struct tf_html_item {
 /* All n bytes, in order. Returns an array to free. */
 struct tf_html_item *tf_html_scan(const char *s, size_t n, size_t *count);
 
-/* The next value of an attribute of that tag which people read, such as alt: *next is 0 at first,
- * then what the last call left there. False: there is none. */
-bool tf_html_readable(const char *s, const struct tf_html_item *it, size_t *next,
+/* The attributes of a tag. Zero-initialise. */
+struct tf_html_attributes {
+    size_t next; /* offset of what has not been read; 0: all */
+    bool text;   /* one makes a text of value, or of content */
+};
+
+/* The next value of an attribute of that tag which people read, such as alt. False: there is none.
+ */
+bool tf_html_readable(const char *s, const struct tf_html_item *it, struct tf_html_attributes *a,
                       struct tf_text *value);
 /* The character that the reference at s stands for, with its bytes; 0 if it is none, *n then 0 if
  * it does not even look like one. */

@@ -308,24 +308,22 @@ static bool is_readable(struct tf_text tag, struct tf_text name, bool text)
            (text && same(name.p, name.n, same(tag.p, tag.n, "input") ? "value" : "content"));
 }
 
-bool tf_html_readable(const char *s, const struct tf_html_item *it, size_t *next,
+bool tf_html_readable(const char *s, const struct tf_html_item *it, struct tf_html_attributes *a,
                       struct tf_text *value)
 {
     struct tf_text name;
-    bool empty, text = false;
+    bool empty;
     size_t p = it->name_end;
     if (p == 0 || it->closes || it->whole || it->keep)
         return false;
     const struct tf_text tag = {s + it->begin + 1, p - it->begin - 1};
     const bool may = same(tag.p, tag.n, "input") || same(tag.p, tag.n, "meta");
-    while (may && next_attribute(s, &p, it->end, &name, value, &empty))
-        text = text || makes_text(tag, name, *value);
-    p = *next > 0 ? *next : it->name_end;
-    while (next_attribute(s, &p, it->end, &name, value, &empty))
-        if (is_readable(tag, name, text) && value->n > 0) {
-            *next = p;
+    while (may && a->next == 0 && next_attribute(s, &p, it->end, &name, value, &empty))
+        a->text = a->text || makes_text(tag, name, *value);
+    a->next = a->next > 0 ? a->next : it->name_end;
+    while (next_attribute(s, &a->next, it->end, &name, value, &empty))
+        if (is_readable(tag, name, a->text) && value->n > 0)
             return true;
-        }
     return false;
 }
 

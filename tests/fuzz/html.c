@@ -21,12 +21,12 @@ static uint64_t markup(const char *s, size_t n)
     for (size_t i = 0; i < count; i++) {
         uint64_t hash = 14695981039346656037u;
         struct tf_text value = {0};
-        size_t next = 0;
-        bool more = tf_html_readable(s, &items[i], &next, &value);
+        struct tf_html_attributes a = {0};
+        bool more = tf_html_readable(s, &items[i], &a, &value);
         for (size_t p = items[i].begin; p < items[i].end; p++) {
             if (more && s + p == value.p) {
                 p += value.n - 1;
-                more = tf_html_readable(s, &items[i], &next, &value);
+                more = tf_html_readable(s, &items[i], &a, &value);
             } else if (s[p] != '"' && s[p] != '\'') {
                 hash = (hash ^ (unsigned char)s[p]) * 1099511628211u;
             }

@@ -222,8 +222,25 @@ static void random_fragment(unsigned number)
     tf_buf_release(&want);
 }
 
+/* A tag of many attributes, which take minutes if each of them is one more way through all. */
+static void many_values(const char *attribute, size_t want)
+{
+    struct tf_buf source = {0};
+    struct tf_html *h;
+    struct tf_err err = {0};
+    tf_buf_str(&source, "<input ");
+    for (int i = 0; i < 100000; i++)
+        tf_buf_str(&source, attribute);
+    tf_buf_str(&source, "type=reset>");
+    must(tf_html_new(&h, source.p, source.len, NULL, (struct tf_hide){0}, &err), &err);
+    is_int((long long)tf_html_count(h), (long long)want, "values of %s", attribute);
+    tf_html_free(h);
+    tf_buf_release(&source);
+}
+
 int main(void)
 {
+    many_values("title=a value='b' ", 200000);
     for (unsigned i = 0; i < 500; i++)
         random_fragment(i);
     return done();
