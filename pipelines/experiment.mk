@@ -233,12 +233,14 @@ sampled  = { for ((e = 0;; e++)); do tf-batch -q $(batches) --first-epoch $$e $(
 # $(call train_...,PRODUCER,TRAINER)
 train_alone = $1 | $2 $(threads) $(length) $(model) -o $(RESULTS)/run
 # Launchers pass no stream on, but rank 0 reads a FIFO. They may also return 0 in place of 75. The
-# endless loop has to be killed: tf-batch returns 0 when its reader is gone.
+# endless loop has to be killed: tf-batch returns 0 when its reader is gone. What cannot be killed
+# has ended before, and if it failed, so has the training.
 train_from_fifo = fifo=$(RESULTS)/batches.fifo; rm -f $$fifo; mkfifo $$fifo; \
 	$1 >$$fifo & trap 'kill $$! 2>/dev/null || :; rm -f $$fifo' EXIT; \
 	$(if $(one_rank),,$(LAUNCH)) $2 $(if $(one_rank),$(threads)) $(length) $(model) \
 	    -o $(RESULTS)/run $$fifo; \
-	! tail -n 1 $(RESULTS)/run/log.jsonl | grep -q '"reason":"signal"' || exit 75
+	! tail -n 1 $(RESULTS)/run/log.jsonl | grep -q '"reason":"signal"' || exit 75; \
+	kill $$! 2>/dev/null || wait $$!
 
 # Check the settings before a day of training, and before the vocabulary and the streams of a run
 # that was begun with others are overwritten. The message lists the differing options.
