@@ -85,10 +85,11 @@ void tf_glossary_free(struct tf_glossary *g)
 }
 
 size_t tf_glossary_find(const struct tf_glossary *g, struct tf_text s, size_t at,
-                        struct tf_text *translation)
+                        struct tf_glossary_term *term)
 {
     struct tf_buf low = {0};
     uint32_t found = TF_NO_TEXT;
+    bool as_is = false;
     if (s.p[at] == ' ' || !tf_is_word_edge(s.p, s.n, at))
         return 0;
     /* Lower case may have up to three times the bytes, or a third. */
@@ -97,7 +98,8 @@ size_t tf_glossary_find(const struct tf_glossary *g, struct tf_text s, size_t at
         if (((unsigned char)s.p[at + n] & 0xc0) == 0x80 || !tf_is_word_edge(s.p, s.n, at + n))
             continue;
         found = tf_text_table_find(&g->terms[EXACT], s.p + at, n);
-        if (found != TF_NO_TEXT)
+        as_is = found != TF_NO_TEXT;
+        if (as_is)
             break;
         tf_buf_clear(&low);
         tf_uc_lower(&low, s.p + at, n);
@@ -107,6 +109,6 @@ size_t tf_glossary_find(const struct tf_glossary *g, struct tf_text s, size_t at
     }
     tf_buf_release(&low);
     if (n > 0)
-        *translation = g->translations[found];
+        *term = (struct tf_glossary_term){g->translations[found], as_is};
     return n;
 }

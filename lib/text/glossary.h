@@ -16,10 +16,15 @@ struct tf_glossary;
 int tf_glossary_read(struct tf_glossary **g, const char *path, struct tf_err *err) TF_MUST_CHECK;
 void tf_glossary_free(struct tf_glossary *g); /* may be NULL */
 
-/* The bytes of the longest term at s.p[at], and its translation; 0: there is none. s: checked
- * UTF-8, with a NUL after it. */
+struct tf_glossary_term {
+    struct tf_text translation;
+    bool as_is; /* the term stands for itself as it is */
+};
+
+/* The bytes of the longest term at s.p[at]; 0: there is none. s: checked UTF-8, with a NUL after
+ * it. */
 size_t tf_glossary_find(const struct tf_glossary *g, struct tf_text s, size_t at,
-                        struct tf_text *translation);
+                        struct tf_glossary_term *term);
 
 /* What of a text a model sees a name of (placeholders_private.h). */
 struct tf_hide {

@@ -161,7 +161,7 @@ void tf_placeholders_hide(struct tf_placeholders *p, struct tf_text sentence, st
     p->n = 0;
     while (at < sentence.n) {
         size_t n = placeholder_at(p->text.p, at, hide), begin = at;
-        struct tf_text term = {0};
+        struct tf_glossary_term term = {0};
         if (n == 0 && hide.glossary != NULL)
             at +=
                 tf_glossary_find(hide.glossary, (struct tf_text){p->text.p, sentence.n}, at, &term);
@@ -177,7 +177,7 @@ void tf_placeholders_hide(struct tf_placeholders *p, struct tf_text sentence, st
             while (at < sentence.n && is_word(sentence.p[at]))
                 at++;
         }
-        if (term.p == NULL && begin > from && sentence.p[begin - 1] == '<' && at < sentence.n &&
+        if (term.translation.p == NULL && begin > from && sentence.p[begin - 1] == '<' && at < sentence.n &&
             sentence.p[at] == '>') { /* <a@b.org> */
             begin--;
             at++;
@@ -252,17 +252,18 @@ void tf_placeholder_put(const struct tf_placeholders *p, size_t i, struct tf_tex
                         struct tf_buf *out)
 {
     const struct tf_placeholder *v = &p->v[i];
+    const struct tf_text is = v->term.translation;
     int len = 0;
-    if (v->term.p == NULL) {
+    if (is.p == NULL) {
         tf_buf_add(out, p->text.p + v->begin, v->end - v->begin);
         return;
     }
     const struct tf_text text = {p->text.p, p->text.len};
     const struct tf_text from = {text.p + v->begin, v->end - v->begin};
     if ((begins_with_capital(text) && begins_sentence(s, at)) ||
-        (begins_with_capital(from) && !begins_sentence(text, v->begin)))
-        tf_buf_char(out, tf_icu_upper(tf_utf8_get(v->term.p, &len)));
-    tf_buf_add(out, v->term.p + len, v->term.n - (size_t)len);
+        (!v->term.as_is && begins_with_capital(from) && !begins_sentence(text, v->begin)))
+        tf_buf_char(out, tf_icu_upper(tf_utf8_get(is.p, &len)));
+    tf_buf_add(out, is.p + len, is.n - (size_t)len);
 }
 
 size_t tf_placeholders_show(const struct tf_placeholders *p, struct tf_text translation,

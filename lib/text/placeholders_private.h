@@ -16,7 +16,7 @@ enum { TF_PLACEHOLDER_OBJECT = 0xf0000 };
 struct tf_placeholder {
     unsigned name; /* of X1: 1 */
     size_t begin, end;
-    struct tf_text term; /* its translation; p NULL: it stays as it is */
+    struct tf_glossary_term term; /* its translation; p NULL: it stays as it is */
 };
 
 /* Those of a sentence. Zero-initialise. */
@@ -37,7 +37,8 @@ size_t tf_placeholder_length(unsigned name);
 size_t tf_placeholder_find(const struct tf_placeholders *p, struct tf_text s, size_t at,
                            size_t *bytes);
 /* Append what the name at s.p[at] stands for. A term has a capital letter where p->text
- * has one within a sentence, and at the beginning of one if p->text begins with one. */
+ * has one within a sentence and the glossary has none, and at the beginning of a sentence if
+ * p->text begins with one. */
 void tf_placeholder_put(const struct tf_placeholders *p, size_t i, struct tf_text s, size_t at,
                         struct tf_buf *out);
 /* Append the translation with what the names stand for. What it has lost comes at its end, after a

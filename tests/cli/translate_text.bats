@@ -106,17 +106,21 @@ X
 
 @test "a glossary: the targets of terms come back for the names in their places" {
     natively
-    printf '\xef\xbb\xbflog file\tregistro dos\tx\r\nkey\tchave\nfile\téficheiro\nIT\tTI\n\n' >terms
+    printf '\xef\xbb\xbflog file\tregistro dos\tx\r\nkey\tchave\nfile\téficheiro\nIT\tTI\nHaus\tcasa\n\n' >terms
     cat >in <<'X'
 The log file, a Key, the KEYS, keys of a key, and it in IT by file.txt, key@example.org
 File a log  file: x1 key
 key
+Das Haus
+Haus
 X
     bash -c 'capitals --glossary terms --placeholders --no-split in' >got
     diff - got <<'X'
 THE registro dos, A Chave, THE KEYS, KEYS OF A chave, AND IT IN TI BY éficheiro.TXT, key@example.org
 Éficheiro A LOG  éficheiro: X1 chave
 chave
+DAS casa
+Casa
 X
     echo '<p>A <b>key</b> of the <i>log</i> file</p>' | bash -c 'capitals --glossary terms --lang en' >got
     diff - got <<<'<P>A <B>chave</B> OF THE <I>LOG</I> éficheiro</P>'
