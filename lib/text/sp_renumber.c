@@ -334,7 +334,8 @@ void tf_sp_put_foreign(struct tf_buf *out, const void *bytes, size_t n)
     struct tf_proto_piece piece;
     struct tf_proto_field f;
     for (struct tf_span left = model; tf_proto_unlisted(&left, &piece);)
-        tf_proto_put_piece(&more, &work, TF_PROTO_PIECE, "", &piece);
+        if (piece.stands_for < 0)
+            tf_proto_put_piece(&more, &work, TF_PROTO_PIECE, "", &piece);
     for (struct tf_span left = model; left.n > 0;) {
         const uint8_t *begin = left.p;
         if (!tf_proto_field(&left, &f))
@@ -348,16 +349,35 @@ void tf_sp_put_foreign(struct tf_buf *out, const void *bytes, size_t n)
     tf_buf_release(&work);
 }
 
+/* Text of a piece, with its spaces. */
+static const char *token_of(struct tf_arena *a, struct tf_span piece)
+{
+    char *text = tf_arena_strndup(a, (const char *)piece.p, piece.n), *to = text;
+    for (const char *p = text; *p != 0;) {
+        const bool space = strncmp(p, TF_SPACE, sizeof TF_SPACE - 1) == 0;
+        *to++ = space ? ' ' : *p;
+        p += space ? sizeof TF_SPACE - 1 : 1;
+    }
+    *to = 0;
+    return text;
+}
+
 struct tf_sp_token *tf_sp_added(struct tf_arena *a, const void *bytes, size_t n, size_t *n_tokens)
 {
     const struct tf_span model = {bytes, n};
     struct tf_proto_added t;
+    struct tf_proto_piece piece;
     *n_tokens = 0;
+    for (struct tf_span left = model; tf_proto_unlisted(&left, &piece);)
+        *n_tokens += piece.stands_for >= 0;
     for (struct tf_span left = model; tf_proto_added(&left, &t);)
         ++*n_tokens;
     struct tf_sp_token *v = tf_arena_alloc(a, (*n_tokens + 1) * sizeof *v), *to = v;
     for (struct tf_span left = model; tf_proto_added(&left, &t); to++)
         *to = (struct tf_sp_token){tf_arena_strndup(a, (const char *)t.text.p, t.text.n), t.id,
                                    t.flags};
+    for (struct tf_span left = model; tf_proto_unlisted(&left, &piece);)
+        if (piece.stands_for >= 0)
+            *to++ = (struct tf_sp_token){token_of(a, piece.text), piece.stands_for, TF_ADDED};
     return v;
 }

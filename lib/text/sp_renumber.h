@@ -54,7 +54,7 @@ struct tf_sp_token {
     int64_t id;
     unsigned flags; /* of added.h */
 };
-/* The added tokens of a model of tf_sp_renumber; *n_tokens of them. */
+/* The added tokens of a model of tf_sp_renumber, also of version 0.1; *n_tokens of them. */
 struct tf_sp_token *tf_sp_added(struct tf_arena *a, const void *bytes, size_t n, size_t *n_tokens);
 
 #endif

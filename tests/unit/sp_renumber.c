@@ -313,6 +313,11 @@ static void reads_released(void)
     must(tf_sp_load(&sp, bytes.p, bytes.len, &err), &err);
     must(tf_sp_encode(sp, "<e>x<e>", 7, &ids, &err), &err);
     ok(ids.n == 3 && ids.v[0] == 2 && ids.v[1] == 1 && ids.v[2] == 2, "those are read");
+    struct tf_arena a = {0};
+    size_t n;
+    const struct tf_sp_token *t = tf_sp_added(&a, bytes.p, bytes.len, &n);
+    ok(n == 1 && t->id == 2 && strcmp(t->text, "<e>") == 0, "and are written as added tokens");
+    tf_arena_release(&a);
     tf_sp_free(sp);
     tf_ids_release(&ids);
     tf_buf_release(&bytes);
