@@ -715,14 +715,12 @@ def fairseq_models():
 
 def read_models():
     """OUT: a list of {"form", "path", "pairs" or "text"}. Prints a list of log P for each."""
-    import ctranslate2
-    import torch
-    import transformers
-    transformers.utils.logging.set_verbosity_error()
-    torch.set_num_threads(1)
-    make = script("golden/marian/make.py")
 
     def by_transformers(path, pairs):
+        import torch
+        import transformers
+        transformers.utils.logging.set_verbosity_error()
+        torch.set_num_threads(1)
         model = transformers.AutoModelForSeq2SeqLM.from_pretrained(path, dtype=torch.float32).eval()
         start, eos = model.config.decoder_start_token_id, model.config.eos_token_id
         for x, y in pairs:
@@ -735,6 +733,7 @@ def read_models():
             yield sum(p[t, i].item() for t, i in enumerate(y + [eos]))
 
     def by_ctranslate2(path, pairs):
+        import ctranslate2
         lists = [json.loads(p.read_text("utf-8"))
                  for p in sorted(pathlib.Path(path).glob("*vocabulary.json"))]  # source, target
         config = json.loads(pathlib.Path(path, "config.json").read_text())
@@ -746,6 +745,7 @@ def read_models():
             yield sum(r.log_probs)
 
     def by_marian(path, text):
+        make = script("golden/marian/make.py")
         vocabs = sorted(str(p) for p in pathlib.Path(path).glob("*.spm"))
         for name, side in ("x", 0), ("y", 1):
             pathlib.Path(path, name).write_text("".join(p[side] + "\n" for p in text), "utf-8")
