@@ -213,6 +213,10 @@ static int need_copier(struct tf_route *r, struct tf_err *err)
     struct tf_copier *c = &r->copier;
     if (c->pid > 0 && c->models == r->models)
         return 0;
+    if (r->replacing && r->before.pid <= 0) {
+        r->before = *c;
+        *c = (struct tf_copier){.asks = -1};
+    }
     leave_copier(c);
     c->models = r->models;
     r->command.v[COPIES] = "--copies";
@@ -233,6 +237,18 @@ static void start_pipe(struct tf_pipe *p)
     tf_note("%s", err.msg);
     r->delay = MOST_DELAY;
     r->again = tf_now() + r->delay;
+}
+
+/* The new model cannot be used: pipelines that end are started with the one of before. */
+static void keep_before(struct tf_route *r)
+{
+    tf_note("%s: cannot be used; the model of before stays", r->pair.path);
+    r->replacing = false;
+    if (r->before.pid <= 0)
+        return;
+    r->copier = r->before;
+    r->models = r->copier.models;
+    r->before = (struct tf_copier){.asks = -1};
 }
 
 /* Does a pipeline work with the model that is to be read? */
@@ -258,8 +274,7 @@ static void pipe_ended(struct tf_pipe *p)
     if (state == TF_WORKER_STARTING && !old)
         kill_copier(&r->copier);
     if (state == TF_WORKER_STARTING && r->replacing && !old && !has_new(r)) {
-        tf_note("%s: cannot be used; the model of before stays", r->pair.path);
-        r->replacing = false;
+        keep_before(r);
         return;
     }
     if (state == TF_WORKER_STARTING) {
@@ -337,6 +352,7 @@ static void manage(struct tf_route *r)
             tf_note("%s: all pipelines have read it again", r->pair.path);
             count_terms(r);
         }
+        leave_copier(&r->before);
         r->replacing = false;
     }
     struct tf_pipe *off;
@@ -438,8 +454,11 @@ void tf_engine_reap(struct tf_engine *e)
     while (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid > 0) {
         bool ours = false;
         for (size_t i = 0; i < e->n; i++) {
-            if (e->routes[i].copier.pid == ended.si_pid)
-                leave_copier(&e->routes[i].copier);
+            struct tf_route *r = &e->routes[i];
+            if (r->copier.pid == ended.si_pid)
+                leave_copier(&r->copier);
+            if (r->before.pid == ended.si_pid)
+                leave_copier(&r->before);
             for (size_t k = 0; k < slots(e); k++)
                 if (e->routes[i].pipes[k].worker.pid == ended.si_pid) {
                     pipe_ended(&e->routes[i].pipes[k]);
@@ -484,15 +503,21 @@ int tf_engine_tick(struct tf_engine *e, struct tf_err *err)
     return 0;
 }
 
+static void end_copier(struct tf_copier *c)
+{
+    const pid_t pid = c->pid;
+    kill_copier(c);
+    while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+}
+
 void tf_engine_close(struct tf_engine *e)
 {
     e->ending = true;
     for (size_t i = 0; i < e->n; i++) {
         struct tf_route *r = &e->routes[i];
-        const pid_t copier = r->copier.pid;
-        kill_copier(&r->copier);
-        while (copier > 0 && waitpid(copier, NULL, 0) < 0 && errno == EINTR)
-            continue;
+        end_copier(&r->copier);
+        end_copier(&r->before);
         for (size_t k = 0; r->pipes != NULL && k < slots(e); k++) {
             struct tf_worker *w = &r->pipes[k].worker;
             if (w->pid > 0) {
@@ -568,7 +593,7 @@ int tf_engine_open(struct tf_engine *e, struct tf_loop *loop, const struct tf_se
             return -1;
         }
         r->engine = e;
-        r->copier.asks = -1;
+        r->copier.asks = r->before.asks = -1;
         if (!o->whole &&
             tf_sentences_new(&r->sentences, r->pair.source, (size_t)o->max_chars, err) != 0) {
             tf_direction_release(&r->pair);

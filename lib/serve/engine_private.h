@@ -32,12 +32,13 @@ struct tf_route {
     const char *terms; /* its glossary, or NULL */
     uint64_t n_terms;
     /* Of several pipelines: a process that has read the model of this number, and makes copies of
-     * the tools for each pipeline; asks: our end of its socket, -1 where there is none. */
+     * the tools for each pipeline; asks: our end of its socket, -1 where there is none. before: while
+     * replacing, that of the model which stays if the new one cannot be used. */
     struct tf_copier {
         pid_t pid;
         int asks;
         unsigned models;
-    } copier;
+    } copier, before;
     struct tf_sentences *sentences; /* NULL: lines are not split */
     struct tf_engine *engine;
     struct tf_pipe *pipes; /* one more than work, for a new one beside those that it replaces */

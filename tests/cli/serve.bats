@@ -226,7 +226,8 @@ tf-serve: none: its pipeline ended before it was ready" ]
     reads() { # the processes of a group that have read the model, and what they are
         pgrep -g "$1" -f -- --copies | wc -l
     }
-    serve tf-serve en-xx="$MODEL" -l 127.0.0.1:0 -p 3 --max-extra 5
+    cp "$MODEL" model
+    serve tf-serve en-xx=model -l 127.0.0.1:0 -p 3 --max-extra 5
     tf-translate -q -m "$MODEL" --max-extra 5 "$LINES_TXT" >want
     copier=$(pgrep -P "$server" -f -- --copies)
     # shellcheck disable=SC2046
@@ -248,11 +249,16 @@ tf-serve: none: its pipeline ended before it was ready" ]
     for pipeline in $(pgrep -P "$server" -f -- --copied); do kill -KILL "$pipeline"; done
     client texts "$LINES_TXT" | diff want -
     [ "$(pgrep -P "$server" -f -- --copies)" != "$copier" ]
+    # What replaces the model cannot be read: pipelines that end are made again with that of before.
+    head -c 300000 "$MODEL" >broken && cp broken new && mv new model
+    kill -HUP "$server"
+    wait_for grep -q 'model: cannot be used; the model of before stays' messages
+    for pipeline in $(pgrep -P "$server" -f -- --copied); do kill -KILL "$pipeline"; done
+    client texts "$LINES_TXT" | diff want -
     kill -TERM "$server"
     ends 0
-    ! grep -v 'a pipeline ended; starting another' messages
+    [ "$(grep -cv 'a pipeline ended; starting another' messages)" -eq 2 ] # and what is wrong with it
     # One message says what is wrong; the tools after the one that fails are silent.
-    head -c 300000 "$MODEL" >broken
     t 1 tf-serve en-xx=broken -l 127.0.0.1:0 -p 3
     expect_contains "$stderr" "tf-decode: broken: truncated after record "
     expect_contains "$stderr" "tf-serve: broken: its pipeline ended before it was ready"
