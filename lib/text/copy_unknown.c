@@ -1,6 +1,7 @@
 /* copy_unknown.c - see copy_unknown_private.h. */
 #include "text/copy_unknown_private.h"
 #include "base/memory.h"
+#include "text/icu_private.h"
 #include "text/ids.h"
 #include "text/links.h"
 #include "text/unicode.h"
@@ -22,12 +23,20 @@ struct edit {
     size_t order, source; /* source: the word that it is from */
 };
 
+/* An unknown part of a source word. */
+struct part {
+    struct tf_text text;
+    size_t word;
+    bool done;
+};
+
 struct copying {
     struct tf_text translation, *source, *target; /* words */
-    size_t n_source, n_target, n_edits;
+    size_t n_source, n_target, n_parts, n_edits;
     struct linked *linked; /* of source words */
     size_t *of;            /* the source word of each target word; SIZE_MAX */
-    struct tf_text *parts; /* unknown ones of source words; none: n is 0 */
+    struct part *parts;
+    size_t *next; /* of each source word the part for a mark; SIZE_MAX */
     struct edit *edits;
 };
 
@@ -54,7 +63,34 @@ static void take_part(struct copying *c, size_t word, size_t before, size_t afte
     const struct tf_text w = c->source[word];
     const bool whole = ((unsigned char)w.p[before] & 0xc0) != 0x80 &&
                        (after == 0 || ((unsigned char)w.p[w.n - after] & 0xc0) != 0x80);
-    c->parts[word] = whole ? (struct tf_text){w.p + before, w.n - before - after} : w;
+    const struct tf_text part = whole ? (struct tf_text){w.p + before, w.n - before - after} : w;
+    c->next[word] = c->n_parts;
+    c->parts[c->n_parts++] = (struct part){part, word, false};
+}
+
+/* Cut the last part in two around the known text within it, by its letters of a script without
+ * spaces: signs may have another form before normalisation. */
+static void cut_part(struct copying *c, struct tf_text known)
+{
+    if (c->n_parts == 0)
+        return;
+    struct part *part = &c->parts[c->n_parts - 1];
+    const struct tf_text is = part->text;
+    size_t begin = 0, end = 0;
+    int len;
+    for (size_t p = 0; p < known.n; p += (size_t)len) {
+        if (!tf_icu_unspaced(tf_utf8_get(known.p + p, &len)))
+            continue;
+        const char *found = memmem(is.p + end, is.n - end, known.p + p, (size_t)len);
+        if (found == NULL)
+            return;
+        begin = end == 0 ? (size_t)(found - is.p) : begin;
+        end = (size_t)(found - is.p) + (size_t)len;
+    }
+    if (begin == 0 || end == is.n)
+        return;
+    part->text.n = begin;
+    c->parts[c->n_parts++] = (struct part){{is.p + end, is.n - end}, part->word, false};
 }
 
 static void read_links(struct copying *c, struct tf_text links)
@@ -62,6 +98,13 @@ static void read_links(struct copying *c, struct tf_text links)
     const char *p = links.p, *end = p + links.n;
     const size_t most = 1 << 28;
     while (p < end) {
+        if (*p == '=') {
+            const char *const known = ++p;
+            while (p < end && *p != ' ')
+                p++;
+            cut_part(c, (struct tf_text){known, (size_t)(p - known)});
+            continue;
+        }
         const bool part = *p == '?';
         p += part;
         const char *const from = p;
@@ -99,15 +142,19 @@ static void add_edit(struct copying *c, const char *from, size_t n, struct tf_te
 }
 
 /* Replace marks; a part that one has become is done. */
-static void replace_marks(struct copying *c, bool *done)
+static void replace_marks(struct copying *c)
 {
     for (size_t t = 0; t < c->n_target; t++) {
         const size_t s = c->of[t];
         if (s == SIZE_MAX || !tf_text_is(c->target[t], MARK))
             continue;
-        add_edit(c, c->target[t].p, c->target[t].n, c->parts[s].n > 0 ? c->parts[s] : c->source[s],
-                 false, false, s);
-        done[s] = true;
+        const size_t k = c->next[s];
+        const struct tf_text text = k != SIZE_MAX ? c->parts[k].text : c->source[s];
+        add_edit(c, c->target[t].p, c->target[t].n, text, false, false, s);
+        if (k == SIZE_MAX)
+            continue;
+        c->parts[k].done = true;
+        c->next[s] += k + 1 < c->n_parts && c->parts[k + 1].word == s;
     }
 }
 
@@ -171,9 +218,9 @@ static bool stands_in(struct tf_text t, struct tf_text before, struct tf_text pa
 
 /* Signs around what is known, as in quotation marks: they come around the target word, in place of
  * those that it has. */
-static bool put_around(struct copying *c, struct tf_text t, size_t s, struct tf_text after)
+static bool put_around(struct copying *c, struct tf_text t, size_t s, struct tf_text part,
+                       struct tf_text after)
 {
-    const struct tf_text part = c->parts[s];
     size_t begin, end, a, b;
     signs_around(part, &begin, &end);
     t.n -= has_end(t, after) ? after.n : 0;
@@ -185,9 +232,20 @@ static bool put_around(struct copying *c, struct tf_text t, size_t s, struct tf_
     return true;
 }
 
-static void insert_part(struct copying *c, size_t s)
+/* Has a text letters of a script without spaces? */
+static bool is_unspaced(struct tf_text s)
 {
-    const struct tf_text word = c->source[s], part = c->parts[s];
+    int len;
+    for (size_t p = 0; p < s.n; p += (size_t)len)
+        if (tf_icu_unspaced(tf_utf8_get(s.p + p, &len)))
+            return true;
+    return false;
+}
+
+static void insert_part(struct copying *c, const struct part *is_part)
+{
+    const size_t s = is_part->word;
+    const struct tf_text word = c->source[s], part = is_part->text;
     const size_t n_before = (size_t)(part.p - word.p);
     const struct tf_text before = {word.p, n_before},
                          after = {part.p + part.n, word.n - n_before - part.n};
@@ -199,10 +257,10 @@ static void insert_part(struct copying *c, size_t s)
         add_edit(c, is.p, is.n, part, false, false, s);
         return;
     }
-    if (l->first == l->last && before.n == 0 && put_around(c, c->target[l->first], s, after))
+    if (l->first == l->last && before.n == 0 && put_around(c, c->target[l->first], s, part, after))
         return;
     if (l->first <= l->last && part.n < word.n) {
-        const struct tf_text t = c->target[l->first];
+        const struct tf_text t = c->target[is_unspaced(before) ? l->last : l->first];
         const size_t at = before.n > 0 && has_start(t, before) ? before.n
                           : after.n > 0 && has_end(t, after)   ? t.n - after.n
                           : before.n > 0                       ? t.n
@@ -302,21 +360,25 @@ void tf_copy_unknown(struct tf_buf *out, struct tf_text source, struct tf_text t
     c.source = split_words(source, &c.n_source);
     c.target = split_words(translation, &c.n_target);
     c.linked = tf_xcalloc(c.n_source + 1, sizeof *c.linked);
-    c.parts = tf_xcalloc(c.n_source + 1, sizeof *c.parts);
+    c.parts = tf_xarray(NULL, links.n / 2 + 1, sizeof *c.parts); /* one for each ? or = */
+    c.next = tf_xarray(NULL, c.n_source + 1, sizeof *c.next);
     c.of = tf_xarray(NULL, c.n_target + 1, sizeof *c.of);
-    c.edits = tf_xarray(NULL, 2 * c.n_source + c.n_target + 1, sizeof *c.edits);
-    bool *done = tf_xcalloc(c.n_source + 1, sizeof *done);
-    for (size_t i = 0; i < c.n_source; i++)
+    for (size_t i = 0; i < c.n_source; i++) {
         c.linked[i].first = SIZE_MAX;
+        c.next[i] = SIZE_MAX;
+    }
     for (size_t i = 0; i < c.n_target; i++)
         c.of[i] = SIZE_MAX;
     read_links(&c, links);
-    replace_marks(&c, done);
-    for (size_t s = 0; s < c.n_source; s++)
-        if (c.parts[s].n > 0 && !done[s] &&
+    c.edits = tf_xarray(NULL, 2 * c.n_parts + c.n_target + 1, sizeof *c.edits);
+    replace_marks(&c);
+    for (size_t k = 0; k < c.n_parts; k++) {
+        const struct part *part = &c.parts[k];
+        if (part->text.n > 0 && !part->done &&
             (translation.n == 0 ||
-             memmem(translation.p, translation.n, c.parts[s].p, c.parts[s].n) == NULL))
-            insert_part(&c, s);
+             memmem(translation.p, translation.n, part->text.p, part->text.n) == NULL))
+            insert_part(&c, part);
+    }
     apply(&c, out, &of);
     put_links(new_links, (struct tf_text){out->p + before, out->len - before}, of.v);
     tf_ids_release(&of);
@@ -324,7 +386,7 @@ void tf_copy_unknown(struct tf_buf *out, struct tf_text source, struct tf_text t
     free(c.target);
     free(c.linked);
     free(c.parts);
+    free(c.next);
     free(c.of);
     free(c.edits);
-    free(done);
 }

@@ -1,9 +1,10 @@
 /* copy_unknown_private.h - put into a translation what the vocabulary did not have of its source.
  *
  * A word of the translation that is the mark of an unknown piece (U+2047) becomes the unknown part
- * of the source word that it is linked to (from the first unknown character to the last), or that
- * word if all of it is known (Luong et al., Addressing the Rare Word Problem in Neural Machine
- * Translation, 2015, section 3: the copy by alignment).
+ * of the source word that it is linked to (from the first unknown character to the last; where
+ * letters of a script without spaces are known between, there are several parts), or that word if
+ * all of it is known (Luong et al., Addressing the Rare Word Problem in Neural Machine Translation,
+ * 2015, section 3: the copy by alignment).
  *
  * An unknown part of a source word that the translation then has nowhere comes into the first word
  * that is linked to that: after the text that precedes the part, or before what follows it, where
@@ -12,7 +13,8 @@
  * what is known, such as quotation marks, come around the only word that is linked to it, in place
  * of its own. Without such a word, or if the source word has nothing else, the part is a word of
  * its own, after the last word that is linked to the source word before it, or to those before
- * that. An apostrophe (U+2019) within a word is not copied. */
+ * that. A part with such letters before it in its word comes into the last word that is linked, not
+ * the first. An apostrophe (U+2019) within a word is not copied. */
 #ifndef TF_TEXT_COPY_UNKNOWN_PRIVATE_H
 #define TF_TEXT_COPY_UNKNOWN_PRIVATE_H
 

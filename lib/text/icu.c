@@ -7,6 +7,7 @@
 #include <unicode/ubrk.h>
 #include <unicode/uchar.h>
 #include <unicode/ures.h>
+#include <unicode/uscript.h>
 #include <unicode/ustring.h>
 #include <unicode/utext.h>
 
@@ -98,6 +99,13 @@ int64_t tf_icu_next(struct tf_icu *icu)
 {
     const int32_t at = ubrk_next(icu->breaks);
     return at == UBRK_DONE ? -1 : at;
+}
+
+bool tf_icu_unspaced(uint32_t c)
+{
+    UErrorCode code = U_ZERO_ERROR;
+    const UScriptCode script = uscript_getScript((UChar32)c, &code);
+    return U_SUCCESS(code) && uscript_breaksBetweenLetters(script);
 }
 
 bool tf_icu_abbreviation(const struct tf_icu *icu, struct tf_text word)

@@ -1,6 +1,6 @@
 /* icu_private.h - the sentence boundaries of ICU's break iterator (Unicode Standard Annex 29, as
- * the locale data of ICU tailor it), its list of abbreviations, and capital letters. Only icu.c
- * includes ICU. */
+ * the locale data of ICU tailor it), its list of abbreviations, capital letters and scripts. Only
+ * icu.c includes ICU. */
 #ifndef TF_TEXT_ICU_PRIVATE_H
 #define TF_TEXT_ICU_PRIVATE_H
 
@@ -23,6 +23,9 @@ int64_t tf_icu_next(struct tf_icu *icu);
 
 /* The letter in upper case, or what is written for it at the beginning of a sentence. */
 uint32_t tf_icu_upper(uint32_t c);
+
+/* Is it of a script without spaces between words, such as those of Chinese, Japanese and Thai? */
+bool tf_icu_unspaced(uint32_t c);
 
 /* Is this one of the abbreviations of the language, its full stop included? */
 bool tf_icu_abbreviation(const struct tf_icu *icu, struct tf_text word);

@@ -186,37 +186,49 @@ static void put_hard(struct tf_buf *out, const struct matrix *m, double above)
     free(most);
 }
 
-/* Bytes of a source piece's text without its spaces. */
-static size_t text_bytes(const struct tf_sp *sp, uint32_t id)
+/* Append a source piece's text without its spaces. */
+static void add_unspaced(struct tf_buf *out, const struct tf_sp *sp, uint32_t id)
 {
     const size_t space = sizeof TF_SPACE - 1;
-    size_t n, bytes = 0;
+    size_t n;
     const char *p = tf_sp_piece(sp, id, &n), *end = p + n;
     while (p < end) {
         const bool is_space = (size_t)(end - p) >= space && memcmp(p, TF_SPACE, space) == 0;
-        bytes += !is_space;
+        tf_buf_add(out, p, !is_space && *p != ' ');
         p += is_space ? space : 1;
     }
-    return bytes;
 }
 
 /* The source words with unknown pieces. With codes of subword-nmt such a piece is a whole word. */
 static void put_unknown(struct tf_buf *out, const struct tf_vocab *v, const uint32_t *ids, size_t n)
 {
     struct words w = words_of(v, ids, n, false);
+    struct tf_buf known = {0}, between = {0};
     for (size_t i = 0, end; i < n; i = end) {
-        size_t before = 0, after = 0;
+        size_t before = 0;
         bool any = false;
+        tf_buf_clear(&known);
+        tf_buf_clear(&between);
         for (end = i; end < n && w.of[end] == w.of[i]; end++)
             if (w.of[i] != NO_WORD && tf_sp_kind(v->sp, ids[end]) == TF_SP_UNKNOWN) {
+                if (!any) {
+                    before = known.len;
+                } else if (known.len > 0) {
+                    tf_buf_str(&between, " =");
+                    tf_buf_add(&between, known.p, known.len);
+                }
                 any = true;
-                after = 0;
+                tf_buf_clear(&known);
             } else if (v->bpe == NULL) {
-                *(any ? &after : &before) += text_bytes(v->sp, ids[end]);
+                add_unspaced(&known, v->sp, ids[end]);
             }
-        if (any)
-            tf_buf_printf(out, " ?%lu:%zu:%zu", (unsigned long)w.of[i], before, after);
+        if (any) {
+            tf_buf_printf(out, " ?%lu:%zu:%zu", (unsigned long)w.of[i], before, known.len);
+            tf_buf_add(out, between.p, between.len);
+        }
     }
+    tf_buf_release(&known);
+    tf_buf_release(&between);
     free(w.of);
 }
 

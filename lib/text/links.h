@@ -19,7 +19,8 @@ struct tf_links {
     double above; /* hard: links of a weight above this; 1: of the largest of each target */
     bool pieces;  /* and no words */
     bool unknown; /* hard: after the links "?WORD:BEFORE:AFTER" for each source word with unknown
-                   * pieces: bytes of known ones before the first and after the last of these */
+                   * pieces: bytes of known ones before the first and after the last of these; then
+                   * "=TEXT" for each run of known ones between */
 };
 
 /* Set soft and above from "hard", "soft" or a threshold from 0 to 1; a usage error otherwise. */

@@ -469,6 +469,10 @@ PY
     printf 'a\tb€\xe3\x80\x80c\xc2\xa0%%\n' | tf-translate -q -m "$ALIGNING" --copy-unk >got
     tf-translate -q -m "$ALIGNING" --copy-unk in | cmp - got
     grep -F '€' got
+    # What is known between unknown pieces.
+    echo 'c ab€cb€€a€ €' | tf-tokenize -m "$ALIGNING" | tf-decode -q -m "$ALIGNING" --alignment |
+        tf-tokenize -d -m "$ALIGNING" --alignment hard --alignment-unknown >got
+    grep -F ' ?1:2:0 =cb =a ?2:0:0' got
     t 2 tf-tokenize -d -m "$MODEL" --alignment soft --alignment-unknown "$LINES_TFS"
 }
 

@@ -50,6 +50,13 @@ int main(void)
     copies("~yes b", "SIM B", "0-0 1-1 ?0:0:3", "~SIM B");
     copies("doesn\xE2\x80\x99t b", "NICHT B", "0-0 1-1 ?0:5:1", "NICHT B");
     copies("dogs\xE2\x80\x99 b", "HUNDE B", "0-0 1-1 ?0:4:0", "HUNDE\xE2\x80\x99 B");
+    /* Without spaces: what is known between is not part. */
+    copies("囧我喜欢苹果囧", "I like apples", "0-0 0-1 0-2 ?0:0:0 =我喜欢苹果",
+           "囧I like apples囧");
+    copies("~我,~x苹^ b", "I 4. B", "0-0 0-1 1-2 ?0:0:0 =我, =x苹", "~I 4.,~x^ B");
+    copies("~我，~a~ b", "I B", "0-0 1-1 ?0:0:0 =我, =a", "~I，~a~ B");
+    copies("~我~他^", "\xE2\x81\x87 \xE2\x81\x87 I", "0-0 0-1 0-2 ?0:0:0 =我 =他", "~ ~ I^");
+    copies("foo~bar~x b", "B C", "0-0 1-1 ?0:3:1 =bar", "B~bar~ C");
     /* Two words become one. */
     copies("^a~ ^b~", "\"X\"", "0-0 1-0 ?0:0:0 ?1:0:0", "^X~");
     copies("M~ller M^ller", "M'ller", "0-0 1-0 ?0:1:4 ?1:1:4", "M~ller");
@@ -60,6 +67,7 @@ int main(void)
     /* Links and parts that do not fit. */
     copies("a ~b", "A", "0-0 9-9 1-7 ?1:0:9 ?5:0:0 - x", "A");
     copies("a \xC3\xA9~", "A B", "0-0 1-1 ?1:1:0", "A \xC3\xA9~ B");
+    copies("~我~ b", "A B", "=我 0-0 1-1 ?0:0:0 = =他 =我~", "~A~ B");
     copies("", "", "", "");
     links("a ~ ^ b", "A  B C", "0-0 3-1 ?1:0:0 ?2:0:0", "0-0 1-1 2-2 3-3");
     links("M~ller b", "B M'ller", "0-1 1-0 ?0:1:4", "1-0 0-1");
