@@ -177,8 +177,8 @@ void tf_placeholders_hide(struct tf_placeholders *p, struct tf_text sentence, st
             while (at < sentence.n && is_word(sentence.p[at]))
                 at++;
         }
-        if (term.translation.p == NULL && begin > from && sentence.p[begin - 1] == '<' && at < sentence.n &&
-            sentence.p[at] == '>') { /* <a@b.org> */
+        if (term.translation.p == NULL && begin > from && sentence.p[begin - 1] == '<' &&
+            at < sentence.n && sentence.p[at] == '>') { /* <a@b.org> */
             begin--;
             at++;
         }
@@ -232,6 +232,21 @@ static bool begins_with_capital(struct tf_text s)
     return false;
 }
 
+/* Has it a letter in upper case after its first letter, before any sign, as iPhone? */
+static bool has_own_case(struct tf_text s)
+{
+    int len;
+    (void)tf_utf8_get(s.p, &len);
+    for (size_t at = (size_t)len; at < s.n; at += (size_t)len) {
+        const int is = tf_uc_letter(tf_utf8_get(s.p + at, &len));
+        if ((is & (TF_UC_ALPHABETIC | TF_UC_DECIMAL)) == 0)
+            return false;
+        if ((is & TF_UC_ALPHABETIC) != 0 && (is & TF_UC_LOWERCASE) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* Are there only signs before a place, or a full stop and a space? */
 static bool begins_sentence(struct tf_text s, size_t at)
 {
@@ -260,8 +275,9 @@ void tf_placeholder_put(const struct tf_placeholders *p, size_t i, struct tf_tex
     }
     const struct tf_text text = {p->text.p, p->text.len};
     const struct tf_text from = {text.p + v->begin, v->end - v->begin};
-    if ((begins_with_capital(text) && begins_sentence(s, at)) ||
-        (!v->term.as_is && begins_with_capital(from) && !begins_sentence(text, v->begin)))
+    if (!has_own_case(is) &&
+        ((begins_with_capital(text) && begins_sentence(s, at)) ||
+         (!v->term.as_is && begins_with_capital(from) && !begins_sentence(text, v->begin))))
         tf_buf_char(out, tf_icu_upper(tf_utf8_get(is.p, &len)));
     tf_buf_add(out, is.p + len, is.n - (size_t)len);
 }

@@ -106,13 +106,16 @@ X
 
 @test "a glossary: the targets of terms come back for the names in their places" {
     natively
-    printf '\xef\xbb\xbflog file\tregistro dos\tx\r\nkey\tchave\nfile\téficheiro\nIT\tTI\nHaus\tcasa\n\n' >terms
+    printf '\xef\xbb\xbflog file\tregistro dos\tx\r\nkey\tchave\nfile\téficheiro\nIT\tTI\nHaus\tcasa\ntel\tiPhone x\nnet\tred LAN\nitaly\tl’Italia\n\n' >terms
     cat >in <<'X'
 The log file, a Key, the KEYS, keys of a key, and it in IT by file.txt, key@example.org
 File a log  file: x1 key
 key
 Das Haus
 Haus
+Tel, A Tel
+Net
+Italy
 X
     bash -c 'capitals --glossary terms --placeholders --no-split in' >got
     diff - got <<'X'
@@ -121,6 +124,9 @@ THE registro dos, A Chave, THE KEYS, KEYS OF A chave, AND IT IN TI BY éficheiro
 chave
 DAS casa
 Casa
+iPhone x, A iPhone x
+Red LAN
+L’Italia
 X
     echo '<p>A <b>key</b> of the <i>log</i> file</p>' | bash -c 'capitals --glossary terms --lang en' >got
     diff - got <<<'<P>A <B>chave</B> OF THE <I>LOG</I> éficheiro</P>'
