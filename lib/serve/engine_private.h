@@ -32,8 +32,8 @@ struct tf_route {
     const char *terms; /* its glossary, or NULL */
     uint64_t n_terms;
     /* Of several pipelines: a process that has read the model of this number, and makes copies of
-     * the tools for each pipeline; asks: our end of its socket, -1 where there is none. before: while
-     * replacing, that of the model which stays if the new one cannot be used. */
+     * the tools for each pipeline; asks: our end of its socket, -1 where there is none. before:
+     * while replacing, that of the model which stays if the new one cannot be used. */
     struct tf_copier {
         pid_t pid;
         int asks;

@@ -29,8 +29,8 @@ struct tf_trie_piece {
     float score;
 };
 
-/* Build a trie of n pieces; sorts them. Of equal ones it has one. False: the pieces, made for that, would take
- * many times their size. */
+/* Build a trie of n pieces; sorts them. Of equal ones it has one. False: the pieces, made for that,
+ * would take many times their size. */
 bool tf_piece_trie_build(struct tf_piece_trie *t, struct tf_trie_piece *pieces, size_t n);
 void tf_piece_trie_release(struct tf_piece_trie *t);
 

@@ -326,7 +326,7 @@ no <no> [[0,0]]" ]
     done
     for request in 'q=a&source=en&target=xx&alignment=1' '{"alignment":1}'; do
         type=application/x-www-form-urlencoded
-        [[ $request != {* ]] || type=application/json
+        [[ $request != '{'* ]] || type=application/json
         output=$(ask translate -H "Content-Type: $type" -d "$request")
         [ "$output" = '{"error":"Invalid request: alignment is not true or false"}' ]
     done

@@ -106,6 +106,7 @@ X
 
 @test "a glossary: the targets of terms come back for the names in their places" {
     natively
+    # shellcheck disable=SC1112 # the quotation mark is of the text
     printf '\xef\xbb\xbflog file\tregistro dos\tx\r\nkey\tchave\nfile\téficheiro\nIT\tTI\nHaus\tcasa\ntel\tiPhone x\nnet\tred LAN\nitaly\tl’Italia\n\n' >terms
     cat >in <<'X'
 The log file, a Key, the KEYS, keys of a key, and it in IT by file.txt, key@example.org

@@ -489,6 +489,15 @@ static void test_journal(void)
     free(text);
     free(path);
     tf_rundir_close(&d);
+    char *gone = file("gone"), *lock = tf_rundir_file(gone, "lock");
+    must(tf_rundir_open(&d, gone, &err), &err);
+    ok(unlink(lock) == 0 && rmdir(gone) == 0 && tf_journal_open(&j, &d, NULL, NULL, &err) == -1 &&
+           err.status == TF_AGAIN,
+       "a log that cannot be opened, since another run may have the directory: %s", err.msg);
+    tf_journal_close(&j);
+    tf_rundir_close(&d);
+    free(lock);
+    free(gone);
 }
 
 int main(void)

@@ -69,8 +69,8 @@ static int cut_journal(const struct tf_rundir *d, const struct tf_run_state *fro
     return -1;
 }
 
-int tf_journal_open(struct tf_journal *j, const struct tf_rundir *d,
-                    const struct tf_run_state *from, const char *extra, struct tf_err *err)
+static int open_files(struct tf_journal *j, const struct tf_rundir *d,
+                      const struct tf_run_state *from, const char *extra, struct tf_err *err)
 {
     enum { APPEND = O_WRONLY | O_CREAT | O_APPEND };
     *j = (struct tf_journal){.fd = {-1, -1}, .name[0] = tf_rundir_file(d->path, TF_RUN_LOG)};
@@ -89,6 +89,12 @@ int tf_journal_open(struct tf_journal *j, const struct tf_rundir *d,
             return tf_fail_errno(err, "%s", extra);
     }
     return 0;
+}
+
+int tf_journal_open(struct tf_journal *j, const struct tf_rundir *d,
+                    const struct tf_run_state *from, const char *extra, struct tf_err *err)
+{
+    return open_files(j, d, from, extra, err) == 0 ? 0 : tf_rundir_failed(d, err);
 }
 
 void tf_journal_close(struct tf_journal *j)

@@ -199,6 +199,14 @@ int tf_rundir_check_lock(const struct tf_rundir *d, struct tf_err *err)
     return rc;
 }
 
+int tf_rundir_failed(const struct tf_rundir *d, struct tf_err *err)
+{
+    struct tf_err lock = {0};
+    if (tf_rundir_check_lock(d, &lock) != 0 && lock.status == TF_AGAIN)
+        *err = lock;
+    return -1;
+}
+
 /* Names that only the holder of the lock writes to. */
 static bool own_name(const char *name)
 {

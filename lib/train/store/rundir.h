@@ -26,6 +26,9 @@ int tf_rundir_open(struct tf_rundir *d, const char *path, struct tf_err *err) TF
  * TF_AGAIN.
  */
 int tf_rundir_check_lock(const struct tf_rundir *d, struct tf_err *err) TF_MUST_CHECK;
+/* After a failure: if the lock is lost, that is the reason, since the run that has it now removes
+ * our temporary files; it takes the error's place. Returns -1. */
+int tf_rundir_failed(const struct tf_rundir *d, struct tf_err *err) TF_MUST_CHECK;
 void tf_rundir_close(struct tf_rundir *d);
 /* Open a file of the directory: a descriptor, or -1; err->sys is ENOENT if there is none. flags: of
  * open(2). Refuses what is no regular file, without waiting for a FIFO. With O_NOFOLLOW, a link is

@@ -189,18 +189,11 @@ static int save_files(struct tf_saver *s, struct tf_err *err)
     return tf_rundir_retain(s->dir, s->keep, s->end, s->state.step, err);
 }
 
-/* When the lock is lost, that is the reason: the run that has it now removes our temporary files.
- */
 static int save(struct tf_saver *s, struct tf_err *err)
 {
-    struct tf_err lock = {0};
     if (check_finite(s, err) != 0)
         return -1;
-    if (save_files(s, err) == 0)
-        return 0;
-    if (tf_rundir_check_lock(s->dir, &lock) != 0 && lock.status == TF_AGAIN)
-        *err = lock;
-    return -1;
+    return save_files(s, err) == 0 ? 0 : tf_rundir_failed(s->dir, err);
 }
 
 static void *save_main(void *arg)
