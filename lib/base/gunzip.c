@@ -112,3 +112,23 @@ int tf_read_unpacked(char **data, size_t *n, const char *path, size_t max, struc
     tf_in_close(&in);
     return rc;
 }
+
+int tf_inflate(void *dst, size_t size, const void *src, size_t n, struct tf_err *err)
+{
+    static const size_t most = 1 << 30; /* of an uInt */
+    z_stream z = {.next_out = dst, .next_in = (void *)src};
+    int rc = inflateInit2(&z, -MAX_WBITS);
+    if (rc != Z_OK)
+        return tf_fail(err, "cannot start zlib");
+    while (rc == Z_OK) {
+        const size_t in = n - z.total_in, out = size - z.total_out;
+        z.avail_in = (uInt)(in < most ? in : most);
+        z.avail_out = (uInt)(out < most ? out : most);
+        rc = inflate(&z, Z_NO_FLUSH);
+    }
+    const bool whole = rc == Z_STREAM_END && z.total_in == n && z.total_out == size;
+    inflateEnd(&z);
+    if (rc == Z_MEM_ERROR)
+        tf_out_of_memory(0, NULL);
+    return whole ? 0 : tf_fail(err, "damaged: its compressed data");
+}

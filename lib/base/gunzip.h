@@ -1,4 +1,5 @@
-/* gunzip.h - read a gzip file (RFC 1952) through a struct tf_in, with zlib. */
+/* gunzip.h - read a gzip file (RFC 1952) through a struct tf_in, and data without its frame, with
+ * zlib. */
 #ifndef TF_BASE_GUNZIP_H
 #define TF_BASE_GUNZIP_H
 
@@ -22,5 +23,7 @@ int tf_in_unpack(struct tf_in *in, struct tf_err *err) TF_MUST_CHECK;
  * pipe. "-" is stdin. */
 int tf_read_unpacked(char **data, size_t *n, const char *path, size_t max,
                      struct tf_err *err) TF_MUST_CHECK;
+/* Unpack n bytes of DEFLATE data (RFC 1951) that make exactly `size` bytes at dst. */
+int tf_inflate(void *dst, size_t size, const void *src, size_t n, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

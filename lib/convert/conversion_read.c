@@ -1,6 +1,7 @@
 /* conversion_read.c - read the model that is to be converted: one of ours, ours in another format,
  * or one of another program. */
 #include "base/log.h"
+#include "base/memory.h"
 #include "convert/conversion_private.h"
 #include "convert/plain_private.h"
 #include "convert/programs_private.h"
@@ -11,6 +12,7 @@
 #include "base/gunzip.h"
 
 #include <libgen.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -143,9 +145,6 @@ static int read_first(struct tf_conversion *m, struct tf_in *in, const struct fi
                    : f->format == TF_FORMAT_OTHER
                        ? im->program->read_weights(im, part->bytes, part->n, err)
                        : tf_torch_read(&im->torch, part->bytes, part->n, err);
-    if (rc < 0 && im->from == TF_FORMAT_NPZ && tf_ends_with(in->name, ".argosmodel"))
-        return tf_fail(err, "%s: a package of Argos: unpack it with unzip, and name its directory",
-                       in->name);
     im->bundle.file_n = part->n;
     return rc < 0 ? tf_context(err, "%s", in->name) : 0;
 }
@@ -227,7 +226,7 @@ static void note_words(const struct tf_import *m)
     else if (f->codes != NULL)
         tf_note("%s: tf-tokenize splits words by %s; its text is tokens between spaces, as Moses' "
                 "tokenizer makes them",
-                m->name, f->codes);
+                m->name, tf_dir_shown(m->dir, f->codes));
     else
         tf_note("%s: no SentencePiece model: its text is tokens between spaces, as another program "
                 "splits it",
@@ -338,13 +337,16 @@ static int find_files(struct tf_import *m, const struct tf_dir *d, struct tf_err
     return m->program->find_files(m, err);
 }
 
-static int read_dir(struct tf_import *m, struct tf_dir *d, const char *input, struct tf_err *err)
+static int read_dir(struct tf_import *m, struct tf_dir *d, struct tf_package *package,
+                    const char *input, struct tf_err *err)
 {
     struct stat st;
     m->files.vocab[0] = m->opts->vocab;
     m->files.vocab[1] = m->opts->vocab_target;
     if (strcmp(input, "-") == 0 || stat(input, &st) != 0)
         return 0;
+    if (S_ISREG(st.st_mode) && tf_ends_with(input, ".argosmodel"))
+        return tf_dir_unpack(d, m->arena, input, package, err) != 0 ? -1 : find_files(m, d, err);
     if (S_ISREG(st.st_mode))
         return read_beside(m, d, input, err);
     return !S_ISDIR(st.st_mode)                        ? 0
@@ -423,24 +425,40 @@ static int set_search(struct tf_import *m, const struct tf_strs *settings, struc
     return 0;
 }
 
-int tf_conversion_read(struct tf_conversion *m, const char **input, const struct tf_convert_opts *o,
-                       struct tf_err *err)
+/* The model that im->files.weights, or else input, is. */
+static int read_files(struct tf_conversion *m, const char **input, struct tf_err *err)
 {
     struct tf_import *im = &m->in;
-    struct tf_dir dir = {0};
     struct tf_in in;
-    im->arena = &m->arena;
-    im->opts = o;
-    if (read_dir(im, &dir, *input, err) != 0 ||
-        tf_in_open(&in, im->files.weights != NULL ? im->files.weights : *input, err) != 0)
+    if (tf_in_open(&in, im->files.weights != NULL ? im->files.weights : *input, err) != 0)
         return -1;
+    if (im->dir != NULL && im->dir->package != NULL) {
+        free(in.name);
+        in.name = tf_xstrdup(*input);
+    }
     m->parts = tf_arena_zalloc(&m->arena, (im->files.n_more + 1) * sizeof *m->parts);
     int rc = read_file(m, &in, err);
     if (rc == 0)
-        rc = set_search(im, &o->search, err);
+        rc = set_search(im, &im->opts->search, err);
     if (rc == 0)
         rc = set_list(im, err);
     *input = tf_arena_strndup(&m->arena, in.name, strlen(in.name));
     tf_in_close(&in);
+    return rc;
+}
+
+int tf_conversion_read(struct tf_conversion *m, const char **input, const struct tf_convert_opts *o,
+                       struct tf_err *err)
+{
+    struct tf_dir dir = {0};
+    struct tf_package package = {0};
+    m->in.arena = &m->arena;
+    m->in.opts = o;
+    int rc = read_dir(&m->in, &dir, &package, *input, err);
+    if (rc == 0)
+        rc = read_files(m, input, err);
+    if (rc != 0)
+        tf_dir_show(&dir, err);
+    tf_package_release(&package);
     return rc;
 }

@@ -434,7 +434,7 @@ static int find_package_files(struct tf_import *m, struct tf_err *err)
     if (m->files.vocab[0] == NULL)
         m->files.codes = tf_dir_has(m->dir, "bpe.model");
     if (read_begin(m, err) != 0 ||
-        tf_dir_list(&inner, m->arena, tf_dir_path(m->dir, "model"), err) != 0)
+        tf_dir_inner(&inner, m->dir, "model", err) != 0)
         return -1;
     if (!has_model(&inner))
         return tf_fail(err, "%s: no model of CTranslate2", inner.path);

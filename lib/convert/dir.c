@@ -70,7 +70,7 @@ int tf_dir_list(struct tf_dir *d, struct tf_arena *a, const char *path, struct t
     return 0;
 }
 
-static const char *path_of(const struct tf_dir *d, const char *file)
+static const char *join(const struct tf_dir *d, const char *file)
 {
     const size_t n = strlen(d->path) + strlen(file) + 2;
     char *path = tf_arena_alloc(d->a, n);
@@ -78,18 +78,96 @@ static const char *path_of(const struct tf_dir *d, const char *file)
     return path;
 }
 
+static const char *path_of(const struct tf_dir *d, const struct tf_dir_entry *e)
+{
+    return e->path != NULL ? e->path : join(d, e->file);
+}
+
+/* ---- packages ---- */
+
+#define IN_MEMORY "/proc/self/fd/"
+#define DIGITS "0123456789"
+
+/* The files whose names begin so, and with `folder`, if that is not NULL, a directory. */
+static void list_package(struct tf_dir *d, const char *begin, const char *folder)
+{
+    const struct tf_package *p = d->package;
+    struct tf_dir_entry *v = tf_arena_alloc(d->a, (p->n + 1) * sizeof *v);
+    const size_t begin_n = strlen(begin);
+    for (size_t i = 0; i < p->n; i++) {
+        const char *name = p->v[i].name;
+        char path[32];
+        if (strncmp(name, begin, begin_n) != 0 || strchr(name + begin_n, '/') != NULL)
+            continue;
+        const int n = snprintf(path, sizeof path, IN_MEMORY "%d", p->v[i].fd);
+        v[d->n] = make_entry(d->a, name + begin_n);
+        v[d->n++].path = tf_arena_strndup(d->a, path, (size_t)n);
+    }
+    if (folder != NULL)
+        v[d->n++] = make_entry(d->a, folder);
+    d->v = v;
+    d->n = sort_entries(v, d->n);
+}
+
+int tf_dir_unpack(struct tf_dir *d, struct tf_arena *a, const char *path,
+                  struct tf_package *package, struct tf_err *err)
+{
+    if (tf_package_read(package, a, path, err) != 0)
+        return -1;
+    *d = (struct tf_dir){.a = a, .path = path, .package = package};
+    list_package(d, "", "model");
+    return 0;
+}
+
+int tf_dir_inner(struct tf_dir *inner, const struct tf_dir *d, const char *name, struct tf_err *err)
+{
+    const char *path = tf_dir_path(d, name);
+    if (d->package == NULL)
+        return tf_dir_list(inner, d->a, path, err);
+    *inner = (struct tf_dir){.a = d->a, .path = path, .package = d->package};
+    char begin[32];
+    snprintf(begin, sizeof begin, "%s/", name);
+    list_package(inner, begin, NULL);
+    return 0;
+}
+
+const char *tf_dir_shown(const struct tf_dir *d, const char *path)
+{
+    for (size_t i = 0; d != NULL && d->package != NULL && i < d->package->n; i++) {
+        const struct tf_package_file *f = &d->package->v[i];
+        if (strncmp(path, IN_MEMORY, sizeof IN_MEMORY - 1) == 0 &&
+            atoi(path + sizeof IN_MEMORY - 1) == f->fd)
+            return join(d, f->name);
+    }
+    return path;
+}
+
+void tf_dir_show(const struct tf_dir *d, struct tf_err *err)
+{
+    const char *at;
+    while (d->package != NULL && (at = strstr(err->msg, IN_MEMORY)) != NULL) {
+        const char *shown = tf_dir_shown(d, at),
+                   *rest = at + sizeof IN_MEMORY - 1 + strspn(at + sizeof IN_MEMORY - 1, DIGITS);
+        struct tf_err now = *err;
+        if (shown == at)
+            return;
+        snprintf(now.msg, sizeof now.msg, "%.*s%s%s", (int)(at - err->msg), err->msg, shown, rest);
+        *err = now;
+    }
+}
+
 const char *tf_dir_has(const struct tf_dir *d, const char *name)
 {
     for (size_t i = 0; i < d->n; i++)
         if (strcmp(d->v[i].name, name) == 0 || strcmp(d->v[i].file, name) == 0)
-            return path_of(d, d->v[i].file);
+            return path_of(d, &d->v[i]);
     return NULL;
 }
 
 const char *tf_dir_path(const struct tf_dir *d, const char *name)
 {
     const char *path = tf_dir_has(d, name);
-    return path != NULL ? path : path_of(d, name);
+    return path != NULL ? path : join(d, name);
 }
 
 const char *tf_dir_first(const struct tf_dir *d, const char *const *names)
@@ -105,7 +183,7 @@ size_t tf_dir_match(const struct tf_dir *d, const char *pattern, const char **pa
     size_t n = 0;
     for (size_t i = 0; i < d->n; i++)
         if (fnmatch(pattern, d->v[i].name, 0) == 0 && n++ == 0)
-            *path = path_of(d, d->v[i].file);
+            *path = path_of(d, &d->v[i]);
     return n;
 }
 

@@ -6,14 +6,17 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "exchange/package.h"
 
 #include <stddef.h>
 
 struct tf_dir {
     struct tf_arena *a; /* of all texts and paths */
     const char *path;
+    struct tf_package *package; /* whose files these are, or NULL */
     const struct tf_dir_entry {
         const char *name, *file; /* the second with .gz if that is its name */
+        const char *path;        /* where that is not below d->path, or NULL */
     } * v;                       /* files and directories, in the order of the bytes of names */
     size_t n;
 };
@@ -22,6 +25,15 @@ struct tf_dir {
  * directory that cannot be read, or has 1,000 files and more. */
 int tf_dir_list(struct tf_dir *d, struct tf_arena *a, const char *path,
                 struct tf_err *err) TF_MUST_CHECK;
+/* The same of a package (exchange/package.h), which is unpacked to *package. */
+int tf_dir_unpack(struct tf_dir *d, struct tf_arena *a, const char *path,
+                  struct tf_package *package, struct tf_err *err) TF_MUST_CHECK;
+/* The same of a directory in one that is listed. */
+int tf_dir_inner(struct tf_dir *inner, const struct tf_dir *d, const char *name,
+                 struct tf_err *err) TF_MUST_CHECK;
+/* How a path is shown to users: a file of a package by its name there. The same in a message. */
+const char *tf_dir_shown(const struct tf_dir *d, const char *path);
+void tf_dir_show(const struct tf_dir *d, struct tf_err *err);
 /* The path of a file, whether it is there or not; of a file that is there, or NULL. */
 const char *tf_dir_path(const struct tf_dir *d, const char *name);
 const char *tf_dir_has(const struct tf_dir *d, const char *name);

@@ -1,10 +1,13 @@
-/* zip.c - ZIP archives without compression. The reader follows the central directory and requires
+/* zip.c - ZIP archives. The reader follows the central directory and requires
  * that the local headers agree with it. */
 #include "exchange/zip_private.h"
-#include "base/hash.h"
 #include "base/bits.h"
+#include "base/gunzip.h"
+#include "base/hash.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -18,6 +21,8 @@ enum {
     END_N = 22,
     END64_N = 56,
     LOCATOR_N = 20,
+    DEFLATE = 8, /* a method; and the most that a byte of it makes */
+    MOST_RATIO = 1032,
     ENCRYPTED = 0x2041, /* flags: encrypted, strong encryption, encrypted directory */
     DESCRIPTOR = 8,     /* CRC and sizes are after the data, not in the local header */
     UTF8 = 0x800,       /* the name's encoding */
@@ -109,10 +114,11 @@ static const char *read_entry(struct tf_zip_member *m, struct tf_zip *z)
         return "damaged";
     if (name_n > TF_ZIP_MAX_NAME)
         return "a member's name is too long";
-    uint64_t packed = tf_load32(p + 20);
     m->name = (const char *)p + CENTRAL_N;
     m->name_n = name_n;
+    m->deflated = z->deflate && load16(p + 10) == DEFLATE;
     m->crc = tf_load32(p + 16);
+    m->packed = tf_load32(p + 20);
     m->size = tf_load32(p + 24);
     m->at = tf_load32(p + 42);
     z->next = p + CENTRAL_N + name_n + extra_n + comment_n;
@@ -120,13 +126,17 @@ static const char *read_entry(struct tf_zip_member *m, struct tf_zip *z)
         return "a name that is not UTF-8";
     if (load16(p + 8) & ENCRYPTED)
         return "encrypted";
-    if (load16(p + 10) != 0)
-        return "compressed: write it with numpy.savez, not savez_compressed";
+    if (load16(p + 10) != 0 && !m->deflated)
+        return z->deflate ? "compressed, and not by deflate"
+                          : "compressed: write it with numpy.savez, not savez_compressed";
     if (load16(p + 34) != 0)
         return "in another part of the archive";
-    if (!widen((uint64_t *const[]){&m->size, &packed, &m->at}, 3, p + CENTRAL_N + name_n, extra_n))
+    if (!widen((uint64_t *const[]){&m->size, &m->packed, &m->at}, 3, p + CENTRAL_N + name_n,
+               extra_n))
         return "damaged: its extra fields";
-    return m->size != packed ? "damaged: stored in more or fewer bytes than it has" : NULL;
+    return (m->deflated ? m->size / MOST_RATIO > m->packed : m->size != m->packed)
+               ? "damaged: stored in more or fewer bytes than it has"
+               : NULL;
 }
 
 /* Check the local header and the data of a member. Returns NULL, or why it is refused. Members must
@@ -141,17 +151,19 @@ static const char *read_local(struct tf_zip_member *m, struct tf_zip *z)
     p += m->at;
     size_t name_n = load16(p + 26), extra_n = load16(p + 28);
     uint64_t room = z->dir - m->at - LOCAL_N, size = tf_load32(p + 22), packed = tf_load32(p + 18);
-    if (name_n + extra_n > room || m->size > room - name_n - extra_n)
+    if (name_n + extra_n > room || m->packed > room - name_n - extra_n)
         return "damaged: it runs into the directory";
     const uint8_t *extra = p + LOCAL_N + name_n;
     bool same = widen((uint64_t *const[]){&size, &packed}, 2, extra, extra_n);
     if (!(load16(p + 6) & DESCRIPTOR))
-        same = same && size == m->size && packed == m->size && tf_load32(p + 14) == m->crc;
-    if (!same || load16(p + 8) != 0 || (load16(p + 6) & ENCRYPTED) || name_n != m->name_n ||
-        memcmp(p + LOCAL_N, m->name, name_n) != 0)
+        same = same && size == m->size && packed == m->packed && tf_load32(p + 14) == m->crc;
+    if (!same || load16(p + 8) != (m->deflated ? DEFLATE : 0) || (load16(p + 6) & ENCRYPTED) ||
+        name_n != m->name_n || memcmp(p + LOCAL_N, m->name, name_n) != 0)
         return "damaged: its header and the directory disagree";
     m->data = extra + extra_n;
-    z->free = (uint64_t)(m->data - z->p) + m->size;
+    z->free = (uint64_t)(m->data - z->p) + m->packed;
+    if (m->deflated)
+        return NULL;
     return tf_crc32(0, m->data, (size_t)m->size) != m->crc ? "damaged: its crc32 is wrong" : NULL;
 }
 
@@ -166,6 +178,20 @@ int tf_zip_next(struct tf_zip *z, struct tf_zip_member *m, struct tf_err *err)
     if (why == NULL)
         why = read_local(m, z);
     return why != NULL ? tf_fail(err, "%.*s: %s", (int)m->name_n, m->name, why) : 1;
+}
+
+int tf_zip_inflate(const struct tf_zip_member *m, void **data, struct tf_err *err)
+{
+    *data = tf_try_alloc((size_t)m->size + 1, err);
+    int rc = *data == NULL ? -1 : tf_inflate(*data, (size_t)m->size, m->data, m->packed, err);
+    if (rc == 0 && tf_crc32(0, *data, (size_t)m->size) != m->crc)
+        rc = tf_fail(err, "damaged: its crc32 is wrong");
+    if (rc != 0) {
+        free(*data);
+        *data = NULL;
+        return tf_context(err, "%.*s", (int)m->name_n, m->name);
+    }
+    return 0;
 }
 
 /* ---- writing ---- */

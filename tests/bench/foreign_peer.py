@@ -466,12 +466,14 @@ def argos_models():
              for _ in range(LINES)]
     alone = types.SimpleNamespace(split_sentences=lambda text: [text])
     out = [translate.apply_packaged_translation(installed, x, t, alone)[0].value for x in lines]
-    emit(form="installed package", path=str(installed.package_path),
-         text=[[x, x] for x in lines[:PAIRS]], options=["--positions", "halves"],
-         limit=5e-4, out={}, lines=lines, default=out,
-         logp=[sum(t.score_batch([installed.tokenizer.encode(x)],
-                                 [installed.tokenizer.encode(x)])[0].log_probs)
-               for x in lines[:PAIRS]])
+    logp = [sum(t.score_batch([installed.tokenizer.encode(x)],
+                              [installed.tokenizer.encode(x)])[0].log_probs)
+            for x in lines[:PAIRS]]
+    for form, path in ("package in one file", at("en_fr.argosmodel")), \
+            ("installed package", str(installed.package_path)):
+        emit(form=form, path=path, text=[[x, x] for x in lines[:PAIRS]],
+             options=["--positions", "halves"], limit=5e-4, out={}, lines=lines, default=out,
+             logp=logp)
 
 
 # ---- Marian ----

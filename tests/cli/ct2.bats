@@ -190,10 +190,6 @@ np.savez("less.npz", **w)'
     # argostranslate/translate.py of 1.11
     t 0 tf-convert p -o p.tfm
     expect_contains "$stderr" "--search ctranslate2 --beam 4 --normalize 0.2 --free-prefix --max-extra 256 --max-factor 0 --min-length 1 --allow-unk, but without replace_unknowns"
-    "$TF_PYTHON" -c 'import shutil; shutil.make_archive("p", "zip", ".", "p")'
-    mv p.zip p.argosmodel
-    t 1 tf-convert p.argosmodel -o x.tfm
-    expect_error "p.argosmodel: a package of Argos: unpack it with unzip, and name its directory"
     # The token with which targets begin, which is not in the text
     sed 's/^▁word$/__de__/' "$PIECES" >pieces
     grep -qx __de__ pieces || sed -i '$s/.*/__de__/' pieces
@@ -213,6 +209,101 @@ np.savez("less.npz", **w)'
     echo '{"target_prefix": 1}' >p/metadata.json
     t 1 tf-convert p -o p.tfm
     expect_error "p/metadata.json: target_prefix: "
+}
+
+# NAME PYTHON: NAME.argosmodel of the folder p; the code writes to z, and changes bytes b
+package() {
+    "$TF_PYTHON" - "$@" 2>/dev/null <<'PY'
+import io
+import pathlib
+import struct
+import sys
+import zipfile
+import zlib
+name, *code = sys.argv[1:]
+memory = io.BytesIO()
+def link(path, to):
+    i = zipfile.ZipInfo(path)
+    i.external_attr = 0o120777 << 16
+    z.writestr(i, to)
+with zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as z:
+    put = z.writestr
+    exec(code[0])
+    for path in sorted(pathlib.Path("p").rglob("*")):
+        if "en_de" + str(path)[1:] not in z.namelist():
+            z.write(path, "en_de" + str(path)[1:])
+b = bytearray(memory.getvalue())
+exec("".join(code[1:]))
+open(name + ".argosmodel", "wb").write(b)
+PY
+}
+
+@test "a package in one file" {
+    make
+    mkdir -p p
+    mv d p/model
+    rm p/model/source.spm
+    echo '{"from_code": "en"}' >p/metadata.json
+    cp "$VOCAB" p/sentencepiece.model
+    tf-convert p -o p.tfm
+    # Data of other programs are in it, too, as zip(1) and argostranslate put them.
+    package a 'put("en_de/stanza/", ""); put("en_de/stanza/en/x.pt", "x" * 9999)
+put("__MACOSX/en_de/._model", "")'
+    t 0 tf-convert a.argosmodel -o a.tfm
+    [ "${stderr%%: CT*}" = "tf-convert: a.argosmodel" ]
+    cmp a.tfm p.tfm
+    package a 'z.compression = zipfile.ZIP_STORED'
+    tf-convert a.argosmodel -o a.tfm
+    cmp a.tfm p.tfm
+    # It is unpacked in memory, so that no name is a path.
+    package a 'put("../model.bin", "x"); put("en_de/../model.bin", "x"); put("/metadata.json", "{}")
+put("en_de/model/../x", "x"); link("en_de/config.json", "/etc/passwd"); link("en_de/x", "/tmp")
+put("en_de/x/y", "x")'
+    mkdir -p in/in
+    cp a.argosmodel in/in
+    (cd in/in && tf-convert a.argosmodel -o a.tfm)
+    cmp in/in/a.tfm p.tfm
+    [ "$(cd in && find . | sort | tr '\n' ' ')" = ". ./in ./in/a.argosmodel ./in/a.tfm " ]
+}
+
+@test "a package in one file that is damaged, or no package" {
+    make
+    mkdir -p p
+    mv d p/model
+    rm p/model/source.spm
+    echo '{"from_code": "en"}' >p/metadata.json
+    cp "$VOCAB" p/sentencepiece.model
+    refused() { # ERROR PYTHON...
+        package x "${@:2}"
+        t 1 tf-convert x.argosmodel -o x.tfm
+        expect_error "x.argosmodel$1"
+        [ ! -e x.tfm ]
+    }
+    refused '/model/config.json: ' 'put("en_de/model/config.json", "[")'
+    refused '/metadata.json: ' 'link("en_de/metadata.json", "/etc/passwd")'
+    refused ': several packages: en_de/metadata.json, too' \
+        'put("en_fr/metadata.json", "{}"); put("en_de/metadata.json", "{}")'
+    refused ': model/x: twice in the archive' 'put("en_de/model/x", "1"); put("en_de/model/x", "2")'
+    refused ': model/model.bin: unpacked far more bytes than the archive has' \
+        'put("en_de/model/model.bin", bytes((64 << 20) + 1))'
+    refused ': en_de/model/model.bin: damaged: stored in more or fewer bytes than it has' \
+        'put("en_de/model/model.bin", bytes(9999))' 'b = b.replace(b"\x0f\x27\0\0", b"\xff\xff\xff\0")'
+    refused ': en_de/model/x: damaged: its compressed data' \
+        'put("en_de/model/x", bytes(9999))' 'b = b.replace(b"\x0f\x27\0\0", b"\x0e\x27\0\0")'
+    refused ': en_de/model/x: damaged: its compressed data' \
+        'put("en_de/model/x", bytes(9999))' 'b = b.replace(b"\x0f\x27\0\0", b"\x10\x27\0\0")'
+    refused ': en_de/model/x: damaged: its crc32 is wrong' 'put("en_de/model/x", "x" * 99)' '
+crc = struct.pack("<I", zlib.crc32(b"x" * 99)); b = b.replace(crc, b"1234")'
+    refused ': en_de/model/x: compressed, and not by deflate' \
+        'put("en_de/model/x", "x" * 99, zipfile.ZIP_BZIP2)'
+    refused ': more than 64 files' '[put(f"en_de/{i}", "") for i in range(65)]'
+    refused ': not a package of Argos: no metadata.json in a folder' '' \
+        'b = b.replace(b"metadata", b"Metadata")'
+    rm -r p/model
+    refused '/model: no model of CTranslate2' ''
+    for n in 0 30 100 -30 -1; do
+        refused ': ' '' "b = b[:$n]"
+    done
 }
 
 @test "a package whose words codes of subword-nmt split" {
