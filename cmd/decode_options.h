@@ -65,14 +65,14 @@ enum { SEARCH = 1, SAMPLE = 2 };
                     "(CPU only); model: the model's own, its default; none: among all"), \
     OPT_INT(0, "shortlist-first", &(o).shortlist_first, .arg = "N", \
             .def = "100", .lo = 0, .hi = 1 << 30, \
-            .flags = TF_OPT_SEMANTIC, .needs = "shortlist", \
+            .needs = "shortlist", \
             .help = "of a list in text: with the first N tokens of the vocabulary"), \
     OPT_INT(0, "shortlist-best", &(o).shortlist_best, .arg = "N", \
             .def = "100", .lo = 1, .hi = 1 << 30, \
-            .flags = TF_OPT_SEMANTIC, .needs = "shortlist", \
+            .needs = "shortlist", \
             .help = "of a list in text: the N likeliest tokens for each of the input"), \
     OPT_REAL(0, "shortlist-threshold", &(o).shortlist_threshold, .arg = "P", .def = "0", .lo = 0, \
-             .hi = 1, .flags = TF_OPT_SEMANTIC, .needs = "shortlist", \
+             .hi = 1, .needs = "shortlist", \
              .help = "of a list in text: those of a probability above P"), \
     OPT_FLAG(0, "allow-unk", &(o).allow_unk, .flags = TF_OPT_SEMANTIC, \
              .help = "allow the unknown token in outputs"), \

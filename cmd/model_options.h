@@ -34,12 +34,12 @@
             .help = "the cross-attention that aligns, counted from 1; without HEAD the mean " \
                     "(default: the model's)")
 
-#define COMMON_RUNNING(o, what) \
+#define COMMON_RUNNING(o, what, sizes) \
     OPT_GROUP("Running (on the CPU the output does not depend on these)"), \
     OPT_INT('t', "threads", &(o).threads, .arg = "N", .lo = 1, .hi = TF_THREADS_MAX, \
             .help = "number of threads (default: the available CPUs)"), \
     OPT_INT('b', "batch", &(o).batch, .arg = "N", .lo = 1, .hi = 65536, \
-            .help = what " per batch (default 64; 4096 on a GPU)"), \
+            .help = what " per batch (default " sizes ")"), \
     OPT_INT('w', "window", &(o).window, .arg = "N", .lo = 1, .hi = 1 << 20, \
             .help = what " to read ahead and sort by length while input is available " \
                          "(default 2048; 16384 on each GPU)"), \

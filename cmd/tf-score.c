@@ -33,7 +33,7 @@ static struct tf_opt opts[] = {
     OPT_GROUP("Device"),
     COMMON_DEVICE(&o.run.device),
     COMMON_PRECISION(&precision, precisions, "", "fp16"),
-    COMMON_RUNNING(o.run, "pairs"),
+    COMMON_RUNNING(o.run, "pairs", "64; 4096 on a GPU"),
     OPT_END,
 };
 

@@ -14,7 +14,7 @@
 struct decode {
     struct tf_session s;
     const struct tf_decode_opts *o;
-    struct tf_opt *table;
+    const struct tf_opt *table;
     struct tf_search_opts search_opts;
     struct tf_search_memory memory;
     struct tf_insertions insertions;
@@ -22,6 +22,7 @@ struct decode {
     struct tf_terms terms;
     struct tf_diverse diverse;
     struct tf_shortlist shortlist;
+    bool list_is_text;
     struct tf_allowed_rule allowed;
     struct tf_arena wanted;         /* of the window */
     uint64_t number;                /* of its first record */
@@ -128,17 +129,6 @@ static int refuse_gpu(const struct decode *d, struct tf_err *err)
     return tf_fail_status(err, TF_USAGE, "--%s: runs on the CPU only; use --device cpu", option);
 }
 
-/* Does the provenance have the numbers of a list in text? */
-static void use_cuts(struct decode *d, bool used)
-{
-    static const char *const names[] = {"shortlist-first", "shortlist-best", "shortlist-threshold"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        struct tf_opt *o = tf_opt_find(d->table, names[i]);
-        if (o != NULL)
-            o->unused = !used;
-    }
-}
-
 static int parse_own_list(struct decode *d, const struct tf_shortlist_vocab *vocab, uint8_t sum[32],
                           struct tf_err *err)
 {
@@ -171,21 +161,18 @@ static int read_shortlist(struct decode *d, struct tf_err *err)
     const struct tf_shortlist_cut cut = {(size_t)o->shortlist_first, (size_t)o->shortlist_best,
                                          o->shortlist_threshold};
     uint8_t sum[32];
-    bool text = false;
     const int rc = o->run.list == TF_LIST_FILE
                        ? tf_shortlist_read(&d->shortlist, o->shortlist, &vocab,
-                                           o->shortlist_cut ? &cut : NULL, sum, &text, err)
+                                           o->shortlist_cut ? &cut : NULL, sum, &d->list_is_text, err)
                        : parse_own_list(d, &vocab, sum, err);
     if (rc != 0)
         return -1;
-    if (text)
-        use_cuts(d, true);
     d->allowed = (struct tf_allowed_rule){.list = &d->shortlist,
                                           .ids = (size_t)m->ids,
                                           .eos = (uint32_t)c->eos,
                                           .source_eos = c->source_eos,
                                           .one_vocab = c->source_vocab_size == 0};
-    tf_value_put(&m->arena, &m->inputs, "shortlist", tf_value_bytes(&m->arena, sum, sizeof sum));
+    tf_ensemble_add_input(m, "shortlist", sum);
     return 0;
 }
 
@@ -193,7 +180,6 @@ static int read_shortlist(struct decode *d, struct tf_err *err)
 static int read_lists(struct decode *d, struct tf_err *err)
 {
     d->search_opts = search_opts(d->o, &d->s.models);
-    use_cuts(d, false);
     return refuse_gpu(d, err) != 0 || (d->s.models.listed && read_shortlist(d, err) != 0) ||
                    (d->o->forbid != NULL &&
                     tf_forbidden_read(&d->forbidden, d->o->forbid, &d->s.models, err) != 0) ||
@@ -249,6 +235,12 @@ static int begin_part(void *arg, struct tf_err *err)
                                             d->o->nbest_out ? "nbest" : "tokens", d->table);
     if (d->o->prefix != NULL)
         tf_value_put(&mem, &h.made.items[h.made.n - 1], "prefix", tf_value_bool(true));
+    if (d->list_is_text) { /* other lists have their own numbers */
+        tf_header_add_opt(&h, &mem, "shortlist-first", tf_value_int(d->o->shortlist_first));
+        tf_header_add_opt(&h, &mem, "shortlist-best", tf_value_int(d->o->shortlist_best));
+        tf_header_add_opt(&h, &mem, "shortlist-threshold",
+                          tf_value_real(d->o->shortlist_threshold));
+    }
     int rc = tf_output_begin(&d->s.out, &h, err);
     tf_arena_release(&mem);
     return rc;
@@ -455,7 +447,7 @@ static void release_decode(struct decode *d)
 }
 
 int tf_decode_stream(const struct tf_decode_opts *o, const char *input, const char *output,
-                     struct tf_opt *table, struct tf_err *err)
+                     const struct tf_opt *table, struct tf_err *err)
 {
     static const char *const tokens[] = {"tokens", NULL};
     const struct tf_input_spec in = {.paths = (const char *const[]){input, o->prefix},

@@ -39,10 +39,9 @@ struct tf_decode_opts {
     bool truncate;       /* cut a source that is too long */
 };
 
-/* Run the whole job. input, output: paths or "-". table: the tool's options, for provenance;
- * those that a shortlist has no use for become unused.
+/* Run the whole job. input, output: paths or "-". table: the tool's options, for provenance.
  * Returns 0, TF_PARTIAL when records were bad (see --bad), or -1. */
 int tf_decode_stream(const struct tf_decode_opts *o, const char *input, const char *output,
-                     struct tf_opt *table, struct tf_err *err) TF_MUST_CHECK;
+                     const struct tf_opt *table, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

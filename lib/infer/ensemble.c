@@ -76,13 +76,17 @@ static void keep_first(struct tf_ensemble *m, const struct tf_model_file *file,
         m->shortlist = tf_value_clone(&m->arena, own_list(file));
 }
 
+void tf_ensemble_add_input(struct tf_ensemble *m, const char *role, const uint8_t sum[32])
+{
+    tf_value_put(&m->arena, &m->inputs, role, tf_value_bytes(&m->arena, sum, 32));
+}
+
 static void keep_fingerprint(struct tf_ensemble *m, size_t i, const struct tf_model_file *file)
 {
     char role[32] = "model";
     if (i > 0)
         snprintf(role, sizeof role, "model%zu", i + 1);
-    tf_value_put(&m->arena, &m->inputs, tf_arena_strndup(&m->arena, role, strlen(role)),
-                 tf_value_bytes(&m->arena, file->header.model, 32));
+    tf_ensemble_add_input(m, tf_arena_strndup(&m->arena, role, strlen(role)), file->header.model);
     memcpy(m->fingerprint, file->header.model, 32);
 }
 

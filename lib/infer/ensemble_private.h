@@ -72,6 +72,9 @@ size_t tf_ensemble_window(const struct tf_ensemble *m, int64_t requested);
  * the models' vocabulary. name: of the stream. target: its text is that of the target. */
 int tf_ensemble_accepts(const struct tf_ensemble *m, const struct tf_header *h, const char *name,
                         bool target, struct tf_force force, struct tf_err *err) TF_MUST_CHECK;
+/* Add what was read besides the models and streams to the provenance. role is not copied. sum: its
+ * SHA-256. */
+void tf_ensemble_add_input(struct tf_ensemble *m, const char *role, const uint8_t sum[32]);
 /* Header of an output stream of that kind: the models' vocabulary and ids, the provenance of both
  * inputs (from[1] may be NULL), then this program's stage with its semantic options. Values live in
  * a. */

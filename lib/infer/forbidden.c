@@ -1,11 +1,9 @@
 /* forbidden.c - see forbidden_private.h. */
 #include "infer/forbidden_private.h"
-#include "base/hash.h"
-#include "base/input.h"
 #include "base/memory.h"
-#include "base/utf8.h"
 #include "ops/host_search.h"
 #include "text/sp_check.h"
+#include "text/user_lines.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -120,53 +118,33 @@ static void index_phrases(struct tf_forbidden *f, struct tf_forbidden_case *c,
 
 /* The phrases of the file by case. */
 struct phrases {
+    struct tf_arena *mem;
     struct phrase *v[2];
-    size_t n[2];
+    size_t n[2], cap[2];
 };
 
-static int read_phrases(struct phrases *p, struct tf_arena *mem, const char *path,
-                        struct tf_sha256 *sum, struct tf_err *err)
+static int add_line(const struct tf_user_lines *l, struct tf_text line, struct tf_err *err)
 {
-    struct tf_in in;
-    const char *s;
-    size_t n, line = 0;
-    int rc = tf_in_open(&in, path, err);
-    while (rc == 0 && (rc = tf_in_line(&in, &s, &n, 1 << 16, err)) != 0) {
-        line++;
-        if (rc == 2)
-            rc = tf_fail(err, "%s: line %zu: longer than 65536 bytes", path, line);
-        if (rc < 0)
-            break;
-        rc = 0;
-        if (!tf_utf8_valid((const uint8_t *)s, n)) {
-            rc = tf_fail(err, "%s: line %zu: not UTF-8", path, line);
-            break;
-        }
-        tf_sha256_add(sum, s, n);
-        tf_sha256_add(sum, "\n", 1);
-        const size_t mark = line == 1 ? tf_utf8_mark(s, n) : 0;
-        const struct tf_text text = tf_plain_phrase(mem, s + mark, n - mark);
-        if (text.n == 0)
-            continue;
-        const int as = tf_is_lower(text) ? LOWER : EXACT;
-        p->v[as] = tf_xarray(p->v[as], p->n[as] + 1, sizeof *p->v[as]);
-        p->v[as][p->n[as]++] = phrase_of(text);
-    }
-    tf_in_close(&in);
-    return rc;
+    struct phrases *p = l->arg;
+    const struct tf_text text = tf_plain_phrase(p->mem, line.p, line.n);
+    (void)err;
+    if (text.n == 0)
+        return 0;
+    const int as = tf_is_lower(text) ? LOWER : EXACT;
+    TF_GROW(p->v[as], p->n[as], p->cap[as]);
+    p->v[as][p->n[as]++] = phrase_of(text);
+    return 0;
 }
 
 int tf_forbidden_read(struct tf_forbidden *f, const char *path, struct tf_ensemble *m,
                       struct tf_err *err)
 {
-    struct phrases p = {0};
-    struct tf_sha256 sum;
-    uint8_t hash[32];
+    struct phrases p = {.mem = &f->mem};
+    struct tf_user_lines lines = {.add = add_line, .arg = &p, .longest = 1 << 16};
     if (m->vocab == NULL)
         return tf_fail(err, "--forbid: %s has no vocabulary (tf-convert --vocab adds one)",
                        m->name);
-    tf_sha256_init(&sum);
-    int rc = read_phrases(&p, &f->mem, path, &sum, err);
+    int rc = tf_user_lines_read(&lines, path, err);
     if (rc == 0 && p.n[EXACT] + p.n[LOWER] == 0)
         rc = tf_fail(err, "%s: no words to forbid", path);
     for (int as = EXACT; rc == 0 && as <= LOWER; as++) {
@@ -179,8 +157,7 @@ int tf_forbidden_read(struct tf_forbidden *f, const char *path, struct tf_ensemb
     free(p.v[LOWER]);
     if (rc != 0)
         return -1;
-    tf_sha256_end(&sum, hash);
-    tf_value_put(&m->arena, &m->inputs, "forbid", tf_value_bytes(&m->arena, hash, sizeof hash));
+    tf_ensemble_add_input(m, "forbid", lines.sum);
     return 0;
 }
 

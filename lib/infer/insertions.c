@@ -66,7 +66,7 @@ int tf_insertions_read(struct tf_insertions *s, const char *path, struct tf_ense
         return tf_fail(err, "%s: no tokens to insert", path);
     uint8_t sum[32];
     tf_sha256_of(sum, s->ids, s->n * sizeof *s->ids);
-    tf_value_put(&m->arena, &m->inputs, "insert", tf_value_bytes(&m->arena, sum, sizeof sum));
+    tf_ensemble_add_input(m, "insert", sum);
     return 0;
 }
 

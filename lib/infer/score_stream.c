@@ -56,11 +56,9 @@ static int begin_part(void *arg, struct tf_err *err)
     struct tf_header h = tf_ensemble_header(&c->s.models, &mem, c->s.in.header,
                                             c->s.in.lists ? "nbest" : "scores", c->table);
     if (c->s.in.lists) {
-        struct tf_value *stage = &h.made.items[h.made.n - 1], opts = *tf_value_get(stage, "opts");
-        tf_value_put(&mem, &opts, "alpha", tf_value_real(c->o->alpha));
+        tf_header_add_opt(&h, &mem, "alpha", tf_value_real(c->o->alpha));
         if (c->o->normalize > 0)
-            tf_value_put(&mem, &opts, "normalize", tf_value_real(c->o->normalize));
-        tf_value_put(&mem, stage, "opts", opts);
+            tf_header_add_opt(&h, &mem, "normalize", tf_value_real(c->o->normalize));
     }
     int rc = tf_output_begin(&c->s.out, &h, err);
     tf_arena_release(&mem);

@@ -1,72 +1,45 @@
 /* terms.c - see terms_private.h. */
 #include "infer/terms_private.h"
-#include "base/hash.h"
-#include "base/input.h"
 #include "base/memory.h"
-#include "base/utf8.h"
 #include "ops/host_search.h"
 #include "text/sp_check.h"
 #include "text/sp_piece.h"
 #include "text/unicode.h"
+#include "text/user_lines.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 enum { EXACT, LOWER, MAX_LINE = 1 << 20 };
 
-/* ---- pieces ---- */
-
-struct piece {
-    struct tf_text text;
-    uint32_t id;
-};
-
 /* What reading needs. */
 struct reading {
     struct tf_terms *t;
     const struct tf_search_opts *opts;
-    struct piece *pieces; /* by text, n */
-    size_t n;
-    const char *path;
-    uint64_t line;
-    struct tf_sha256 sum;
+    struct tf_sp_index pieces;
 };
-
-static int list_pieces(struct reading *r, const void *vocab, size_t n, struct tf_err *err)
-{
-    const char *const *texts;
-    if (tf_sp_texts(&r->t->mem, vocab, n, &texts, &r->n, err) != 0)
-        return -1;
-    r->pieces = tf_xarray(NULL, r->n + 1, sizeof *r->pieces);
-    for (size_t i = 0; i < r->n; i++) {
-        const char *text = texts[i] != NULL ? texts[i] : "";
-        r->pieces[i] = (struct piece){{text, strlen(text)}, (uint32_t)i};
-    }
-    qsort(r->pieces, r->n, sizeof *r->pieces, tf_text_compare);
-    return 0;
-}
 
 /* The id of a piece, as it is or after a space, as the tokens of words are. */
 static int find_piece(const struct reading *r, struct tf_text text, uint32_t *id,
                       struct tf_err *err)
 {
-    struct tf_buf spaced = {0};
-    tf_buf_str(&spaced, TF_SPACE);
-    tf_buf_add(&spaced, text.p, text.n);
-    const struct piece key[2] = {{text, 0}, {{spaced.p, spaced.len}, 0}}, *found;
-    found = bsearch(&key[0], r->pieces, r->n, sizeof key[0], tf_text_compare);
-    if (found == NULL)
-        found = bsearch(&key[1], r->pieces, r->n, sizeof key[0], tf_text_compare);
-    tf_buf_release(&spaced);
-    if (found == NULL)
+    int64_t found = tf_sp_find(&r->pieces, text);
+    if (found < 0) {
+        struct tf_buf spaced = {0};
+        tf_buf_str(&spaced, TF_SPACE);
+        tf_buf_add(&spaced, text.p, text.n);
+        found = tf_sp_find(&r->pieces, (struct tf_text){spaced.p, spaced.len});
+        tf_buf_release(&spaced);
+    }
+    if (found < 0)
         return tf_fail(err,
-                       "%s: line %" PRIu64 ": '%.*s' is no piece of the vocabulary (tf-tokenize "
-                       "--pieces --phrases makes pieces of words)",
-                       r->path, r->line, (int)(text.n < 80 ? text.n : 80), text.p);
-    *id = found->id;
+                       "'%.*s' is no piece of the vocabulary (tf-tokenize --pieces --phrases makes "
+                       "pieces of words)",
+                       (int)(text.n < 80 ? text.n : 80), text.p);
+    *id = (uint32_t)found;
     if (*id == r->opts->eos || *id >= r->opts->V || tf_search_banned(r->opts, *id))
-        return tf_fail(err, "%s: line %" PRIu64 ": no output has the piece '%.*s'", r->path,
-                       r->line, (int)(text.n < 80 ? text.n : 80), text.p);
+        return tf_fail(err, "no output has the piece '%.*s'", (int)(text.n < 80 ? text.n : 80),
+                       text.p);
     return 0;
 }
 
@@ -96,9 +69,8 @@ static int read_phrase(struct reading *r, struct tf_text field, struct tf_wanted
     if (p->n == 0)
         return 0;
     if (ids[0] < t->continues.n && t->continues.v[ids[0]])
-        return tf_fail(err,
-                       "%s: line %" PRIu64 ": '%.*s' continues a word, and a phrase begins one",
-                       r->path, r->line, (int)(field.n < 80 ? field.n : 80), field.p);
+        return tf_fail(err, "'%.*s' continues a word, and a phrase begins one",
+                       (int)(field.n < 80 ? field.n : 80), field.p);
     const struct tf_text last = t->target.v[ids[p->n - 1]];
     p->ends_word = !t->target.spaces_follow && tf_word_before(last.p, last.n);
     return 0;
@@ -121,8 +93,7 @@ static int read_phrases(struct reading *r, struct tf_text line, bool one, struct
         n += p[n].n > 0;
     }
     if (total > TF_TERMS_MOST)
-        return tf_fail(err, "%s: line %" PRIu64 ": phrases of %zu pieces, at most %zu", r->path,
-                       r->line, total, TF_TERMS_MOST);
+        return tf_fail(err, "phrases of %zu pieces, at most %zu", total, TF_TERMS_MOST);
     *w = (struct tf_wanted){v, one ? n > 0 : n};
     for (size_t i = 0; i < n; i++) {
         struct tf_wanted_term *to = &v[one ? 0 : i];
@@ -133,72 +104,34 @@ static int read_phrases(struct reading *r, struct tf_text line, bool one, struct
     return 0;
 }
 
-static int add_constraints(struct reading *r, struct tf_text line, struct tf_err *err)
+static int add_constraints(const struct tf_user_lines *l, struct tf_text line, struct tf_err *err)
 {
+    struct reading *r = l->arg;
     struct tf_terms *t = r->t;
-    if ((t->n_lines & (t->n_lines - 1)) == 0)
-        t->lines = tf_xarray(t->lines, 2 * t->n_lines + 1, sizeof *t->lines);
+    TF_GROW(t->lines, t->n_lines, t->cap_lines);
     return read_phrases(r, line, false, &t->lines[t->n_lines++], err);
 }
 
-static int add_term(struct reading *r, struct tf_text line, struct tf_err *err)
+static int add_term(const struct tf_user_lines *l, struct tf_text line, struct tf_err *err)
 {
+    struct reading *r = l->arg;
     struct tf_terms *t = r->t;
     struct tf_text source = {0};
     struct tf_wanted w;
     cut(&line, '\t', &source);
-    struct tf_term term = {tf_plain_phrase(&t->mem, source.p, source.n), {0}, r->line};
+    struct tf_term term = {tf_plain_phrase(&t->mem, source.p, source.n), {0}, l->n};
     if (term.source.n == 0 && line.n == 0)
         return 0;
     if (read_phrases(r, line, true, &w, err) != 0)
         return -1;
     if (term.source.n == 0 || w.n == 0)
-        return tf_fail(err, "%s: line %" PRIu64 ": no source term, a tab and its target", r->path,
-                       r->line);
+        return tf_fail(err, "no source term, a tab and its target");
     term.target = w.v[0];
     const int as = tf_is_lower(term.source) ? LOWER : EXACT;
-    const size_t n = t->n_terms[as]++;
-    if ((n & (n - 1)) == 0)
-        t->terms[as] = tf_xarray(t->terms[as], 2 * n + 1, sizeof *t->terms[as]);
-    t->terms[as][n] = term;
+    TF_GROW(t->terms[as], t->n_terms[as], t->cap_terms[as]);
+    t->terms[as][t->n_terms[as]++] = term;
     t->longest = term.source.n > t->longest ? term.source.n : t->longest;
     return 0;
-}
-
-static int read_lines(struct reading *r, const char *path, const char *name,
-                      int (*add)(struct reading *, struct tf_text, struct tf_err *),
-                      struct tf_err *err)
-{
-    struct tf_in in;
-    const char *s;
-    size_t n;
-    r->path = name;
-    r->line = 0;
-    tf_sha256_init(&r->sum);
-    int rc = tf_in_open(&in, path, err), more = 1;
-    while (rc == 0 && (more = tf_in_line(&in, &s, &n, MAX_LINE, err)) == 1) {
-        r->line++;
-        tf_sha256_add(&r->sum, s, n);
-        tf_sha256_add(&r->sum, "\n", 1);
-        const size_t mark = r->line == 1 ? tf_utf8_mark(s, n) : 0;
-        rc = tf_utf8_valid((const uint8_t *)s, n)
-                 ? add(r,
-                       (struct tf_text){tf_arena_strndup(&r->t->mem, s + mark, n - mark), n - mark},
-                       err)
-                 : tf_fail(err, "%s: line %" PRIu64 ": not UTF-8", name, r->line);
-    }
-    if (rc == 0 && more == 2)
-        rc =
-            tf_fail(err, "%s: line %" PRIu64 ": longer than %d bytes", name, r->line + 1, MAX_LINE);
-    tf_in_close(&in);
-    return rc == 0 && more >= 0 ? 0 : -1;
-}
-
-static void put_sum(struct reading *r, struct tf_ensemble *m, const char *role)
-{
-    uint8_t hash[32];
-    tf_sha256_end(&r->sum, hash);
-    tf_value_put(&m->arena, &m->inputs, role, tf_value_bytes(&m->arena, hash, sizeof hash));
 }
 
 static int compare_terms(const void *x, const void *y)
@@ -208,7 +141,7 @@ static int compare_terms(const void *x, const void *y)
     return c != 0 ? c : (a->line > b->line) - (a->line < b->line);
 }
 
-static int sort_terms(const struct reading *r, struct tf_term *v, size_t n, struct tf_err *err)
+static int sort_terms(struct tf_term *v, size_t n, const char *path, struct tf_err *err)
 {
     if (n > 0)
         qsort(v, n, sizeof *v, compare_terms);
@@ -217,7 +150,7 @@ static int sort_terms(const struct reading *r, struct tf_term *v, size_t n, stru
             return tf_fail(err,
                            "%s: line %" PRIu64 ": line %" PRIu64
                            " has this source term, too (targets of a term are fields of one line)",
-                           r->path, v[i].line, v[i - 1].line);
+                           path, v[i].line, v[i - 1].line);
     return 0;
 }
 
@@ -229,25 +162,32 @@ static void list_continuing(struct tf_terms *t)
     t->continues = (struct tf_continues){v, t->target.n};
 }
 
-static int read_files(struct reading *r, const char *constraints, const char *terms,
-                      const char *name, struct tf_ensemble *m, struct tf_err *err)
+static int read_constraints(struct reading *r, const char *path, struct tf_ensemble *m,
+                            struct tf_err *err)
+{
+    struct tf_user_lines lines = {.add = add_constraints, .arg = r, .longest = MAX_LINE};
+    if (tf_user_lines_read(&lines, path, err) != 0)
+        return -1;
+    tf_ensemble_add_input(m, "constraints", lines.sum);
+    return 0;
+}
+
+static int read_terms(struct reading *r, const char *path, const char *name, struct tf_ensemble *m,
+                      struct tf_err *err)
 {
     struct tf_terms *t = r->t;
-    if (constraints != NULL) {
-        if (read_lines(r, constraints, constraints, add_constraints, err) != 0)
-            return -1;
-        put_sum(r, m, "constraints");
-    }
-    if (terms == NULL)
-        return 0;
-    if (read_lines(r, terms, name, add_term, err) != 0)
+    struct tf_user_lines lines = {.add = add_term,
+                                  .arg = r,
+                                  .longest = MAX_LINE,
+                                  .name = name != NULL ? name : path};
+    if (tf_user_lines_read(&lines, path, err) != 0)
         return -1;
-    put_sum(r, m, "terms");
+    tf_ensemble_add_input(m, "terms", lines.sum);
     if (t->n_terms[EXACT] + t->n_terms[LOWER] == 0)
-        return tf_fail(err, "%s: no terms", name);
-    return sort_terms(r, t->terms[EXACT], t->n_terms[EXACT], err) != 0
+        return tf_fail(err, "%s: no terms", lines.name);
+    return sort_terms(t->terms[EXACT], t->n_terms[EXACT], lines.name, err) != 0
                ? -1
-               : sort_terms(r, t->terms[LOWER], t->n_terms[LOWER], err);
+               : sort_terms(t->terms[LOWER], t->n_terms[LOWER], lines.name, err);
 }
 
 int tf_terms_read(struct tf_terms *t, const char *constraints, const char *terms,
@@ -255,19 +195,22 @@ int tf_terms_read(struct tf_terms *t, const char *constraints, const char *terms
                   struct tf_err *err)
 {
     struct reading r = {.t = t, .opts = opts};
+    struct tf_arena texts = {0};
     const struct tf_text target = m->target_vocab;
     if (m->vocab == NULL)
         return tf_fail(err, "--%s: %s has no vocabulary (tf-convert --vocab adds one)",
                        terms != NULL ? "terms" : "constraints", m->name);
     if (tf_spelling_read(&t->target, &t->mem, target.p, target.n, false, err) != 0 ||
-        tf_spelling_read(&t->source, &t->mem, m->vocab, m->vocab_n, false, err) != 0 ||
-        list_pieces(&r, target.p, target.n, err) != 0)
+        tf_spelling_read(&t->source, &t->mem, m->vocab, m->vocab_n, false, err) != 0)
         return -1;
     list_continuing(t);
     t->unk = m->header.special.unk;
-    const int rc =
-        read_files(&r, constraints, terms, terms_name != NULL ? terms_name : terms, m, err);
-    free(r.pieces);
+    int rc = tf_sp_index(&r.pieces, &texts, target.p, target.n, err);
+    if (rc == 0 && constraints != NULL)
+        rc = read_constraints(&r, constraints, m, err);
+    if (rc == 0 && terms != NULL)
+        rc = read_terms(&r, terms, terms_name, m, err);
+    tf_arena_release(&texts);
     return rc;
 }
 

@@ -31,9 +31,10 @@ struct tf_terms {
     struct tf_continues continues;
     int64_t unk; /* of sources */
     struct tf_wanted *lines; /* of the constraints, n_lines */
-    size_t n_lines;
-    struct tf_term *terms[2];   /* as they are, and in lower case; by source */
-    size_t n_terms[2], longest; /* bytes of a source */
+    size_t n_lines, cap_lines;
+    struct tf_term *terms[2]; /* as they are, and in lower case; by source */
+    size_t n_terms[2], cap_terms[2];
+    size_t longest; /* bytes of a source */
 };
 
 /* Read the files, each a path or NULL (terms_name: what messages call it, or NULL), for a search

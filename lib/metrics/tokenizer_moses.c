@@ -87,8 +87,8 @@ static void special(struct tf_moses *m)
 {
     for (size_t i = 0; i < m->a.n; i++) {
         uint32_t c = m->a.v[i];
-        bool word = (tf_uc_letter(c) & (TF_UC_ALPHABETIC | TF_UC_DECIMAL)) || c == ' ' ||
-                    c == '.' || c == '\'' || c == '`' || c == ',' || c == '-';
+        bool word = tf_uc_alphanumeric(c) || c == ' ' || c == '.' || c == '\'' || c == '`' ||
+                    c == ',' || c == '-';
         if (!word)
             push_code(&m->b, ' ');
         push_code(&m->b, c);

@@ -3,7 +3,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/pipeline.h"
-#include "text/lines.h"
+#include "text/glossary.h"
 
 #include <errno.h>
 #include <math.h>
@@ -322,18 +322,12 @@ static struct tf_pipe *old_pipe(struct tf_route *r, bool any)
 /* The lines of its glossary, which a pipeline has read without an error. */
 static void count_terms(struct tf_route *r)
 {
-    struct tf_lines l = {0};
-    struct tf_text line;
+    struct tf_glossary *g;
     struct tf_err err = {0};
-    uint64_t n = 0;
-    if (r->terms == NULL)
+    if (r->terms == NULL || tf_glossary_read(&g, r->terms, &err) != 0)
         return;
-    int rc = tf_lines_open(&l, r->terms, NULL, false, &err);
-    while (rc >= 0 && (rc = tf_lines_next(&l, &line, &err)) > 0)
-        n += line.n > 0;
-    tf_lines_close(&l);
-    if (rc == 0)
-        r->n_terms = n;
+    r->n_terms = tf_glossary_terms(g);
+    tf_glossary_free(g);
 }
 
 /* Start pipelines until there are enough; when replacing, one more than that, and end an old one

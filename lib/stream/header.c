@@ -80,6 +80,15 @@ void tf_header_made(struct tf_header *h, struct tf_arena *a, const char *prog,
     h->made = made;
 }
 
+void tf_header_add_opt(struct tf_header *h, struct tf_arena *a, const char *name, struct tf_value v)
+{
+    struct tf_value *stage = &h->made.items[h->made.n - 1];
+    const struct tf_value *had = tf_value_get(stage, "opts");
+    struct tf_value opts = had != NULL ? *had : tf_value_map();
+    tf_value_put(a, &opts, name, v);
+    tf_value_put(a, stage, "opts", opts);
+}
+
 /* Equal values have the same encoding, and so the same hash. */
 struct hash {
     uint8_t sha256[32];

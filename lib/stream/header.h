@@ -48,6 +48,9 @@ struct tf_header {
 struct tf_opt;
 void tf_header_made(struct tf_header *h, struct tf_arena *a, const char *prog,
                     const struct tf_opt *opts, const struct tf_value *inputs);
+/* Add to the options of the last stage one that not every run has. name is not copied. */
+void tf_header_add_opt(struct tf_header *h, struct tf_arena *a, const char *name,
+                       struct tf_value v);
 /* Set h->made to the stages of one input, or of two (b is not NULL): those of b that a does not
  * have come after those of a. */
 void tf_header_made_from(struct tf_header *h, struct tf_arena *mem, const struct tf_header *a,

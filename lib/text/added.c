@@ -136,7 +136,7 @@ static bool is_word(const char *s)
 {
     int len;
     const uint32_t c = tf_utf8_get(s, &len);
-    return c == '_' || (tf_uc_letter(c) & (TF_UC_ALPHABETIC | TF_UC_DECIMAL)) != 0;
+    return c == '_' || tf_uc_alphanumeric(c);
 }
 
 static bool touches_word(const struct cutter *c, size_t from, size_t to)
@@ -158,8 +158,8 @@ static size_t strip_left(const struct cutter *c, unsigned flags)
 static size_t strip_right(const struct cutter *c, size_t from, unsigned flags)
 {
     size_t at = from;
-    for (int len; (flags & TF_ADDED_RSTRIP) && at < c->n &&
-                  (len = tf_uc_space_at(c->text + at)) > 0;)
+    for (int len;
+         (flags & TF_ADDED_RSTRIP) && at < c->n && (len = tf_uc_space_at(c->text + at)) > 0;)
         at += (size_t)len;
     return (flags & TF_ADDED_SINGLE) && at > from + 1 ? from : at;
 }

@@ -165,7 +165,7 @@ static bool letters_in(struct tf_text s, struct tf_text in)
     int len;
     for (size_t p = 0; p < s.n; p += (size_t)len) {
         const uint32_t c = tf_utf8_get(s.p + p, &len);
-        if ((tf_uc_letter(c) & (TF_UC_ALPHABETIC | TF_UC_DECIMAL)) == 0)
+        if (!tf_uc_alphanumeric(c))
             continue;
         const char *found = memmem(in.p + at, in.n - at, s.p + p, (size_t)len);
         if (found == NULL)
@@ -178,7 +178,7 @@ static bool letters_in(struct tf_text s, struct tf_text in)
 static bool is_sign(const char *s)
 {
     int len;
-    return (tf_uc_letter(tf_utf8_get(s, &len)) & (TF_UC_ALPHABETIC | TF_UC_DECIMAL)) == 0;
+    return !tf_uc_alphanumeric(tf_utf8_get(s, &len));
 }
 
 /* The signs that a text begins with, and those that it ends with, in bytes. */
@@ -297,7 +297,7 @@ static void note_source(struct tf_ids *of, size_t n, size_t s)
 
 /* Append a part of the translation. */
 static void keep_text(const struct copying *c, size_t from, size_t to, struct tf_buf *out,
-                 struct tf_ids *of)
+                      struct tf_ids *of)
 {
     size_t at = from;
     tf_buf_add(out, c->translation.p + from, to - from);

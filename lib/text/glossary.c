@@ -1,14 +1,12 @@
 /* glossary.c - see glossary.h. */
 #include "text/glossary.h"
 #include "base/arena.h"
-#include "base/input.h"
 #include "base/memory.h"
-#include "base/utf8.h"
 #include "text/spelling.h"
 #include "text/text_table_private.h"
 #include "text/unicode.h"
+#include "text/user_lines.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 enum { EXACT, LOWER, MAX_LINE = 1 << 20 };
@@ -17,12 +15,12 @@ struct tf_glossary {
     struct tf_arena mem;
     struct tf_text_table terms[2]; /* as they are, and in lower case: numbers of translations */
     struct tf_text *translations;
-    size_t n, longest; /* bytes of a term */
+    size_t n, cap, longest; /* longest: bytes of a term */
 };
 
-static int add_line(struct tf_glossary *g, struct tf_text line, const char *path, uint64_t number,
-                    struct tf_err *err)
+static int add_line(const struct tf_user_lines *l, struct tf_text line, struct tf_err *err)
 {
+    struct tf_glossary *g = l->arg;
     const char *tab = memchr(line.p, '\t', line.n), *end = line.p + line.n;
     if (line.n == 0)
         return 0;
@@ -32,14 +30,11 @@ static int add_line(struct tf_glossary *g, struct tf_text line, const char *path
                          is = tf_plain_phrase(&g->mem, to,
                                               (size_t)((more != NULL ? more : end) - to));
     if (term.n == 0 || is.n == 0)
-        return tf_fail(err, "%s: line %" PRIu64 ": no source term, a tab and its target", path,
-                       number);
+        return tf_fail(err, "no source term, a tab and its target");
     struct tf_text_table *t = &g->terms[tf_is_lower(term) ? LOWER : EXACT];
     if (tf_text_table_find(t, term.p, term.n) != TF_NO_TEXT)
-        return tf_fail(err, "%s: line %" PRIu64 ": a line before has this source term, too", path,
-                       number);
-    if ((g->n & (g->n - 1)) == 0)
-        g->translations = tf_xarray(g->translations, 2 * g->n + 1, sizeof *g->translations);
+        return tf_fail(err, "a line before has this source term, too");
+    TF_GROW(g->translations, g->n, g->cap);
     tf_text_table_add(t, term.p, term.n, (uint32_t)g->n);
     g->translations[g->n++] = is;
     g->longest = term.n > g->longest ? term.n : g->longest;
@@ -48,25 +43,12 @@ static int add_line(struct tf_glossary *g, struct tf_text line, const char *path
 
 int tf_glossary_read(struct tf_glossary **out, const char *path, struct tf_err *err)
 {
-    struct tf_in in;
-    struct tf_text line;
     struct tf_glossary *g = *out = tf_xcalloc(1, sizeof *g);
-    uint64_t number = 0;
-    int rc = tf_in_open(&in, path, err), more = 1;
-    while (rc == 0 && (more = tf_in_line(&in, &line.p, &line.n, MAX_LINE, err)) == 1) {
-        const size_t mark = ++number == 1 ? tf_utf8_mark(line.p, line.n) : 0,
-                     cr = line.n > mark && line.p[line.n - 1] == '\r';
-        rc = tf_utf8_valid((const uint8_t *)line.p, line.n)
-                 ? add_line(g, (struct tf_text){line.p + mark, line.n - mark - cr}, path, number,
-                            err)
-                 : tf_fail(err, "%s: line %" PRIu64 ": not UTF-8", path, number);
-    }
-    if (rc == 0 && more == 2)
-        rc = tf_fail(err, "%s: line %" PRIu64 ": longer than %d bytes", path, number + 1, MAX_LINE);
-    if (rc == 0 && more == 0 && g->n == 0)
+    struct tf_user_lines lines = {.add = add_line, .arg = g, .longest = MAX_LINE};
+    int rc = tf_user_lines_read(&lines, path, err);
+    if (rc == 0 && g->n == 0)
         rc = tf_fail(err, "%s: no terms", path);
-    tf_in_close(&in);
-    if (rc == 0 && more == 0)
+    if (rc == 0)
         return 0;
     tf_glossary_free(g);
     *out = NULL;
@@ -82,6 +64,11 @@ void tf_glossary_free(struct tf_glossary *g)
     free(g->translations);
     tf_arena_release(&g->mem);
     free(g);
+}
+
+size_t tf_glossary_terms(const struct tf_glossary *g)
+{
+    return g->n;
 }
 
 size_t tf_glossary_find(const struct tf_glossary *g, struct tf_text s, size_t at,

@@ -15,6 +15,7 @@ struct tf_glossary;
 /* Errors name the line: no term or no translation, a term that is there twice, not UTF-8. */
 int tf_glossary_read(struct tf_glossary **g, const char *path, struct tf_err *err) TF_MUST_CHECK;
 void tf_glossary_free(struct tf_glossary *g); /* may be NULL */
+size_t tf_glossary_terms(const struct tf_glossary *g); /* how many it has */
 
 struct tf_glossary_term {
     struct tf_text translation;

@@ -82,7 +82,7 @@ static void add_char(struct reader *r, uint32_t c, struct tf_text from)
         if (r->object && c < 0x80 && strchr(")]}.,;:!?\"'", (char)c) == NULL)
             add_space(r);
         tf_buf_char(&r->raw, c);
-        r->words = r->words || (tf_uc_letter(c) & (TF_UC_ALPHABETIC | TF_UC_DECIMAL)) != 0;
+        r->words = r->words || tf_uc_alphanumeric(c);
         r->object = false;
     }
 }
@@ -299,7 +299,7 @@ static bool is_blank(const struct tf_html *h, const struct tf_html_item *it)
 /* Leave out what has no text at the ends of [*from, *to), and the elements that are around all the
  * rest: their tags need no place. */
 static void leave_outer(const struct tf_html *h, const struct tf_html_item *items, size_t *from,
-                 size_t *to)
+                        size_t *to)
 {
     size_t open[TF_HTML_DEPTH + 1], close[TF_HTML_DEPTH + 1]; /* the tags of a depth, from 1 */
     size_t first = *to, last = *to, depth = 0;

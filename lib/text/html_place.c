@@ -114,7 +114,7 @@ static uint32_t node_at(const struct tf_html_segment *g, size_t at)
 static bool is_sign(const char *s)
 {
     int len;
-    return (tf_uc_letter(tf_utf8_get(s, &len)) & (TF_UC_ALPHABETIC | TF_UC_DECIMAL)) == 0;
+    return !tf_uc_alphanumeric(tf_utf8_get(s, &len));
 }
 
 static size_t char_before(const char *s, size_t p)

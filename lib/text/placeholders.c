@@ -225,9 +225,8 @@ static bool begins_with_capital(struct tf_text s)
     int len;
     for (size_t at = 0; at < s.n; at += (size_t)len) {
         const uint32_t c = tf_utf8_get(s.p + at, &len);
-        const int is = tf_uc_letter(c);
-        if ((is & (TF_UC_ALPHABETIC | TF_UC_DECIMAL)) != 0)
-            return (is & TF_UC_ALPHABETIC) != 0 && (is & TF_UC_LOWERCASE) == 0;
+        if (tf_uc_alphanumeric(c))
+            return tf_uc_capital(c);
     }
     return false;
 }
@@ -238,10 +237,10 @@ static bool has_own_case(struct tf_text s)
     int len;
     (void)tf_utf8_get(s.p, &len);
     for (size_t at = (size_t)len; at < s.n; at += (size_t)len) {
-        const int is = tf_uc_letter(tf_utf8_get(s.p + at, &len));
-        if ((is & (TF_UC_ALPHABETIC | TF_UC_DECIMAL)) == 0)
+        const uint32_t c = tf_utf8_get(s.p + at, &len);
+        if (!tf_uc_alphanumeric(c))
             return false;
-        if ((is & TF_UC_ALPHABETIC) != 0 && (is & TF_UC_LOWERCASE) == 0)
+        if (tf_uc_capital(c))
             return true;
     }
     return false;
@@ -257,7 +256,7 @@ static bool begins_sentence(struct tf_text s, size_t at)
         while (((unsigned char)s.p[p] & 0xc0) == 0x80);
         if (p + 1 < at && strchr(".!?", s.p[p]) != NULL && s.p[p + 1] == ' ')
             return true;
-        if ((tf_uc_letter(tf_utf8_get(s.p + p, &len)) & (TF_UC_ALPHABETIC | TF_UC_DECIMAL)) != 0)
+        if (tf_uc_alphanumeric(tf_utf8_get(s.p + p, &len)))
             return false;
     }
     return true;

@@ -115,17 +115,6 @@ static size_t trim(const char *text, size_t begin, size_t end)
     return end;
 }
 
-static bool is_alphanumeric(uint32_t c)
-{
-    return (tf_uc_letter(c) & (TF_UC_ALPHABETIC | TF_UC_DECIMAL)) != 0;
-}
-
-static bool is_capital(uint32_t c)
-{
-    const int is = tf_uc_letter(c);
-    return (is & TF_UC_ALPHABETIC) != 0 && (is & TF_UC_LOWERCASE) == 0;
-}
-
 /* ---- boundaries ---- */
 
 /* Where the word before p begins. */
@@ -140,7 +129,7 @@ static size_t word_start(const char *text, size_t p)
 static struct tf_text bare(const char *text, size_t begin, size_t end)
 {
     int len;
-    while (begin < end && !is_alphanumeric(tf_utf8_get(text + begin, &len)))
+    while (begin < end && !tf_uc_alphanumeric(tf_utf8_get(text + begin, &len)))
         begin += (size_t)len;
     return (struct tf_text){text + begin, end - begin};
 }
@@ -161,7 +150,7 @@ static bool is_abbreviation(const struct tf_sentences *s, const char *text, size
 static bool is_initial(struct tf_text word)
 {
     int len;
-    return word.n > 1 && is_capital(tf_utf8_get(word.p, &len)) && word.n == (size_t)len + 1;
+    return word.n > 1 && tf_uc_capital(tf_utf8_get(word.p, &len)) && word.n == (size_t)len + 1;
 }
 
 static bool is_ordinal(struct tf_text word)

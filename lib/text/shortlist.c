@@ -5,9 +5,8 @@
 #include "base/gunzip.h"
 #include "base/memory.h"
 #include "base/parse.h"
-#include "base/utf8.h"
 #include "text/sp_check.h"
-#include "text/text.h"
+#include "text/user_lines.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -129,31 +128,6 @@ void tf_shortlist_put(struct tf_buf *b, const struct tf_shortlist *s)
 
 /* ---- text ---- */
 
-struct piece {
-    struct tf_text text;
-    uint32_t id;
-};
-
-struct pieces {
-    struct piece *v; /* by text */
-    size_t n;
-};
-
-static int list_pieces(struct pieces *p, struct tf_arena *a, const void *vocab, size_t n,
-                       struct tf_err *err)
-{
-    const char *const *texts;
-    if (tf_sp_texts(a, vocab, n, &texts, &p->n, err) != 0)
-        return -1;
-    p->v = tf_arena_alloc(a, (p->n + 1) * sizeof *p->v);
-    for (size_t i = 0; i < p->n; i++) {
-        const char *text = texts[i] != NULL ? texts[i] : "";
-        p->v[i] = (struct piece){{text, strlen(text)}, (uint32_t)i};
-    }
-    qsort(p->v, p->n, sizeof *p->v, tf_text_compare);
-    return 0;
-}
-
 struct pair {
     uint32_t source, target;
     float p;
@@ -162,7 +136,7 @@ struct pair {
 
 struct reading {
     const struct tf_shortlist_vocab *v;
-    struct pieces side[2]; /* source, target */
+    struct tf_sp_index side[2]; /* source, target */
     struct pair *pairs;
     size_t n, cap, known, lines; /* lines of pairs, and those whose pieces are known */
 };
@@ -170,19 +144,23 @@ struct reading {
 /* The id of a piece; *known is whether the vocabulary has it. -1: there is no unknown piece. */
 static int64_t id_of(const struct reading *r, int side, struct tf_text text, bool *known)
 {
-    const struct piece key = {text, 0}, *found;
-    found = bsearch(&key, r->side[side].v, r->side[side].n, sizeof key, tf_text_compare);
-    *known = *known && found != NULL;
-    return found != NULL ? found->id : r->v->unk;
+    const int64_t found = tf_sp_find(&r->side[side], text);
+    *known = *known && found >= 0;
+    return found >= 0 ? found : r->v->unk;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
 }
 
 /* The next word of a line. */
 static bool next_word(struct tf_text *line, struct tf_text *word)
 {
-    while (line->n > 0 && (*line->p == ' ' || *line->p == '\t' || *line->p == '\r'))
+    while (line->n > 0 && is_blank(*line->p))
         line->p++, line->n--;
     size_t n = 0;
-    while (n < line->n && line->p[n] != ' ' && line->p[n] != '\t' && line->p[n] != '\r')
+    while (n < line->n && !is_blank(line->p[n]))
         n++;
     *word = (struct tf_text){line->p, n};
     line->p += n;
@@ -190,8 +168,9 @@ static bool next_word(struct tf_text *line, struct tf_text *word)
     return n > 0;
 }
 
-static int add_line(struct reading *r, struct tf_text line, struct tf_err *err)
+static int add_line(const struct tf_user_lines *l, struct tf_text line, struct tf_err *err)
 {
+    struct reading *r = l->arg;
     struct tf_text word[3], more;
     char number[40];
     double p;
@@ -287,36 +266,15 @@ static void make_list(struct tf_shortlist *s, struct reading *r, const struct tf
     }
 }
 
-static int read_lines(struct reading *r, struct tf_in *in, struct tf_sha256 *sum,
-                      struct tf_err *err)
+static int check_pairs(const struct reading *r, const char *name, struct tf_err *err)
 {
-    const char *s;
-    size_t n;
-    uint64_t line = 0;
-    int more;
-    while ((more = tf_in_line(in, &s, &n, MAX_LINE, err)) == 1) {
-        line++;
-        tf_sha256_add(sum, s, n);
-        tf_sha256_add(sum, "\n", 1);
-        const size_t mark = line == 1 ? tf_utf8_mark(s, n) : 0;
-        const int rc = tf_utf8_valid((const uint8_t *)s, n)
-                           ? add_line(r, (struct tf_text){s + mark, n - mark}, err)
-                           : tf_fail(err, "not UTF-8");
-        if (rc != 0)
-            return tf_context(err, "%s: line %" PRIu64, in->name, line);
-    }
-    if (more == 2)
-        return tf_fail(err, "%s: line %" PRIu64 ": longer than %d bytes", in->name, line + 1,
-                       MAX_LINE);
-    if (more != 0)
-        return -1;
     if (r->lines == 0)
-        return tf_fail(err, "%s: no pairs of pieces", in->name);
+        return tf_fail(err, "%s: no pairs of pieces", name);
     if (r->known < r->lines / 2)
         return tf_fail(err,
                        "%s: %zu of its %zu pairs have a piece that the model's vocabulary lacks: "
                        "a shortlist of another vocabulary",
-                       in->name, r->lines - r->known, r->lines);
+                       name, r->lines - r->known, r->lines);
     return 0;
 }
 
@@ -324,22 +282,21 @@ static int read_text(struct tf_shortlist *s, struct tf_in *in, const struct tf_s
                      const struct tf_shortlist_cut *cut, uint8_t sum[32], struct tf_err *err)
 {
     struct reading r = {.v = v};
+    struct tf_user_lines lines = {.add = add_line, .arg = &r, .longest = MAX_LINE};
     struct tf_arena a = {0};
-    struct tf_sha256 hash;
-    tf_sha256_init(&hash);
     int rc = v->source != NULL && v->target != NULL
                  ? 0
                  : tf_fail(err,
                            "%s: the model has no vocabulary to find its pieces in "
                            "(tf-convert --vocab adds one)",
                            in->name);
-    if (rc == 0 && (list_pieces(&r.side[0], &a, v->source, v->source_n, err) != 0 ||
-                    list_pieces(&r.side[1], &a, v->target, v->target_n, err) != 0 ||
-                    read_lines(&r, in, &hash, err) != 0))
+    if (rc == 0 && (tf_sp_index(&r.side[0], &a, v->source, v->source_n, err) != 0 ||
+                    tf_sp_index(&r.side[1], &a, v->target, v->target_n, err) != 0 ||
+                    tf_user_lines(&lines, in, err) != 0 || check_pairs(&r, in->name, err) != 0))
         rc = -1;
     if (rc == 0) {
         make_list(s, &r, cut);
-        tf_sha256_end(&hash, sum);
+        memcpy(sum, lines.sum, sizeof lines.sum);
     }
     free(r.pairs);
     tf_arena_release(&a);

@@ -6,6 +6,7 @@
 #include "text/sp_charsmap_private.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int malformed(struct tf_err *err)
@@ -54,8 +55,7 @@ int tf_sp_check(const void *bytes, size_t n, struct tf_err *err)
             return malformed(err);
         if (f.number == TF_PROTO_UNLISTED)
             f.number = TF_PROTO_PIECE;
-        if ((f.number == TF_PROTO_PIECE || f.number == TF_PROTO_ADDED) &&
-            ++pieces > TF_MAX_PIECES)
+        if ((f.number == TF_PROTO_PIECE || f.number == TF_PROTO_ADDED) && ++pieces > TF_MAX_PIECES)
             return tf_fail(err, "SentencePiece model with more than %zu pieces", TF_MAX_PIECES);
         if (f.number != TF_PROTO_CODES && f.number != TF_PROTO_ADDED &&
             (f.number > TF_PROTO_DENORMALIZER || f.number == TF_PROTO_SELF_TEST))
@@ -97,6 +97,27 @@ int tf_sp_texts(struct tf_arena *a, const void *bytes, size_t n, const char *con
     *texts = v;
     *n_texts = pieces;
     return 0;
+}
+
+int tf_sp_index(struct tf_sp_index *x, struct tf_arena *a, const void *bytes, size_t n,
+                struct tf_err *err)
+{
+    const char *const *texts;
+    if (tf_sp_texts(a, bytes, n, &texts, &x->n, err) != 0)
+        return -1;
+    x->v = tf_arena_alloc(a, (x->n + 1) * sizeof *x->v);
+    for (size_t i = 0; i < x->n; i++) {
+        const char *text = texts[i] != NULL ? texts[i] : "";
+        x->v[i] = (struct tf_sp_entry){{text, strlen(text)}, (uint32_t)i};
+    }
+    qsort(x->v, x->n, sizeof *x->v, tf_text_compare);
+    return 0;
+}
+
+int64_t tf_sp_find(const struct tf_sp_index *x, struct tf_text text)
+{
+    const struct tf_sp_entry *found = bsearch(&text, x->v, x->n, sizeof *x->v, tf_text_compare);
+    return found != NULL ? (int64_t)found->id : -1;
 }
 
 int64_t tf_sp_id(const void *bytes, size_t n, const char *text)

@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include <stddef.h>
+#include "text/text.h"
 #include <stdint.h>
 
 #define TF_MAX_PIECE ((size_t)2 << 10) /* bytes of a piece */
@@ -22,6 +22,20 @@ int tf_sp_check(const void *bytes, size_t n, struct tf_err *err) TF_MUST_CHECK;
  * a piece that is not UTF-8. */
 int tf_sp_texts(struct tf_arena *a, const void *bytes, size_t n, const char *const **texts,
                 size_t *n_texts, struct tf_err *err) TF_MUST_CHECK;
+
+/* The pieces of a vocabulary by their text; one that is not UTF-8 has none. */
+struct tf_sp_index {
+    struct tf_sp_entry {
+        struct tf_text text;
+        uint32_t id;
+    } *v;
+    size_t n;
+};
+/* Check a vocabulary, and list its pieces in memory of the arena. */
+int tf_sp_index(struct tf_sp_index *x, struct tf_arena *a, const void *bytes, size_t n,
+                struct tf_err *err) TF_MUST_CHECK;
+/* The id of the piece with that text; -1: none. */
+int64_t tf_sp_find(const struct tf_sp_index *x, struct tf_text text);
 
 /* The id of the piece with that text in a vocabulary that tf_sp_check accepts; -1: none. */
 int64_t tf_sp_id(const void *bytes, size_t n, const char *text);

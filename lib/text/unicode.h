@@ -40,6 +40,15 @@ enum tf_uc_class tf_uc_general(uint32_t c);
 /* Properties for the Moses tokenizer: the sum of those that c has. */
 enum { TF_UC_ALPHABETIC = 1, TF_UC_DECIMAL = 2, TF_UC_LOWERCASE = 4 };
 int tf_uc_letter(uint32_t c);
+/* Is c a letter or a digit; a letter that is not in lower case? */
+static inline bool tf_uc_alphanumeric(uint32_t c)
+{
+    return (tf_uc_letter(c) & (TF_UC_ALPHABETIC | TF_UC_DECIMAL)) != 0;
+}
+static inline bool tf_uc_capital(uint32_t c)
+{
+    return (tf_uc_letter(c) & (TF_UC_ALPHABETIC | TF_UC_LOWERCASE)) == TF_UC_ALPHABETIC;
+}
 
 /* Append the lower case of the text (checked UTF-8) to out, like Python's str.lower(): full
  * mappings that do not depend on the language, that is the simple mapping of each code point,

@@ -643,6 +643,12 @@ has_words() {
             seen += two > 0; alone += !two && !one }
             END { exit bad || seen < 10 || alone < 3 }'
     decode --terms terms --threads 1 --batch 1 "$LINES_TFS" | cmp - out
+    # As another program wrote it: lines end with CR LF after a mark, and gzip has packed them.
+    sed '1s/^/\xef\xbb\xbf/; s/$/\r/' terms | gzip >packed
+    decode --terms packed "$LINES_TFS" | tf-tokenize -d -m "$MODEL" | cmp - text
+    iconv -t UTF-16 <terms >wide
+    d_t 1 --terms wide "$LINES_TFS"
+    expect_contains "$stderr" "wide: UTF-16, not UTF-8 text"
     tf-cbor json out | grep -q '"terms":'
     printf 'a\t▁a\nb\t▁b\na\t▁c\n' >twice
     d_t 1 --terms twice "$LINES_TFS"
