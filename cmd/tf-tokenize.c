@@ -203,6 +203,9 @@ static int use_vocab(const struct tf_args *args, struct tf_err *err)
     struct tf_vocab vocab;
     struct tf_out out = {0}, more = {0};
     struct tf_in in = {.fd = -1};
+    const enum tf_vocab_use use = args->mode == DECODE || args->mode == EXPORT ? TF_VOCAB_DECODES
+                                  : args->mode == ENCODE && !job.sample      ? TF_VOCAB_ENCODES
+                                                                             : TF_VOCAB_SAMPLES;
     job.phrases = (size_t)phrases;
     if (tf_vocab_read(&vocab, model, job.target || args->mode == DECODE, head, err) < 0)
         return -1;
@@ -213,11 +216,9 @@ static int use_vocab(const struct tf_args *args, struct tf_err *err)
         rc = open_input(&in, args, err);
     (void)tf_sandbox_seal();
     if (rc == 0)
-        rc = tf_vocab_parse(&vocab, model, err);
+        rc = tf_vocab_parse(&vocab, use, model, err);
     if (rc == 0 && job.links != NULL && vocab.source != NULL)
-        rc = tf_vocab_parse(vocab.source, model, err);
-    if (rc == 0 && args->mode == ENCODE && !job.sample)
-        tf_vocab_segmenter(&vocab);
+        rc = tf_vocab_parse(vocab.source, TF_VOCAB_DECODES, model, err);
     if (rc == 0 && copies) {
         tf_copies_make();
         rc = open_input(&in, args, err);

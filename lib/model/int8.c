@@ -46,18 +46,21 @@ void tf_int8_floats(float *w, const int8_t *q, const float *amax, const struct t
                     size_t first, size_t n)
 {
     const size_t rows = (size_t)p->dims[0], columns = (size_t)p->dims[1];
+    float share[256]; /* q / 127, since divisions take long */
+    for (int i = -128; i < 128; i++)
+        share[(uint8_t)i] = (float)i / 127;
     if (p->outputs == 0) {
         q += first * columns;
         for (size_t i = first; i < first + n; i++, w += columns, q += columns)
             for (size_t j = 0; j < columns; j++)
-                w[j] = (float)q[j] / 127 * amax[i];
+                w[j] = share[(uint8_t)q[j]] * amax[i];
         return;
     }
     q += first;
     amax += first;
     for (size_t i = 0; i < rows; i++, w += n, q += columns)
         for (size_t j = 0; j < n; j++)
-            w[j] = (float)q[j] / 127 * amax[j];
+            w[j] = share[(uint8_t)q[j]] * amax[j];
 }
 
 void tf_int8_quantise(int8_t *q, float *amax, const float *w, const struct tf_param *p)

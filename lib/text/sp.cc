@@ -176,9 +176,31 @@ template <class T> static void add_pieces(const struct tf_sp *s, const T &t, str
     tf_sp_finish(s, text.data(), text.size(), ids, start);
 }
 
-extern "C" {
+/* The kind of a vocabulary by its own word, of the library's numbers: unigram 1, BPE 2. */
+static enum tf_sp_sampling named_sampling(const void *bytes, size_t n)
+{
+    struct tf_proto_field f, inner;
+    uint32_t type = 1;
+    for (struct tf_span m = {(const uint8_t *)bytes, n}; m.n > 0 && tf_proto_field(&m, &f);)
+        for (struct tf_span body = f.body; f.number == TF_PROTO_TRAINER && body.n > 0 &&
+                                           tf_proto_field(&body, &inner);)
+            if (inner.number == TF_PROTO_MODEL_TYPE && inner.is_varint &&
+                (uint32_t)inner.value - 1 < 4) /* others are ignored */
+                type = (uint32_t)inner.value;
+    return type == 1 ? TF_SP_UNIGRAM : type == 2 ? TF_SP_BPE : TF_SP_NO_SAMPLING;
+}
 
-int tf_sp_load(struct tf_sp **out, const void *bytes, size_t n, struct tf_err *err)
+/* What the library can sample. */
+static enum tf_sp_sampling found_sampling(const tf_processor &p)
+{
+    std::vector<std::vector<int>> nbest;
+    std::vector<int> ids;
+    return p.NBestEncode("a", 2, &nbest).ok()           ? TF_SP_UNIGRAM
+           : p.SampleEncode("a", -1, 0.0f, &ids).ok() ? TF_SP_BPE
+                                                        : TF_SP_NO_SAMPLING;
+}
+
+static int load(struct tf_sp **out, const void *bytes, size_t n, bool segments, struct tf_err *err)
 {
     *out = nullptr;
     return guarded(err, "vocabulary", [&]() -> int {
@@ -186,37 +208,39 @@ int tf_sp_load(struct tf_sp **out, const void *bytes, size_t n, struct tf_err *e
             return tf_fail(err, "not a SentencePiece model: empty");
         if (check_tables(bytes, n, err) != 0)
             return -1;
-        struct holder {
-            tf_sp *v;
-            ~holder()
-            {
-                delete v;
-            }
-        } s = {new tf_sp()};
-        if (!s.v->p.LoadFromSerializedProto(without_extras(bytes, n)).ok())
+        std::unique_ptr<tf_sp> s(new tf_sp());
+        std::string model = without_extras(bytes, n);
+        if (!segments) /* trainer_spec {model_type: CHAR}, which has no trie */
+            model += "\x12\x02\x18\x04";
+        if (!s->p.LoadFromSerializedProto(model).ok())
             return tf_fail(err, "not a SentencePiece model, or a damaged one");
-        s.v->pad = s.v->p.pad_id();
-        s.v->unk = s.v->p.unk_id();
-        s.v->bos = s.v->p.bos_id();
-        s.v->eos = s.v->p.eos_id();
-        if (read_unlisted(s.v, bytes, n, err) != 0)
+        s->pad = s->p.pad_id();
+        s->unk = s->p.unk_id();
+        s->bos = s->p.bos_id();
+        s->eos = s->p.eos_id();
+        if (read_unlisted(s.get(), bytes, n, err) != 0)
             return -1;
-        if (s.v->size < 1)
+        if (s->size < 1)
             return tf_fail(err, "SentencePiece model without pieces");
-        s.v->user.reset(new bool[(size_t)s.v->all]());
-        s.v->text_bytes.reset(new uint32_t[(size_t)s.v->all]());
-        read_pieces(s.v, bytes, n);
-        std::vector<std::vector<int>> nbest;
-        std::vector<int> ids;
-        s.v->sampling = TF_SP_NO_SAMPLING;
-        if (s.v->p.NBestEncode("a", 2, &nbest).ok())
-            s.v->sampling = TF_SP_UNIGRAM;
-        else if (s.v->p.SampleEncode("a", -1, 0.0f, &ids).ok())
-            s.v->sampling = TF_SP_BPE;
-        *out = s.v;
-        s.v = nullptr;
+        s->user.reset(new bool[(size_t)s->all]());
+        s->text_bytes.reset(new uint32_t[(size_t)s->all]());
+        read_pieces(s.get(), bytes, n);
+        s->sampling = segments ? found_sampling(s->p) : named_sampling(bytes, n);
+        *out = s.release();
         return 0;
     });
+}
+
+extern "C" {
+
+int tf_sp_load(struct tf_sp **out, const void *bytes, size_t n, struct tf_err *err)
+{
+    return load(out, bytes, n, true, err);
+}
+
+int tf_sp_load_pieces(struct tf_sp **out, const void *bytes, size_t n, struct tf_err *err)
+{
+    return load(out, bytes, n, false, err);
 }
 
 void tf_sp_free(struct tf_sp *s)

@@ -26,6 +26,10 @@ enum tf_sp_sampling { TF_SP_NO_SAMPLING, TF_SP_UNIGRAM, TF_SP_BPE };
 
 /* From the bytes of a SentencePiece .model file. */
 int tf_sp_load(struct tf_sp **sp, const void *bytes, size_t n, struct tf_err *err) TF_MUST_CHECK;
+/* The same without what segments a text, which takes most of the time: the functions that take a
+ * text are not for it. */
+int tf_sp_load_pieces(struct tf_sp **sp, const void *bytes, size_t n,
+                      struct tf_err *err) TF_MUST_CHECK;
 void tf_sp_free(struct tf_sp *sp);
 
 int64_t tf_sp_size(const struct tf_sp *sp); /* pieces with an id */

@@ -142,20 +142,6 @@ static int segment(const struct tf_tokenize_work *r, struct tf_work_block *b, in
     return 0;
 }
 
-/* What a segmentation, ids from `start` on, lacks of its text. */
-static void count_unknown(const struct tf_tokenize_work *r, const struct tf_work_block *b,
-                          size_t start, const char *s, size_t n)
-{
-    const struct tf_sp *sp = r->t->vocab->sp;
-    if (r->unknown == NULL)
-        return;
-    for (size_t i = start; i < b->ids.n; i++)
-        if (b->ids.v[i] == (uint64_t)tf_sp_unk(sp)) {
-            tf_unknown_count(r->unknown, sp, s, n);
-            return;
-        }
-}
-
 /* A line that is being converted. */
 struct line {
     const struct tf_tokenize_work *r;
@@ -171,6 +157,18 @@ static void put_id(const struct line *l, uint32_t id)
         tf_ids_add(&l->b->ids, &id, 1);
     else
         spell(&l->b->out, l->r->t->vocab->sp, &id, 1);
+}
+
+/* What a segmentation, ids from `start` on, lacks of its text. */
+static void count_unknown(const struct line *l, size_t start, const char *s, size_t n)
+{
+    const struct tf_tokenize_work *r = l->r;
+    const struct tf_vocab *v = r->t->vocab;
+    bool lacks = false;
+    for (size_t i = start; i < l->b->ids.n; i++)
+        lacks = lacks || l->b->ids.v[i] == (uint64_t)tf_sp_unk(v->sp);
+    if (lacks && r->unknown != NULL)
+        tf_unknown_count(r->unknown, v, r->rooms[l->lane], s, n);
 }
 
 /* A part of a line, with a space between its pieces and those before. */
@@ -193,7 +191,7 @@ static int encode_part(void *arg, const char *s, size_t n, int64_t id, struct tf
     if (b->out.len == after)
         b->out.len = out;
     if (id < 0 && rc == 0)
-        count_unknown(l->r, b, start, s, n);
+        count_unknown(l, start, s, n);
     return rc;
 }
 

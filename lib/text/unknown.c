@@ -27,26 +27,32 @@ void tf_unknown_free(struct tf_unknown *u)
     free(u);
 }
 
-static bool is_unknown(const struct tf_sp *sp, const char *s, size_t n)
+static bool is_unknown(const struct tf_vocab *v, struct tf_segment_room *room, const char *s,
+                       size_t n)
 {
     struct tf_ids ids = {0};
     struct tf_err ignored = {0};
     bool found = false;
-    if (tf_sp_encode(sp, s, n, &ids, &ignored) == 0)
-        for (size_t i = 0; i < ids.n; i++)
-            found = found || ids.v[i] == (uint64_t)tf_sp_unk(sp);
+    int rc = 0;
+    if (v->segmenter != NULL)
+        tf_segment(v->segmenter, room, s, n, &ids);
+    else
+        rc = tf_sp_encode(v->sp, s, n, &ids, &ignored);
+    for (size_t i = 0; i < ids.n && rc == 0; i++)
+        found = found || ids.v[i] == (uint64_t)tf_sp_unk(v->sp);
     tf_ids_release(&ids);
     return found;
 }
 
-void tf_unknown_count(struct tf_unknown *u, const struct tf_sp *sp, const char *s, size_t n)
+void tf_unknown_count(struct tf_unknown *u, const struct tf_vocab *v, struct tf_segment_room *room,
+                      const char *s, size_t n)
 {
     pthread_mutex_lock(&u->lock);
     for (size_t i = 0; i < n;) {
         int len;
         const uint32_t c = tf_utf8_get(s + i, &len);
         if (u->is[c] == NOT_ASKED)
-            u->is[c] = is_unknown(sp, s + i, (size_t)len) ? UNKNOWN : KNOWN;
+            u->is[c] = is_unknown(v, room, s + i, (size_t)len) ? UNKNOWN : KNOWN;
         u->count[c] += u->is[c] == UNKNOWN;
         i += (size_t)len;
     }

@@ -35,7 +35,28 @@ int tf_vocab_read(struct tf_vocab *v, const char *path, bool target, bool head, 
     return rc;
 }
 
-int tf_vocab_parse(struct tf_vocab *v, const char *path, struct tf_err *err)
+/* Of a unigram vocabulary the library makes a trie, as our own segmenter does: for that, or if
+ * nothing is segmented, it makes none. */
+static int load(struct tf_vocab *v, enum tf_vocab_use use, struct tf_err *err)
+{
+    int rc = use == TF_VOCAB_SAMPLES ? tf_sp_load(&v->sp, v->bytes, v->n, err)
+                                     : tf_sp_load_pieces(&v->sp, v->bytes, v->n, err);
+    if (rc == 0)
+        rc = tf_bpe_load(&v->bpe, v->bytes, v->n, v->sp, err);
+    if (rc != 0 || use != TF_VOCAB_ENCODES)
+        return rc;
+    if (v->bpe == NULL)
+        v->segmenter = tf_segmenter_new(v->sp, v->bytes, v->n);
+    if (v->segmenter != NULL)
+        return 0;
+    tf_bpe_free(v->bpe);
+    tf_sp_free(v->sp);
+    v->bpe = NULL;
+    v->sp = NULL;
+    return load(v, TF_VOCAB_SAMPLES, err);
+}
+
+int tf_vocab_parse(struct tf_vocab *v, enum tf_vocab_use use, const char *path, struct tf_err *err)
 {
     /* Many times what the largest vocabularies need, on slow machines, too. */
     const double seconds = 0.2 + 5e-6 * (double)v->n;
@@ -43,20 +64,12 @@ int tf_vocab_parse(struct tf_vocab *v, const char *path, struct tf_err *err)
     tf_fail(&slow, "%s: SentencePiece model that takes more than %.1f s of CPU to load", path,
             seconds);
     tf_sandbox_limit(seconds, (256 << 20) + 64 * v->n, slow.msg);
-    int rc = tf_sp_load(&v->sp, v->bytes, v->n, err);
-    if (rc == 0)
-        rc = tf_bpe_load(&v->bpe, v->bytes, v->n, v->sp, err);
+    const int rc = load(v, use, err);
     tf_sandbox_unlimit();
     if (rc == 0)
         return 0;
     tf_vocab_release(v);
     return tf_context(err, "%s", path);
-}
-
-void tf_vocab_segmenter(struct tf_vocab *v)
-{
-    if (v->bpe == NULL)
-        v->segmenter = tf_segmenter_new(v->sp, v->bytes, v->n);
 }
 
 void tf_vocab_release(struct tf_vocab *v)

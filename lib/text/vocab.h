@@ -11,7 +11,7 @@
 struct tf_vocab {
     struct tf_sp *sp;
     struct tf_bpe *bpe; /* what splits text, if it is not sp; else NULL */
-    struct tf_segmenter *segmenter; /* of tf_vocab_segmenter, or NULL: the library or codes split */
+    struct tf_segmenter *segmenter; /* text to ids, or NULL: the library or codes split */
     char *bytes; /* of the SentencePiece model, n */
     size_t n;
     /* SHA-256 of the bytes, which identifies the vocabulary in streams; of a segmenter of targets,
@@ -26,10 +26,15 @@ struct tf_vocab {
  * head: of a model read no more than that, since another process checks the rest. */
 int tf_vocab_read(struct tf_vocab *v, const char *path, bool target, bool head,
                   struct tf_err *err) TF_MUST_CHECK;
+/* What a vocabulary is parsed for. */
+enum tf_vocab_use {
+    TF_VOCAB_DECODES, /* pieces, and ids to text */
+    TF_VOCAB_ENCODES, /* also text to ids, by a segmenter of ours where there is one for it */
+    TF_VOCAB_SAMPLES  /* all that the library can */
+};
 /* Let SentencePiece parse the bytes, which opens no file. */
-int tf_vocab_parse(struct tf_vocab *v, const char *path, struct tf_err *err) TF_MUST_CHECK;
-/* Make the segmenter of text to ids (segment_private.h), where there is one for it. */
-void tf_vocab_segmenter(struct tf_vocab *v);
+int tf_vocab_parse(struct tf_vocab *v, enum tf_vocab_use use, const char *path,
+                   struct tf_err *err) TF_MUST_CHECK;
 void tf_vocab_release(struct tf_vocab *v);
 /* Set the hash, size and special ids of a stream's header. */
 void tf_vocab_header(const struct tf_vocab *v, struct tf_header *h);

@@ -85,6 +85,32 @@ static void use_codes(const struct tf_vocab *v, const char *text, size_t n)
     tf_buf_release(&out);
 }
 
+/* What is read without what segments, alone: the library may refuse the rest. */
+static void use_pieces(const char *path)
+{
+    struct tf_vocab v;
+    struct tf_err err = {0};
+    if (tf_vocab_read(&v, path, false, false, &err) != 0 ||
+        tf_vocab_parse(&v, TF_VOCAB_DECODES, path, &err) != 0)
+        return;
+    struct tf_segmenter *s = v.bpe == NULL ? tf_segmenter_new(v.sp, v.bytes, v.n) : NULL;
+    struct tf_segment_room *room = tf_segment_room_new();
+    struct tf_ids ids = {0};
+    for (uint32_t id = 0; (int64_t)id < tf_sp_size(v.sp) && id < 50; id++) {
+        size_t len;
+        const char *piece = tf_sp_piece(v.sp, id, &len);
+        ids.n = 0;
+        tf_ids_add(&ids, &id, 1);
+        if (s != NULL && tf_utf8_valid((const uint8_t *)piece, len))
+            tf_segment(s, room, piece, len, &ids);
+        check_ids(v.sp, &ids);
+    }
+    tf_ids_release(&ids);
+    tf_segment_room_free(room);
+    tf_segmenter_free(s);
+    tf_vocab_release(&v);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static const char text[] = "abc \xe2\x96\x81 bcd  \xc3\xa4\xc2\xa0\xef\xbd\x81 123 <s> \n\t";
@@ -94,7 +120,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (n > MAX_INPUT)
         return 0;
     const char *path = memory_path(0, data, n);
-    if (tf_vocab_read(&v, path, false, false, &err) != 0 || tf_vocab_parse(&v, path, &err) != 0) {
+    use_pieces(path);
+    if (tf_vocab_read(&v, path, false, false, &err) != 0 || tf_vocab_parse(&v, TF_VOCAB_SAMPLES, path, &err) != 0) {
         TF_ASSERT(err.msg[0] != 0);
         return 0;
     }
@@ -105,7 +132,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         TF_ASSERT(special[i] >= -1 && special[i] < size);
     if (tf_sampler_new(&sampler, v.sp, &err) != 0)
         sampler = NULL;
-    struct tf_segmenter *segmenter = tf_segmenter_new(v.sp, v.bytes, v.n);
+    struct tf_sp *pieces;
+    TF_ASSERT(tf_sp_load_pieces(&pieces, v.bytes, v.n, &err) == 0);
+    struct tf_segmenter *segmenter = tf_segmenter_new(pieces, v.bytes, v.n);
     use(v.sp, sampler, "", 0);
     use(v.sp, sampler, text, sizeof text - 1);
     use_codes(&v, text, sizeof text - 1);
@@ -121,6 +150,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         }
     }
     tf_segmenter_free(segmenter);
+    tf_sp_free(pieces);
     tf_sampler_free(sampler);
     tf_vocab_release(&v);
     return 0;

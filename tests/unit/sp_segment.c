@@ -176,7 +176,7 @@ static void make_model(struct tf_buf *out, struct tf_rng *rng, bool bpe, const s
 /* ---- comparison ---- */
 
 struct result {
-    int models, refused, for_library, lines, differ;
+    int models, refused, for_library, lines, differ, unlike;
 };
 
 static void make_line(struct tf_buf *line, struct tf_rng *rng)
@@ -214,17 +214,41 @@ static void compare(struct result *r, const struct tf_sp *sp, const struct tf_se
     tf_buf_release(&line);
 }
 
+/* Are the pieces, and the texts of runs of them, those of the whole library? */
+static bool same_pieces(const struct tf_sp *sp, const struct tf_sp *pieces)
+{
+    const uint32_t size = (uint32_t)tf_sp_all(sp);
+    bool same = tf_sp_all(pieces) == size && tf_sp_size(pieces) == tf_sp_size(sp) &&
+                tf_sp_unk(pieces) == tf_sp_unk(sp) && tf_sp_eos(pieces) == tf_sp_eos(sp) &&
+                tf_sp_joins_unknown(pieces) == tf_sp_joins_unknown(sp);
+    for (uint32_t id = 0; id < size && same; id++) {
+        struct tf_err err = {0}, other = {0};
+        struct tf_buf a = {0}, b = {0};
+        const uint32_t ids[3] = {id, (id + 1) % size, id};
+        size_t n, m;
+        const char *p = tf_sp_piece(sp, id, &n), *q = tf_sp_piece(pieces, id, &m);
+        same = n == m && memcmp(p, q, n) == 0 && tf_sp_kind(sp, id) == tf_sp_kind(pieces, id) &&
+               tf_sp_decode(sp, ids, 3, &a, &err) == tf_sp_decode(pieces, ids, 3, &b, &other) &&
+               a.len == b.len && (a.len == 0 || memcmp(a.p, b.p, a.len) == 0);
+        tf_buf_release(&a);
+        tf_buf_release(&b);
+    }
+    return same;
+}
+
 static void with_model(struct result *r, const struct tf_buf *model, struct tf_rng *rng)
 {
     struct tf_err err = {0};
-    struct tf_sp *sp;
+    struct tf_sp *sp, *pieces;
     r->models++;
     if (tf_sp_check(model->p, model->len, &err) != 0 ||
         tf_sp_load(&sp, model->p, model->len, &err) != 0) {
         r->refused++;
         return;
     }
-    struct tf_segmenter *s = tf_segmenter_new(sp, model->p, model->len);
+    must(tf_sp_load_pieces(&pieces, model->p, model->len, &err), &err);
+    r->unlike += !same_pieces(sp, pieces);
+    struct tf_segmenter *s = tf_segmenter_new(pieces, model->p, model->len);
     struct tf_segment_room *room = tf_segment_room_new();
     if (s != NULL)
         compare(r, sp, s, room, rng);
@@ -232,6 +256,7 @@ static void with_model(struct result *r, const struct tf_buf *model, struct tf_r
         r->for_library++;
     tf_segmenter_free(s);
     tf_segment_room_free(room);
+    tf_sp_free(pieces);
     tf_sp_free(sp);
 }
 
@@ -280,6 +305,7 @@ static void kind(int rounds, bool bpe, const char *normalization)
     }
     is_int(r.differ, 0, "%s, %s: %d lines as the library has them", bpe ? "BPE" : "unigram",
            normalization != NULL ? normalization : "random tables", r.lines);
+    is_int(r.unlike, 0, "vocabularies without what segments have the same pieces and texts");
     ok(r.refused + r.for_library < rounds / 2,
        "%d of %d vocabularies: %d refused, %d for the library",
        r.models - r.refused - r.for_library, r.models, r.refused, r.for_library);
