@@ -10,6 +10,7 @@
 #include "convert/segmenters_private.h"
 #include "exchange/safetensors.h"
 #include "text/sp_check.h"
+#include "text/sp_json.h"
 #include "text/sp_renumber.h"
 #include "text/tags.h"
 
@@ -184,7 +185,7 @@ static void add_rows(struct tf_bundle *b)
     }
 }
 
-enum { TAGS, TOKENIZER, CONFIG };
+enum { TAGS, TOKENIZER, CONFIG, JSON };
 
 static void put_bart_config(struct tf_export *e)
 {
@@ -215,7 +216,8 @@ static void put_bart_config(struct tf_export *e)
 }
 
 /* The tokenizer of mBART-50 has ids of its own for the special pieces, and adds 1 to the others of
- * the SentencePiece model; then come the tags, and <mask>. */
+ * the SentencePiece model; then come the tags, and <mask>. tokenizer.json, which is read in place
+ * of that model, where text is not cut as transformers 4 cuts it by such a model. */
 static void put_bart_pieces(struct tf_export *e)
 {
     enum { FIRST = 4, SPECIAL = 3 };
@@ -233,14 +235,19 @@ static void put_bart_pieces(struct tf_export *e)
     if (tf_sp_renumber(&e->one_segmenter, e->segmenter->p, e->segmenter->len, &list, NULL, &side,
                        &err) != 0)
         tf_export_refuse(e, err.msg);
-    struct tf_json j = {.out = &e->text[TAGS]};
-    tf_json_open(&j, '{');
-    tf_json_key(&j, "additional_special_tokens");
-    tf_json_open(&j, '[');
-    for (; i < own->n && tf_is_tag(own->v[i]); i++)
-        tf_json_str(&j, own->v[i]);
-    tf_json_close(&j, ']');
-    tf_json_close(&j, '}');
+    if (tf_sp_ends(e->segmenter->p, e->segmenter->len)) {
+        if (tf_sp_put_json(&e->text[JSON], e->segmenter->p, e->segmenter->len, own, &err) != 0)
+            tf_export_refuse(e, err.msg);
+    } else {
+        struct tf_json j = {.out = &e->text[TAGS]};
+        tf_json_open(&j, '{');
+        tf_json_key(&j, "additional_special_tokens");
+        tf_json_open(&j, '[');
+        for (; i < own->n && tf_is_tag(own->v[i]); i++)
+            tf_json_str(&j, own->v[i]);
+        tf_json_close(&j, ']');
+        tf_json_close(&j, '}');
+    }
     struct tf_json t = {.out = &e->text[TOKENIZER]};
     tf_json_open(&t, '{');
     tf_json_put_str(&t, "tokenizer_class", "MBart50Tokenizer");
@@ -274,7 +281,8 @@ static const struct tf_export_format bart_format = {
     .segmenter = {"sentencepiece.bpe.model"},
     .text = {[TAGS] = "special_tokens_map.json",
              [TOKENIZER] = "tokenizer_config.json",
-             [CONFIG] = "config.json"},
+             [CONFIG] = "config.json",
+             [JSON] = "tokenizer.json"},
 };
 
 const struct tf_program tf_bart = {

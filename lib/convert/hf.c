@@ -15,6 +15,7 @@
 #include "exchange/safetensors.h"
 #include "text/added.h"
 #include "text/sp_check.h"
+#include "text/sp_json.h"
 #include "text/sp_piece.h"
 #include "text/vocab_file.h"
 
@@ -419,6 +420,8 @@ static void refuse_vocabularies(struct tf_export *e)
     if (strcmp(e->pieces[1].v[e->config.eos], "</s>") != 0 || e->unk < 0 ||
         strcmp(e->pieces[1].v[e->unk], "<unk>") != 0)
         tf_export_refuse(e, "vocabularies without <unk> and </s>");
+    if (tf_sp_ends(e->segmenter->p, e->segmenter->len))
+        tf_export_refuse(e, "spaces at the end of a text that are pieces, in MarianTokenizer");
 }
 
 static bool adds_pad(const struct tf_export *e)

@@ -70,6 +70,32 @@ take() {
         cmp - <(cut -f 2 text)
 }
 
+@test "a tokenizer.json is written where a SentencePiece model would not say where text is cut" {
+    take mbart
+    cp -r "$G/mbart" five
+    rm five/sentencepiece.bpe.model five/special_tokens_map.json
+    gunzip -c "$TOP/tests/golden/hf/nllb/tokenizer.json.gz" >nllb.json
+    keys='[.added_tokens, .normalizer, .pre_tokenizer, .decoder, .model]'
+    for map in no a; do # charsmap
+        jq --slurpfile n nllb.json "if \"$map\" == \"a\" then .normalizer.normalizers |=
+            [\$n[0].normalizer | .. | objects | select(.precompiled_charsmap)] + . else . end" \
+            "$G/tokenizer/tokenizer.json" >five/tokenizer.json
+        tf-convert five -o five.tfm
+        tf-convert five.tfm --to hf -o hf
+        cmp <(jq -S "$keys" hf/tokenizer.json) <(jq -S "$keys" five/tokenizer.json)
+        tf-convert hf -o back.tfm
+        cmp <(tf-info five.tfm | grep vocab) <(tf-info back.tfm | grep vocab)
+        rm -r hf
+    done
+    printf 'el\nel \n' | tf-tokenize -m back.tfm 2>/dev/null | tf-cbor json |
+        jq -s -e 'map(select(.ids).ids) | (.[1] - .[0] == []) and (.[1] | length) == (.[0] | length) + 1'
+    # MarianTokenizer reads no such file.
+    tf-convert "$TOP/tests/golden/hf/marian" --positions halves -o marian.tfm
+    tf-convert --new-vocab five.tfm marian.tfm -o other.tfm
+    t 1 tf-convert --to hf other.tfm -o x
+    expect_error "spaces at the end of a text that are pieces"
+}
+
 @test "BART has no vocabulary but one that it is given" {
     take bart
     expect_contains "$stderr" "no vocabulary, as its pieces are bytes: it reads streams of ids"
