@@ -5,10 +5,21 @@
 #
 #     make -f pipelines/debian.mk [PAIR=en-fr]   needs apt and its package sources
 #     make -f pipelines/debian.mk DATA=DIR       existing {train,dev,test}.en-XX.{en,XX}.gz
+#
+# A published model of that pair (tf-convert(1)) continues on the corpus and is compared with what
+# it was, also on another test set, OTHER.en and OTHER.XX (recipes.mk has its settings):
+#
+#     make -f pipelines/debian.mk PAIR=en-pt_BR MODEL=enpt.tfm OTHER=flores tuning
 
 #: DATA folder with the corpus; empty: made with apt
+#: MODEL model that `tuning` continues
+#: OTHER stem of the other test set of `tuning`
+#: TUNE_FLAGS options of tf-train for `tuning`; empty: those of recipes.mk
 NAME       := debian
 DATA       ?=
+MODEL      ?=
+OTHER      ?=
+TUNE_FLAGS ?=
 VOCAB_SIZE ?= 8000
 VOCAB_TYPE ?= unigram
 PRESET     ?= tiny
@@ -58,3 +69,10 @@ $(WORK)/indices: $(WORK)/source.settings | $(WORK)
 	    test -s $(WORK)/Translation-$$l; \
 	done
 	touch $@
+
+tuning: $(TEXTS) ## continue MODEL on the corpus; BLEU before and after, also on OTHER
+	$(if $(and $(MODEL),$(OTHER)),,$(error MODEL= and OTHER= are needed for $@))
+	$(jobs)$(MAKE) -f $(HERE)recipes.mk $@ MODEL='$(MODEL)' TEST='$(OTHER)' DOMAIN=$(WORK)/train \
+	    DOMAIN_DEV=$(WORK)/dev DOMAIN_TEST=$(WORK)/test WORK=$(RESULTS)/tuning PAIR=$(PAIR) \
+	    $(if $(TUNE_FLAGS),TUNE_FLAGS='$(TUNE_FLAGS)')
+.PHONY: tuning

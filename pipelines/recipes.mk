@@ -13,8 +13,9 @@
 # al., 2018), and a model trains on both. Distillation: the plain model translates the sources of
 # TRAIN, and a small model trains on what it wrote (Kim and Rush, 2016); beside it are the same
 # small model without a teacher, and the time that one thread takes for the test set. Tuning: the
-# plain model continues on DOMAIN, and the best model by BLEU on DOMAIN_DEV is kept. Ensemble:
-# models of SEEDS translate together, by the mean of their probabilities.
+# plain model continues on DOMAIN, and the best model by BLEU on DOMAIN_DEV is kept; MODEL, such as a
+# published one (tf-convert(1)), takes the place of the plain model, and TRAIN and DEV are not
+# needed then. Ensemble: models of SEEDS translate together, by the mean of their probabilities.
 
 #: TRAIN text to train on
 #: DEV development set
@@ -23,6 +24,7 @@
 #: DOMAIN text of the domain to tune to: a stem
 #: DOMAIN_DEV its development set
 #: DOMAIN_TEST its test set
+#: MODEL model to tune; empty: one that is trained on TRAIN
 #: FIELDS fields of both sides, in files that have them
 #: PAIR languages, from-to
 #: WORK folder for everything
@@ -38,7 +40,7 @@
 #: TRAIN_FLAGS more options of tf-train
 #: DECODE_FLAGS more options of tf-decode
 #: THREADS threads of each tool; empty: the available CPUs
-NEEDED      := TRAIN DEV TEST
+NEEDED      := $(if $(MODEL),,TRAIN DEV) TEST
 NEEDS        = a stem; STEM.$S and STEM.$T, plain or .gz, or a file of both with tabs
 EXAMPLE     := PAIR=en-de TRAIN=train DEV=dev TEST=test distillation
 TRAIN       ?=
@@ -48,6 +50,7 @@ MONO        ?=
 DOMAIN      ?=
 DOMAIN_DEV  ?=
 DOMAIN_TEST ?=
+MODEL       ?=
 FIELDS      ?= 1 2
 PAIR        ?= en-de
 WORK        ?= run/recipes-$(PAIR)
@@ -90,9 +93,23 @@ translate = $(say)$(call allow_bad,tf-tokenize -m $(firstword $1) $2 \
 # $(call copy,FILE,TO): gzip copies a file that is not its own, sed ends the last line.
 copy = gzip -dcf $1 | sed '$$a\' >$2.part; $(call whole,$2)
 
-# The plain model, its translation of the test set, and the texts as text.mk has them.
+# $(call stems,FOLDER,NAME=STEM ...): copy both sides of each text.
+stems = mkdir -p $1; for l in $S $T; do for d in $2; do \
+        f=$${d\#*=}.$$l; [ -e $$f ] || f=$$f.gz; $(call copy,$$f,$1/$${d%%=*}.$$l); \
+    done; done
+
+# The plain model, its translation of the test set, and the texts as text.mk has them; or MODEL.
+ifeq ($(MODEL),)
 $(WORK)/plain/model.tfm $(WORK)/plain/test.out: FORCE
 	$(jobs)$(call text,plain)
+else
+$(WORK)/plain/model.tfm: $(MODEL)
+	$(call stems,$(@D),test=$(TEST))
+	cp $< $@.part
+	$(whole)
+$(WORK)/plain/test.out: $(WORK)/plain/model.tfm
+	$(call translate,$<,$(WORK)/plain/test.$S)
+endif
 
 # ---- back-translation ----
 back-translation: $(WORK)/plain/test.out $(WORK)/back/test.out ## with the text MONO of the target
@@ -134,13 +151,8 @@ tuning: $(addprefix $(WORK)/,plain/domain.out tuned/domain.out) ## continue on t
 	@echo "test set:"
 	@$(call scores,test,plain/test.$T,plain tuned)
 $(WORK)/domain/copied:
-	$(call need,DOMAIN DOMAIN_DEV DOMAIN_TEST)mkdir -p $(@D)
-	for l in $S $T; do \
-	    for d in train=$(DOMAIN) dev=$(DOMAIN_DEV) test=$(DOMAIN_TEST); do \
-	        f=$${d#*=}.$$l; [ -e $$f ] || f=$$f.gz; \
-	        $(call copy,$$f,$(@D)/$${d%%=*}.$$l); \
-	    done; \
-	done
+	$(call need,DOMAIN DOMAIN_DEV DOMAIN_TEST)
+	$(call stems,$(@D),train=$(DOMAIN) dev=$(DOMAIN_DEV) test=$(DOMAIN_TEST))
 	touch $@
 $(WORK)/tuned/best.tfm: $(WORK)/domain/copied $(WORK)/plain/model.tfm
 	$(say)cd $(<D); model=../plain/model.tfm; \

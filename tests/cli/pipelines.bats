@@ -305,6 +305,18 @@ load pipelines
     [[ $stderr != *"finished at"* ]]
     t 2 make "${args[@]}" WORK=w tuning DOMAIN=data/test -o w/plain/model.tfm -o w/plain/test.out
     expect_contains "$stderr" "DOMAIN_DEV= is needed"
+    # A model of somebody else's in place of the plain one, without TRAIN and DEV.
+    mkdir corpus
+    for d in train:dev dev:test test:dev; do
+        for l in en de; do cp data/${d#*:}.$l.gz corpus/${d%:*}.en-de.$l.gz; done
+    done
+    tf-convert --to tfm -o theirs.tfm w-small/back/model.tfm
+    t 0 make -s -f "$TOP/pipelines/debian.mk" DATA=corpus WORK=d MODEL=theirs.tfm \
+        OTHER=data/test TUNE_FLAGS='--steps 2 --save-every 1' \
+        DECODE_FLAGS='--max-extra 2 --min-length 3' tuning
+    [ "$(grep -c 'Baseline: plain/' <<<"$output")" -eq 2 ]
+    cmp d/tuning/plain/test.out w-small/back/test.out
+    cmp d/tuning/domain/train.de <(gzip -dc data/dev.de.gz)
 }
 
 @test "table3.mk: make small never writes where SCALE=small does" {
