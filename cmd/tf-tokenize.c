@@ -40,7 +40,7 @@ static struct tf_opt opts[] = {
             .modes = ENCODE | PIECES | DECODE,
             .help = "number of threads; does not change the output (default: the available CPUs)"),
     COMMON_BAD(&job.bad, "bad lines", .modes = ENCODE | PIECES | DECODE),
-    OPT_FLAG(0, "copies", &copies, .modes = ENCODE | DECODE, .flags = TF_OPT_HIDDEN),
+    OPT_FLAG(0, "copies", &copies, .modes = DECODE, .flags = TF_OPT_HIDDEN),
     OPT_FLAG(0, "head", &head, .modes = ENCODE | DECODE, .flags = TF_OPT_HIDDEN),
     OPT_GROUP("Encoding"),
     OPT_FLAG(0, "target", &job.target, .flags = TF_OPT_SEMANTIC, .modes = ENCODE | PIECES,
@@ -164,13 +164,13 @@ static int train(const struct tf_args *args, struct tf_out *out, struct tf_err *
     return tf_vocab_train(&trainer, &text, out, err);
 }
 
-static int open_input(struct tf_in *in, const struct tf_args *args, struct tf_err *err)
+static int open_input(struct tf_in *in, unsigned mode, const char *path, struct tf_err *err)
 {
-    if (args->mode == EXPORT)
+    if (mode == EXPORT)
         return 0;
-    return args->mode == DECODE                                    ? tf_in_open(in, args->v[0], err)
-           : tf_text_open(in, args->v[0], TF_TEXT_AS_IS, err) != 0 ? -1
-                                                                   : 0;
+    return mode == DECODE                                   ? tf_in_open(in, path, err)
+           : tf_text_open(in, path, TF_TEXT_AS_IS, err) != 0 ? -1
+                                                             : 0;
 }
 
 /* What --alignment needs besides. */
@@ -196,6 +196,29 @@ static int convert(const struct tf_vocab *v, unsigned mode, struct tf_in *in, st
                             : tf_tokenize_encode(&job, in, opts, out, err);
 }
 
+/* In a copy: what it does. One at the beginning of its pipe encodes, with the defaults of that. */
+static unsigned copy_mode(const struct tf_vocab **v)
+{
+    if (tf_copies_make() > 0)
+        return DECODE;
+    if ((*v)->source != NULL)
+        *v = (*v)->source;
+    return ENCODE;
+}
+
+static int parse_vocab(struct tf_vocab *v, unsigned mode, struct tf_err *err)
+{
+    const bool sources = copies || (mode == ENCODE && !job.sample);
+    const enum tf_vocab_use use = sources && v->source == NULL       ? TF_VOCAB_ENCODES
+                                  : mode == DECODE || mode == EXPORT ? TF_VOCAB_DECODES
+                                                                     : TF_VOCAB_SAMPLES;
+    if (tf_vocab_parse(v, use, model, err) != 0)
+        return -1;
+    return v->source != NULL && (copies || job.links != NULL)
+               ? tf_vocab_parse(v->source, copies ? TF_VOCAB_ENCODES : TF_VOCAB_DECODES, model, err)
+               : 0;
+}
+
 /* All files are open before SentencePiece sees the vocabulary, so that nothing else can be opened
  * from then on; of copies, each has a stdin of its own. */
 static int use_vocab(const struct tf_args *args, struct tf_err *err)
@@ -203,9 +226,8 @@ static int use_vocab(const struct tf_args *args, struct tf_err *err)
     struct tf_vocab vocab;
     struct tf_out out = {0}, more = {0};
     struct tf_in in = {.fd = -1};
-    const enum tf_vocab_use use = args->mode == DECODE || args->mode == EXPORT ? TF_VOCAB_DECODES
-                                  : args->mode == ENCODE && !job.sample      ? TF_VOCAB_ENCODES
-                                                                             : TF_VOCAB_SAMPLES;
+    const struct tf_vocab *v = &vocab;
+    unsigned mode = args->mode;
     job.phrases = (size_t)phrases;
     if (tf_vocab_read(&vocab, model, job.target || args->mode == DECODE, head, err) < 0)
         return -1;
@@ -213,18 +235,16 @@ static int use_vocab(const struct tf_args *args, struct tf_err *err)
     if (rc == 0 && alignment != NULL)
         rc = open_links(&more, err);
     if (rc == 0 && !copies)
-        rc = open_input(&in, args, err);
+        rc = open_input(&in, mode, args->v[0], err);
     (void)tf_sandbox_seal();
     if (rc == 0)
-        rc = tf_vocab_parse(&vocab, use, model, err);
-    if (rc == 0 && job.links != NULL && vocab.source != NULL)
-        rc = tf_vocab_parse(vocab.source, TF_VOCAB_DECODES, model, err);
+        rc = parse_vocab(&vocab, mode, err);
     if (rc == 0 && copies) {
-        tf_copies_make();
-        rc = open_input(&in, args, err);
+        mode = copy_mode(&v);
+        rc = open_input(&in, mode, args->v[0], err);
     }
     if (rc == 0)
-        rc = convert(&vocab, args->mode, &in, &out, err);
+        rc = convert(v, mode, &in, &out, err);
     tf_in_close(&in);
     if (job.links_out != NULL)
         rc = tf_out_finish(&more, rc, err);

@@ -29,8 +29,6 @@ static struct tf_opt opts[] = {
     OPT_STR('i', "input", &input_hint, .flags = TF_OPT_HIDDEN),
     OPT_STR(0, "to", &to_hint, .flags = TF_OPT_HIDDEN),
     OPT_FLAG(0, "copies", &copies, .flags = TF_OPT_HIDDEN, .needs = "json"),
-    OPT_FLAG(0, "copied", &through.copies, .flags = TF_OPT_HIDDEN, .needs = "json",
-             .excludes = "copies"),
     OPT_FLAG(0, "resume", &through.resume, .excludes = "sample json alignment",
              .help = "continue the output of a run that was interrupted"),
     OPT_FLAG(0, "document", &document, .flags = TF_OPT_SEMANTIC, .excludes = "field no-split",
@@ -100,8 +98,7 @@ static const struct tf_tool tool = {
 static const char *const own[] = {
     "model", "output", "resume", "document", "field", "lang", "max-chars", "no-split",
     "placeholders", "glossary", "copy-unk", "html", "crlf", "replace-invalid", "bad", "json",
-    "nbest", "alignment", "alignment-output", "quiet", "progress", "terms", "copies", "copied",
-    NULL};
+    "nbest", "alignment", "alignment-output", "quiet", "progress", "terms", "copies", NULL};
 
 /* Add an option, with its value unless that is NULL. */
 static void add(struct tf_strs *to, bool is, const char *name, const char *value)
@@ -197,22 +194,24 @@ static int translate(const struct tf_args *args, struct tf_err *err)
     add(&detokenize, links != NULL, "--alignment", links);
     add(&detokenize, through.copy_unknown, "--alignment-unknown", NULL);
     add(&detokenize, alignment_output != NULL, "--alignment-output", alignment_output);
-    if ((terms != NULL && !through.copies &&
-         (rc = tf_phrases_add(&decode, terms, models->v[0], err)) != 0) ||
+    if ((terms != NULL && (rc = tf_phrases_add(&decode, terms, models->v[0], err)) != 0) ||
         (glossary != NULL && (rc = tf_glossary_read(&names, glossary, err)) != 0))
         return rc;
     through.text.hide.glossary = names;
+    add(&decode, copies, "--copies", NULL);
+    add(&detokenize, copies, "--copies", "--threads");
+    add(&detokenize, copies, "1", NULL);
     struct tf_strs *const all[] = {&encode, &decode, &detokenize};
-    for (size_t i = 0; i < 3; i++) {
-        add(all[i], copies, "--copies", NULL);
+    for (size_t i = 0; i < 3; i++)
         tf_strs_add(all[i], NULL);
-    }
     through.input = args->v[0];
     through.progress = o.run.progress;
     /* A progress line would stand among the translations. */
     through.quiet = o.run.quiet ||
                     (!o.run.progress && isatty(STDOUT_FILENO) && strcmp(through.output, "-") == 0);
-    through.tools = (const char *const *const[]){encode.v, decode.v, detokenize.v};
+    /* Of copies, one tf-tokenize has the vocabulary for both ways. */
+    through.tools =
+        (const char *const *const[]){copies ? detokenize.v : encode.v, decode.v, detokenize.v};
     return copies ? tf_pipeline_copies(through.tools, through.n_tools, err)
                   : tf_through(&through, err);
 }
@@ -234,7 +233,7 @@ static int run(const struct tf_args *args, struct tf_err *err)
     json = json || o.nbest > 0;
     if ((source = tf_shared(TF_LANG_MAX + 1, err)) == NULL)
         return -1;
-    const int rc = through.copies ? 0 : tf_run_sandboxed(check_models, models, err);
+    const int rc = tf_run_sandboxed(check_models, models, err);
     return rc != 0 ? rc : choose_text(err) != 0 ? -1 : translate(args, err);
 }
 

@@ -10,7 +10,7 @@
 
 enum { FDS = 3 };
 
-/* A message of a request: its data are the group. */
+/* A message of a request: its data are its numbers. */
 struct message {
     struct msghdr h;
     struct iovec data;
@@ -20,10 +20,15 @@ struct message {
     } control;
 };
 
-static void begin(struct message *m, pid_t *group)
+struct numbers {
+    pid_t group;
+    int place;
+};
+
+static void begin(struct message *m, struct numbers *numbers)
 {
     memset(m, 0, sizeof *m);
-    m->data = (struct iovec){group, sizeof *group};
+    m->data = (struct iovec){numbers, sizeof *numbers};
     m->h = (struct msghdr){.msg_iov = &m->data,
                            .msg_iovlen = 1,
                            .msg_control = m->control.bytes,
@@ -33,9 +38,9 @@ static void begin(struct message *m, pid_t *group)
 bool tf_copies_ask(int socket, const struct tf_copy_request *r)
 {
     const int fds[FDS] = {r->in, r->out, r->life};
-    pid_t group = r->group;
+    struct numbers numbers = {r->group, r->place};
     struct message m;
-    begin(&m, &group);
+    begin(&m, &numbers);
     struct cmsghdr *c = CMSG_FIRSTHDR(&m.h);
     *c = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof fds),
                           .cmsg_level = SOL_SOCKET,
@@ -44,24 +49,27 @@ bool tf_copies_ask(int socket, const struct tf_copy_request *r)
     ssize_t n;
     while ((n = sendmsg(socket, &m.h, MSG_NOSIGNAL)) < 0 && errno == EINTR)
         continue;
-    return n == (ssize_t)sizeof group;
+    return n == (ssize_t)sizeof numbers;
 }
 
 bool tf_copies_next(int socket, struct tf_copy_request *r)
 {
     int fds[FDS];
     for (;;) {
+        struct numbers numbers;
         struct message m;
-        begin(&m, &r->group);
+        begin(&m, &numbers);
         const ssize_t n = recvmsg(socket, &m.h, MSG_CMSG_CLOEXEC);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
             return false;
         const struct cmsghdr *c = CMSG_FIRSTHDR(&m.h);
-        if (n != (ssize_t)sizeof r->group || c == NULL || c->cmsg_len != CMSG_LEN(sizeof fds))
+        if (n != (ssize_t)sizeof numbers || c == NULL || c->cmsg_len != CMSG_LEN(sizeof fds))
             continue; /* no descriptors were left for them */
         memcpy(fds, CMSG_DATA(c), sizeof fds);
+        r->group = numbers.group;
+        r->place = numbers.place;
         r->in = fds[0];
         r->out = fds[1];
         r->life = fds[2];
@@ -69,41 +77,34 @@ bool tf_copies_next(int socket, struct tf_copy_request *r)
     }
 }
 
-static int life = -1; /* of this copy */
-
-static void report(int status, void *arg)
-{
-    const unsigned char byte = (unsigned char)status;
-    (void)arg;
-    (void)!write(life, &byte, 1);
-}
+static bool is_copy;
 
 void tf_copies_leave(void)
 {
-    if (life >= 0)
+    if (is_copy)
         _exit(TF_FAILED);
 }
 
 static bool become(const struct tf_copy_request *r)
 {
-    life = r->life;
+    is_copy = true;
     signal(SIGCHLD, SIG_DFL);
     if (setpgid(0, r->group) != 0 || dup2(r->in, STDIN_FILENO) < 0 ||
-        dup2(r->out, STDOUT_FILENO) < 0 || on_exit(report, NULL) != 0)
+        dup2(r->out, STDOUT_FILENO) < 0)
         return false;
     close(r->in);
     close(r->out);
     return true;
 }
 
-void tf_copies_make(void)
+int tf_copies_make(void)
 {
     struct tf_copy_request r;
     signal(SIGCHLD, SIG_IGN); /* nobody waits for them */
     while (tf_copies_next(STDIN_FILENO, &r)) {
         const pid_t pid = fork();
         if (pid == 0 && become(&r))
-            return;
+            return r.place;
         if (pid == 0)
             _exit(TF_FAILED);
         close(r.in); /* where there is no process, the one that asked sees the end of both */

@@ -33,8 +33,6 @@ struct stage {
 struct tf_pipeline {
     pthread_mutex_t lock; /* of what ends and what is ended */
     size_t n;             /* that were started */
-    int life;             /* of `copies`, the end of their pipe; else -1 */
-    size_t copies;
     struct stage stages[];
 };
 
@@ -49,9 +47,8 @@ const char *tf_tool_path(char path[TF_TOOL_PATH], const char *name)
     return len < TF_TOOL_PATH && access(path, X_OK) == 0 ? path : name;
 }
 
-/* In the child, with SIGTERM blocked: run the command with these as stdin, stdout and, unless -1,
- * TF_COPIES_FD. */
-_Noreturn static void become(const char *const *argv, pid_t parent, int in, int out, int asks)
+/* In the child, with SIGTERM blocked: run the command with these as stdin and stdout. */
+_Noreturn static void become(const char *const *argv, pid_t parent, int in, int out)
 {
     char path[TF_TOOL_PATH];
     sigset_t none;
@@ -65,9 +62,7 @@ _Noreturn static void become(const char *const *argv, pid_t parent, int in, int 
     char number[32];
     snprintf(number, sizeof number, "%ld", (long)parent);
     setenv(PARENT, number, 1);
-    if (dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0 &&
-        (asks < 0 || asks == TF_COPIES_FD || dup2(asks, TF_COPIES_FD) >= 0) &&
-        (asks < 0 || fcntl(TF_COPIES_FD, F_SETFD, 0) == 0))
+    if (dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0)
         execvp(tf_tool_path(path, argv[0]), (char *const *)argv);
     fprintf(stderr, "%s: %s: %s\n", tf_progname, argv[0], strerror(errno));
     _exit(TF_FAILED);
@@ -95,7 +90,7 @@ static int start_stage(struct stage *s, int *in, struct tf_err *err)
     s->write = ends[1];
     s->pid = fork_blocked(&old);
     if (s->pid == 0)
-        become(s->argv, self, *in, ends[1], -1);
+        become(s->argv, self, *in, ends[1]);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     close(*in);
     *in = ends[0];
@@ -156,27 +151,9 @@ static int ended(struct tf_pipeline *p, struct stage *s, int status, int result,
     return code == TF_OK ? result : code;
 }
 
-/* Until all copies have ended: as tf_pipeline_wait. One that gives no status was killed. */
-static int wait_copies(struct tf_pipeline *p)
-{
-    unsigned char status;
-    size_t ended = 0;
-    int result = TF_OK;
-    ssize_t n;
-    while ((n = read(p->life, &status, 1)) > 0 || (n < 0 && errno == EINTR)) {
-        ended += n > 0;
-        if (n > 0 && status != TF_OK && (result == TF_OK || result == TF_PARTIAL))
-            result = status;
-    }
-    close(p->life);
-    return ended == p->copies || result != TF_OK ? result : TF_FAILED;
-}
-
 int tf_pipeline_wait(struct tf_pipeline *p, struct tf_err *err)
 {
     int result = TF_OK;
-    if (p->life >= 0)
-        return wait_copies(p);
     for (size_t left = p->n; left > 0;) {
         siginfo_t info;
         int status;
@@ -211,7 +188,6 @@ static struct tf_pipeline *new_pipeline(size_t n)
 {
     struct tf_pipeline *p = tf_xcalloc(1, sizeof *p + n * sizeof p->stages[0]);
     pthread_mutex_init(&p->lock, NULL);
-    p->life = -1;
     return p;
 }
 
@@ -247,34 +223,6 @@ int tf_pipeline_start(struct tf_pipeline **pipeline, const char *const *const *a
 
 /* ---- copies ---- */
 
-int tf_pipeline_ask(struct tf_pipeline **pipeline, const char *const *const *argv, size_t n,
-                    int *to, int *from, struct tf_err *err)
-{
-    int ends[3][2]; /* of stdin, stdout, life */
-    for (int i = 0; i < 3; i++) {
-        if (pipe2(ends[i], O_CLOEXEC) == 0)
-            continue;
-        tf_fail_errno(err, "%s: pipe", argv[0][0]);
-        for (; i > 0; i--) {
-            close(ends[i - 1][0]);
-            close(ends[i - 1][1]);
-        }
-        return -1;
-    }
-    const struct tf_copy_request r = {ends[0][0], ends[1][1], ends[2][1], getpgrp()};
-    (void)tf_copies_ask(TF_COPIES_FD, &r); /* where nobody takes it, the pipes end */
-    close(TF_COPIES_FD);
-    close(r.in);
-    close(r.out);
-    close(r.life);
-    *to = ends[0][1];
-    *from = ends[1][0];
-    *pipeline = new_pipeline(0);
-    (*pipeline)->life = ends[2][0];
-    (*pipeline)->copies = n;
-    return 0;
-}
-
 /* Start a stage that makes copies; its socket, or -1. */
 static int start_copying(struct stage *s, struct tf_err *err)
 {
@@ -300,6 +248,7 @@ static bool ask_all(const int *asks, size_t n, const struct tf_copy_request *r)
         if (i + 1 < n && pipe2(ends, O_CLOEXEC) != 0)
             ends[0] = ends[1] = -1;
         one.out = ends[1];
+        one.place = (int)i;
         good = tf_copies_ask(asks[i], &one) && good;
         close(one.in);
         if (i + 1 < n)
@@ -316,15 +265,23 @@ int tf_pipeline_copies(const char *const *const *argv, size_t n, struct tf_err *
     struct tf_copy_request r;
     struct tf_pipeline *p = new_pipeline(n);
     int *asks = tf_xcalloc(n, sizeof *asks), rc = 0;
-    for (; p->n < n && rc == 0; p->n += rc == 0) {
-        p->stages[p->n] = (struct stage){argv[p->n], 0, -1};
-        asks[p->n] = start_copying(&p->stages[p->n], err);
-        rc = asks[p->n] >= 0 ? 0 : -1;
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        size_t first = 0;
+        while (argv[first] != argv[i])
+            first++;
+        asks[i] = first < i ? asks[first] : -1;
+        if (first < i)
+            continue;
+        p->stages[p->n] = (struct stage){argv[i], 0, -1};
+        asks[i] = start_copying(&p->stages[p->n], err);
+        rc = asks[i] >= 0 ? 0 : -1;
+        p->n += rc == 0;
     }
     while (rc == 0 && tf_copies_next(STDIN_FILENO, &r))
         rc = ask_all(asks, n, &r) ? 0 : TF_FAILED; /* the one that has ended has said why */
-    for (size_t i = 0; i < p->n; i++)
-        close(asks[i]);
+    for (size_t i = 0; i < n; i++)
+        if (asks[i] > STDERR_FILENO) /* of one that is there twice, the second close() does nothing */
+            close(asks[i]);
     if (rc != 0)
         end_all(p);
     struct tf_err later = {0};
@@ -343,58 +300,79 @@ void *tf_shared(size_t n, struct tf_err *err)
     return NULL;
 }
 
-/* Start a command in a process group of its own; its process, or -1. */
-static pid_t start_apart(const char *const *argv, int in, int out, int asks, struct tf_err *err)
-{
-    sigset_t old;
-    const pid_t self = getpid(), pid = fork_blocked(&old);
-    if (pid == 0) {
-        setpgid(0, 0);
-        become(argv, self, in, out, asks);
-    }
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (pid < 0)
-        return tf_fail_errno(err, "%s", argv[0]);
-    setpgid(pid, pid); /* for a kill() before it has run */
-    return pid;
-}
-
 int tf_pipeline_open_copies(const char *const *argv, pid_t *pid, int *asks, struct tf_err *err)
 {
     int ends[2];
+    sigset_t old;
+    const pid_t self = getpid();
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return tf_fail_errno(err, "%s: socket", argv[0]);
-    *pid = start_apart(argv, ends[0], STDOUT_FILENO, -1, err);
+    *pid = fork_blocked(&old);
+    if (*pid == 0) {
+        setpgid(0, 0);
+        become(argv, self, ends[0], STDOUT_FILENO);
+    }
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
     close(ends[0]);
     *asks = ends[1];
-    if (*pid > 0)
+    if (*pid > 0) {
+        setpgid(*pid, *pid); /* for a kill() before it has run */
         return 0;
+    }
     close(*asks);
     *asks = -1;
-    return -1;
+    return tf_fail_errno(err, "%s", argv[0]);
 }
 
-int tf_pipeline_open(const char *const *argv, int asks, pid_t *pid, int *in, int *out,
-                     struct tf_err *err)
+/* The process whose group a pipe of copies is in: it ends when they have. Signals are the caller's,
+ * blocked or not; a client's connection is not kept open. */
+_Noreturn static void keep(int life)
 {
-    int to[2], from[2] = {-1, -1};
-    if (pipe2(to, O_CLOEXEC) != 0)
-        return tf_fail_errno(err, "%s: pipe", argv[0]);
-    *pid = -1;
-    if (pipe2(from, O_CLOEXEC) == 0)
-        *pid = start_apart(argv, to[0], from[1], asks, err);
+    char byte;
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_NAME, "tf-pipeline");
+    if (dup2(life, STDIN_FILENO) == STDIN_FILENO) {
+        closefrom(STDIN_FILENO + 1);
+        while (read(STDIN_FILENO, &byte, 1) < 0 && errno == EINTR)
+            continue;
+    }
+    _exit(TF_OK);
+}
+
+int tf_pipeline_ask(int asks, pid_t *pid, int *in, int *out, struct tf_err *err)
+{
+    int ends[3][2]; /* of stdin, stdout, life */
+    for (int i = 0; i < 3; i++) {
+        if (pipe2(ends[i], O_CLOEXEC) == 0)
+            continue;
+        tf_fail_errno(err, "pipe");
+        for (; i > 0; i--) {
+            close(ends[i - 1][0]);
+            close(ends[i - 1][1]);
+        }
+        return -1;
+    }
+    *in = ends[0][1];
+    *out = ends[1][0];
+    *pid = fork();
+    if (*pid == 0)
+        keep(ends[2][0]);
+    if (*pid > 0)
+        setpgid(*pid, *pid); /* before the copies join */
     else
-        tf_fail_errno(err, "%s: pipe", argv[0]);
-    close(to[0]);
-    if (from[1] >= 0)
-        close(from[1]);
-    *in = to[1];
-    *out = from[0];
+        tf_fail_errno(err, "fork");
+    const struct tf_copy_request r = {ends[0][0], ends[1][1], ends[2][1], *pid, 0};
+    if (*pid > 0)
+        (void)tf_copies_ask(asks, &r); /* where nobody takes it, the pipes end */
+    close(r.in);
+    close(r.out);
+    close(r.life);
+    close(ends[2][0]);
     if (*pid > 0 && fcntl(*in, F_SETFL, O_NONBLOCK) == 0 && fcntl(*out, F_SETFL, O_NONBLOCK) == 0)
         return 0;
     close(*in);
-    if (*out >= 0)
-        close(*out);
+    close(*out);
     *in = *out = -1;
     return -1;
 }

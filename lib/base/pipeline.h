@@ -21,13 +21,9 @@ struct tf_pipeline;
  * this process dies, so do the commands. -1 and err: a command could not be started. */
 int tf_pipeline_start(struct tf_pipeline **p, const char *const *const *argv, size_t n, int *to,
                       int *from, struct tf_err *err) TF_MUST_CHECK;
-/* The same with copies (base/copies.h) of commands that tf_pipeline_copies has started elsewhere;
- * the socket is TF_COPIES_FD. They are in the process group of this process, and end when it does,
- * since their pipes end. */
-int tf_pipeline_ask(struct tf_pipeline **p, const char *const *const *argv, size_t n, int *to,
-                    int *from, struct tf_err *err) TF_MUST_CHECK;
 /* Start n commands that make copies of themselves, and for each request on stdin a pipe of those,
- * until nobody asks any more. -1 and err: a command does not start, or one has ended. */
+ * until nobody asks any more. A command that is there twice, as the same pointer, is started once,
+ * and its copies have two places. -1 and err: a command does not start, or one has ended. */
 int tf_pipeline_copies(const char *const *const *argv, size_t n, struct tf_err *err) TF_MUST_CHECK;
 /* Wait for all. Returns the exit status: TF_OK; TF_PARTIAL if a command ended with it
  * and none failed; else that of the command that failed first, whose message is on stderr. -1 and
@@ -48,14 +44,16 @@ bool tf_in_pipeline(void);
  * a copy ends (base/copies.h); elsewhere it returns at once. */
 void tf_pipeline_await_end(void);
 
-/* Start a tool of this build, in a process group of its own and with all signals unblocked, and
- * return our ends of the pipes that are its stdin and stdout, which do not block. When this process
- * dies, it gets SIGTERM. `asks`, unless -1, becomes its TF_COPIES_FD. */
-int tf_pipeline_open(const char *const *argv, int asks, pid_t *pid, int *in, int *out,
-                     struct tf_err *err) TF_MUST_CHECK;
-/* The same with a tool that takes requests for copies on stdin: *asks is our end of the socket. */
+/* Start a tool of this build that takes requests for pipes of copies (base/copies.h) on stdin, in a
+ * process group of its own and with all signals unblocked; *asks is our end of the socket. When
+ * this process dies, it gets SIGTERM. */
 int tf_pipeline_open_copies(const char *const *argv, pid_t *pid, int *asks,
                             struct tf_err *err) TF_MUST_CHECK;
+/* Ask for such a pipe, and return our ends of the pipes that are its stdin and stdout, which do not
+ * block. *pid is a child of ours that ends when all copies have, which are in its process group:
+ * end that with kill(). They end by themselves when this process dies, since their input does.
+ * Call it while this process has one thread. */
+int tf_pipeline_ask(int asks, pid_t *pid, int *in, int *out, struct tf_err *err) TF_MUST_CHECK;
 
 /* So many bytes, zeroed, that processes which are started later share with this one, until it ends;
  * NULL and err if there are none. */

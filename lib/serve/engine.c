@@ -15,7 +15,6 @@
 
 /* Seconds between starts of a pipeline that fails. */
 enum { LEAST_DELAY = 1, MOST_DELAY = 32 };
-enum { COPIES = 1 /* of the words of a command with several pipelines */ };
 
 static size_t slots(const struct tf_engine *e)
 {
@@ -219,20 +218,15 @@ static int need_copier(struct tf_route *r, struct tf_err *err)
     }
     leave_copier(c);
     c->models = r->models;
-    r->command.v[COPIES] = "--copies";
-    const int rc = tf_pipeline_open_copies(r->command.v, &c->pid, &c->asks, err);
-    r->command.v[COPIES] = "--copied";
-    return rc;
+    return tf_pipeline_open_copies(r->command.v, &c->pid, &c->asks, err);
 }
 
 static void start_pipe(struct tf_pipe *p)
 {
     struct tf_route *r = p->route;
     struct tf_err err = {0};
-    const bool several = r->engine->o->pipelines > 1;
     p->worker.models = r->models;
-    if ((!several || need_copier(r, &err) == 0) &&
-        tf_worker_start(&p->worker, r->command.v, several ? r->copier.asks : -1, &err) == 0)
+    if (need_copier(r, &err) == 0 && tf_worker_start(&p->worker, r->copier.asks, &err) == 0)
         return;
     tf_note("%s", err.msg);
     r->delay = MOST_DELAY;
@@ -330,8 +324,8 @@ static void count_terms(struct tf_route *r)
     tf_glossary_free(g);
 }
 
-/* Start pipelines until there are enough; when replacing, one more than that, and end an old one
- * when it is ready. */
+/* Start pipelines until there are enough, the others when the first of all is ready; when replacing,
+ * one more than that, and end an old one when it is ready. */
 static void manage(struct tf_route *r)
 {
     const size_t most = (size_t)r->engine->o->pipelines;
@@ -350,7 +344,7 @@ static void manage(struct tf_route *r)
         r->replacing = false;
     }
     struct tf_pipe *off;
-    while (active(r) < most + r->replacing && tf_now() >= r->again &&
+    while (active(r) < (r->served ? most + r->replacing : 1) && tf_now() >= r->again &&
            (off = pipe_in_state(r, TF_WORKER_OFF)) != NULL) {
         start_pipe(off);
         if (r->delay > 0) /* one try at a time */
@@ -531,8 +525,7 @@ void tf_engine_close(struct tf_engine *e)
 static void make_command(struct tf_route *r, const struct tf_strs *options)
 {
     tf_strs_add(&r->command, "tf-translate");
-    if (r->engine->o->pipelines > 1)
-        tf_strs_add(&r->command, "--copied");
+    tf_strs_add(&r->command, "--copies");
     tf_strs_add(&r->command, "--json");
     tf_strs_add(&r->command, "--no-split"); /* tf_job_split has done it */
     for (size_t i = 0; i < options->n; i++)

@@ -31,9 +31,9 @@ struct tf_route {
     struct tf_strs command;
     const char *terms; /* its glossary, or NULL */
     uint64_t n_terms;
-    /* Of several pipelines: a process that has read the model of this number, and makes copies of
-     * the tools for each pipeline; asks: our end of its socket, -1 where there is none. before:
-     * while replacing, that of the model which stays if the new one cannot be used. */
+    /* A process that has read the model of this number, and makes copies of its tools for each
+     * pipeline; asks: our end of its socket, -1 where there is none. before: while replacing, that
+     * of the model which stays if the new one cannot be used. */
     struct tf_copier {
         pid_t pid;
         int asks;

@@ -36,7 +36,7 @@ static void take_lines(struct tf_worker *w)
         memmove(b->p, b->p + at, b->len);
 }
 
-/* Read what is there. At the end of the output the process ends as well. */
+/* Read what is there. */
 static void read_output(void *arg, unsigned events)
 {
     struct tf_worker *w = arg;
@@ -49,6 +49,7 @@ static void read_output(void *arg, unsigned events)
             return;
         if (n <= 0 || w->got.len > LONGEST_LINE) {
             close_watch(w, &w->out);
+            close_watch(w, &w->in); /* those of its processes that are left end, too */
             return;
         }
         w->got.len += (size_t)n;
@@ -87,14 +88,14 @@ void tf_worker_send(struct tf_worker *w)
         tf_loop_watch(w->loop, &w->in, 0);
 }
 
-int tf_worker_start(struct tf_worker *w, const char *const *command, int asks, struct tf_err *err)
+int tf_worker_start(struct tf_worker *w, int asks, struct tf_err *err)
 {
     w->in = (struct tf_loop_fd){.ready = write_input, .arg = w, .fd = -1};
     w->out = (struct tf_loop_fd){.ready = read_output, .arg = w, .fd = -1};
     w->written = 0;
     tf_buf_clear(&w->send);
     tf_buf_clear(&w->got);
-    if (tf_pipeline_open(command, asks, &w->pid, &w->in.fd, &w->out.fd, err) != 0)
+    if (tf_pipeline_ask(asks, &w->pid, &w->in.fd, &w->out.fd, err) != 0)
         return -1;
     w->state = TF_WORKER_STARTING;
     w->since = tf_now();

@@ -1,4 +1,5 @@
-/* worker_private.h - one pipeline: a tf-translate --json, its stdin and its stdout. */
+/* worker_private.h - one pipeline: copies of the tools of a tf-translate --json, as
+ * tf_pipeline_ask makes them, their stdin and their stdout. */
 #ifndef TF_SERVE_WORKER_PRIVATE_H
 #define TF_SERVE_WORKER_PRIVATE_H
 
@@ -29,9 +30,8 @@ struct tf_worker {
     void *arg;
 };
 
-/* Start the command, whose state is then STARTING. asks: see tf_pipeline_open. */
-int tf_worker_start(struct tf_worker *w, const char *const *command, int asks,
-                    struct tf_err *err) TF_MUST_CHECK;
+/* Start it: its state is then STARTING. asks: see tf_pipeline_ask. */
+int tf_worker_start(struct tf_worker *w, int asks, struct tf_err *err) TF_MUST_CHECK;
 /* Write the bytes of w->send as far as its pipe takes them, and the rest later. */
 void tf_worker_send(struct tf_worker *w);
 /* Close its stdin: it ends when it has done what it has. */

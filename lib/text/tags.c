@@ -1,6 +1,6 @@
 /* tags.c - see tags.h. */
 #include "text/tags.h"
-#include "text/sp_check.h"
+#include "base/memory.h"
 #include "text/sp_proto_private.h"
 
 #include <ctype.h>
@@ -45,38 +45,32 @@ static int compare(const void *x, const void *y)
 void tf_tags_read(struct tf_tags *t, const void *bytes, size_t n)
 {
     const size_t space = sizeof TF_SPACE - 1;
-    struct tf_err none = {0};
     struct tf_proto_piece p;
-    size_t room = 0;
+    size_t cap = 0;
     char text[LONGEST + 1];
     *t = (struct tf_tags){.n = 0};
-    if (tf_sp_check(bytes, n, &none) != 0)
-        return;
-    for (int pass = 0; pass < 2; pass++) {
-        for (struct tf_span left = {bytes, n}; tf_proto_piece(&left, &p);) {
-            const bool after = p.text.n > space && memcmp(p.text.p, TF_SPACE, space) == 0;
-            const size_t skip = after ? space : 0, len = p.text.n - skip;
-            if ((p.type != TF_PIECE_USER_DEFINED && p.type != TF_PIECE_CONTROL) || len > LONGEST)
-                continue;
-            memcpy(text, p.text.p + skip, len);
-            text[len] = 0;
-            if (strlen(text) != len || !tf_is_tag(text))
-                continue;
-            if (pass == 0)
-                room++;
-            else
-                t->v[t->n++] = tf_arena_strndup(&t->mem, text, len);
-        }
-        if (pass == 0)
-            t->v = tf_arena_alloc(&t->mem, (room + 1) * sizeof *t->v);
+    for (struct tf_span left = {bytes, n}; tf_proto_piece(&left, &p);) {
+        const bool after = p.text.n > space && memcmp(p.text.p, TF_SPACE, space) == 0;
+        const size_t skip = after ? space : 0, len = p.text.n - skip;
+        if ((p.type != TF_PIECE_USER_DEFINED && p.type != TF_PIECE_CONTROL) || len == 0 ||
+            len > LONGEST)
+            continue;
+        memcpy(text, p.text.p + skip, len);
+        text[len] = 0;
+        if (strlen(text) != len || !tf_is_tag(text))
+            continue;
+        TF_GROW(t->v, t->n, cap);
+        t->v[t->n++] = tf_arena_strndup(&t->mem, text, len);
     }
-    qsort(t->v, t->n, sizeof *t->v, compare);
+    if (t->n > 1)
+        qsort(t->v, t->n, sizeof *t->v, compare);
     t->of_text = t->n > 0 && t->v[0][0] == '>';
 }
 
 void tf_tags_release(struct tf_tags *t)
 {
     tf_arena_release(&t->mem);
+    free(t->v);
     *t = (struct tf_tags){.n = 0};
 }
 

@@ -18,7 +18,7 @@ struct tf_tags {
     bool of_text; /* the first ones stand in text, as in OPUS-MT; others begin outputs, too */
 };
 
-/* The tags of the n bytes of a vocabulary; none of one that tf_sp_check refuses. */
+/* The tags of the n bytes of a vocabulary; of one that is damaged those before that. */
 void tf_tags_read(struct tf_tags *t, const void *bytes, size_t n);
 void tf_tags_release(struct tf_tags *t);
 

@@ -654,8 +654,7 @@ int tf_through(const struct tf_through *o, struct tf_err *err)
     t.items = tf_xcalloc(t.cap, sizeof *t.items);
     if (open_files(&t, err) != 0 || catch_signals(err) != 0 ||
         tf_places_begin(t.in.name, err) != 0 ||
-        (o->copies ? tf_pipeline_ask : tf_pipeline_start)(&t.tools, o->tools, o->n_tools, &t.to,
-                                                          &from, err) != 0) {
+        tf_pipeline_start(&t.tools, o->tools, o->n_tools, &t.to, &from, err) != 0) {
         rc = -1;
     } else {
         tf_in_from_fd(&t.from, from, "the tools");

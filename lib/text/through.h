@@ -15,7 +15,6 @@ struct tf_through {
     bool quiet, progress;
     const char *several; /* what to do about a line of several sentences that is not split, a
                             note printed once; NULL: nothing */
-    bool copies;         /* the tools are copies: see tf_pipeline_ask */
     const char *const *const *tools;
     size_t n_tools;
 };

@@ -21,6 +21,7 @@ int tf_vocab_read(struct tf_vocab *v, const char *path, bool target, bool head, 
             v->source = tf_xcalloc(1, sizeof *v->source);
             v->source->bytes = v->bytes;
             v->source->n = v->n;
+            memcpy(v->source->hash, v->hash, sizeof v->hash);
             v->n = own.len;
             v->bytes = own.p;
             own = (struct tf_buf){0};

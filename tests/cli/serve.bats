@@ -46,39 +46,11 @@ client() { timeout 120 "$TF_PYTHON" -I "$TOP/tests/cli/serve.py" "$1" "$url" "${
 
 ask() { curl -sS -m 60 "$url/$1" "${@:2}"; }
 
-# A pipeline of our own in place of tf-translate: what a line says is what happens.
+# A pipeline of our own in place of tf-translate --copies: what a line says is what happens.
 with_script() {
     mkdir -p bin
     cp "$(command -v tf-serve)" bin/
-    cat >bin/tf-translate <<'SH'
-#!/bin/bash
-model=$(cat "${@: -1}")
-[ "$model" != broken ] || { echo 'tf-translate: broken' >&2; exit 1; }
-[ "$model" != hang ] || sleep 600
-[ "$model" != late ] || { echo 2 >new && mv new model && kill -HUP "$PPID"; sleep 0.3; }
-[ "$model" != stay ] || trap 'sleep 600' EXIT
-n=0
-while IFS= read -r line; do
-    n=$((n + 1))
-    text="<$model$line>" status=ok
-    case $line in
-        die) exit 1 ;;
-        once) [ -e "${0%/*}/once" ] || { touch "${0%/*}/once"; exit 1; } ;;
-        garbage) echo nonsense; continue ;;
-        slow) sleep 0.02 ;;
-        sleep) sleep 60 ;;
-        bad) echo "{\"line\":$n,\"status\":\"other\",\"reason\":\"no\"}"; continue ;;
-    esac
-    more=
-    [[ " $* " != *" --nbest 3 "* ]] || more=",\"alternatives\":[{\"status\":\"ok\",\"text\":\"${text}1\"},{\"status\":\"ok\",\"text\":\"${text}2\"}]"
-    if [[ " $* " == *" --alignment "* ]]; then # the first word comes from the last
-        read -ra words <<<"$line"
-        links=$(for i in "${!words[@]}"; do echo "$i-$((${#words[@]} - 1 - i))"; done)
-        more+=",\"alignment\":\"${links//$'\n'/ }\""
-    fi
-    echo "{\"line\":$n,\"status\":\"$status\",\"score\":-1.0,\"text\":\"$text\"$more}"
-done
-SH
+    cp "$TOP/tests/cli/pipeline.py" bin/tf-translate
     chmod +x bin/tf-translate
     : >model
     TF_SANDBOX=no serve bin/tf-serve en-xx=model -l 127.0.0.1:0 "$@"
@@ -222,38 +194,39 @@ tf-serve: none: its pipeline ended before it was ready" ]
     client fill_connections 40
 }
 
-@test "several pipelines share a model that was read once, and outlive what has read it" {
+@test "pipelines share a model that was read once, and outlive what has read it" {
     reads() { # the processes of a group that have read the model, and what they are
         pgrep -g "$1" -f -- --copies | wc -l
     }
+    pipelines() { pgrep -P "$server" tf-pipeline; }
     cp "$MODEL" model
     serve tf-serve en-xx=model -l 127.0.0.1:0 -p 3 --max-extra 5
     tf-translate -q -m "$MODEL" --max-extra 5 "$LINES_TXT" >want
     copier=$(pgrep -P "$server" -f -- --copies)
-    # shellcheck disable=SC2046
-    [ "$(pgrep -P "$server" -f -- --copied | wc -l)" -eq 3 ]
-    [ "$(reads "$copier")" -eq 4 ] # and the three tools
-    mapfile -t pipelines < <(pgrep -P "$server" -f -- --copied)
+    [ "$(reads "$copier")" -eq 3 ] # and a tool for text, one for the model
+    three() { [ "$(pipelines | wc -l)" -eq 3 ]; }
+    wait_for three
+    mapfile -t pipelines < <(pipelines)
     for pipeline in "${pipelines[@]}"; do
         [ "$(reads "$pipeline")" -eq 3 ]
         [ -z "$(pgrep -P "$pipeline")" ] # it has started none of them
     done
     # One of a pipeline's ends: another takes its place.
     kill -KILL "$(pgrep -g "${pipelines[0]}" -f 'tf-decode.*--copies')"
-    other() { [ "$(pgrep -P "$server" -f -- --copied | wc -l)" -eq 3 ] && ! kill -0 "${pipelines[0]}" 2>/dev/null; }
+    other() { three && ! kill -0 "${pipelines[0]}" 2>/dev/null; }
     wait_for other
     [ "$(pgrep -P "$server" -f -- --copies)" = "$copier" ]
     # What has read the model ends: the pipelines stay, and the next needs it again.
     kill -KILL "$(pgrep -P "$copier" -f 'tf-decode.*--copies')"
     client texts "$LINES_TXT" | diff want -
-    for pipeline in $(pgrep -P "$server" -f -- --copied); do kill -KILL "$pipeline"; done
+    for pipeline in $(pipelines); do kill -KILL "$pipeline"; done
     client texts "$LINES_TXT" | diff want -
     [ "$(pgrep -P "$server" -f -- --copies)" != "$copier" ]
     # What replaces the model cannot be read: pipelines that end are made again with that of before.
     head -c 300000 "$MODEL" >broken && cp broken new && mv new model
     kill -HUP "$server"
     wait_for grep -q 'model: cannot be used; the model of before stays' messages
-    for pipeline in $(pgrep -P "$server" -f -- --copied); do kill -KILL "$pipeline"; done
+    for pipeline in $(pipelines); do kill -KILL "$pipeline"; done
     client texts "$LINES_TXT" | diff want -
     kill -TERM "$server"
     ends 0
@@ -277,8 +250,8 @@ tf-serve: none: its pipeline ended before it was ready" ]
 }
 
 @test "a pipeline that never gets ready, or never ends, is ended" {
-    with_script -p 1 --start-timeout 0.3 --timeout 0.3
-    only() { [ "$(pgrep -cP "$server")" -eq 1 ]; }
+    with_script -p 1 --start-timeout 2 --timeout 0.3
+    only() { [ "$(pgrep -cP "$server" tf-pipeline)" -eq 1 ]; }
     echo stay >new && mv new model
     client during "$server" 0 '<a>' '<staya>'
     echo 2 >new && mv new model
@@ -289,7 +262,7 @@ tf-serve: none: its pipeline ended before it was ready" ]
     wait_for grep -q 'model: cannot be used; the model of before stays' messages
     stop
     echo hang >model
-    t 1 env TF_SANDBOX=no bin/tf-serve en-xx=model -l 127.0.0.1:0 -p 1 --start-timeout 0.3
+    t 1 env TF_SANDBOX=no bin/tf-serve en-xx=model -l 127.0.0.1:0 -p 1 --start-timeout 0.5
     expect_contains "$stderr" "tf-serve: model: its pipeline ended before it was ready"
 }
 
@@ -342,7 +315,7 @@ no <no> [[0,0]]" ]
     client during "$server" 0.3 '<a>' '<2a>'
     echo broken >new && mv new model
     client during "$server" 0.3 '<2a>'
-    expect_contains "$(<messages)" "model: cannot be used; the model of before stays"
+    wait_for grep -q 'model: cannot be used; the model of before stays' messages
     echo 3 >new && mv new model
     client during "$server" 0.3 '<2a>' '<3a>'
 }
@@ -361,9 +334,9 @@ no <no> [[0,0]]" ]
     serve tf-serve en-xx=model -l localhost:0 -p 1
     text=$(ask translate -d 'q=a b c&source=en&target=xx')
     cp "$MODEL" new && mv new model
-    old=$(pgrep -P "$server")
+    old=$(pgrep -P "$server" tf-pipeline)
     kill -HUP "$server"
-    replaced() { [ "$(pgrep -cP "$server")" -eq 1 ] && ! pgrep -P "$server" | grep -qx "$old"; }
+    replaced() { [ "$(pgrep -cP "$server" tf-pipeline)" -eq 1 ] && ! pgrep -P "$server" | grep -qx "$old"; }
     wait_for replaced
     [ "$(ask translate -d 'q=a b c&source=en&target=xx')" = "$text" ]
     wait_for [ -s messages ]

@@ -12,17 +12,18 @@
 
 static char text[] = "first"; /* "second" in what makes copies */
 
-/* Print the text and what stdin has; the status is the first byte of that. */
-_Noreturn static void copy(void)
+/* Print the text, the place and what stdin has; or end as that says. */
+_Noreturn static void copy(int place)
 {
+    const char number = (char)('0' + place);
     char line[64];
     const ssize_t n = read(STDIN_FILENO, line, sizeof line);
     if (n > 0 && line[0] == 'K')
         raise(SIGKILL);
     if (n < 1 || write(STDOUT_FILENO, text, strlen(text)) < 0 ||
-        write(STDOUT_FILENO, line, (size_t)n) < 0)
+        write(STDOUT_FILENO, &number, 1) < 0 || write(STDOUT_FILENO, line, (size_t)n) < 0)
         _exit(99);
-    exit(line[0] - '0');
+    exit(0);
 }
 
 static pid_t start(int *asks)
@@ -36,8 +37,7 @@ static pid_t start(int *asks)
         dup2(ends[0], STDIN_FILENO);
         close(ends[0]);
         close(ends[1]);
-        tf_copies_make();
-        copy();
+        copy(tf_copies_make());
     }
     close(ends[0]);
     *asks = ends[1];
@@ -49,7 +49,7 @@ struct ends {
     int in, out, life;
 };
 
-static bool ask(int asks, struct ends *e)
+static bool ask(int asks, int place, struct ends *e)
 {
     int in[2], out[2], life[2];
     if (pipe(in) != 0 || pipe(out) != 0 || pipe(life) != 0)
@@ -58,7 +58,7 @@ static bool ask(int asks, struct ends *e)
         fcntl(in[i], F_SETFD, FD_CLOEXEC);
         fcntl(out[i], F_SETFD, FD_CLOEXEC);
     }
-    const struct tf_copy_request r = {in[0], out[1], life[1], getpgrp()};
+    const struct tf_copy_request r = {in[0], out[1], life[1], getpgrp(), place};
     const bool taken = tf_copies_ask(asks, &r);
     close(in[0]);
     close(out[1]);
@@ -67,18 +67,16 @@ static bool ask(int asks, struct ends *e)
     return taken;
 }
 
-static void expect(const struct ends *e, const char *line, const char *want, int status)
+static void expect(const struct ends *e, const char *line, const char *want)
 {
     char got[64] = {0};
-    unsigned char byte = 0;
+    char byte;
     if (write(e->in, line, strlen(line)) < 0)
         bail_out("write");
     size_t n = 0;
     for (ssize_t k; (k = read(e->out, got + n, sizeof got - 1 - n)) > 0;)
         n += (size_t)k;
     is_str(got, want, "%s: its output", line);
-    const ssize_t got_status = read(e->life, &byte, 1);
-    is_int(got_status > 0 ? byte : -1, status, "%s: its status", line);
     is_int(read(e->life, &byte, 1), 0, "%s: its end", line);
 }
 
@@ -90,17 +88,17 @@ int main(void)
     alarm(60); /* ends the test */
     const pid_t pid = start(&asks);
     /* At the same time, and answered in the other order. */
-    ok(ask(asks, &a) && ask(asks, &b) && ask(asks, &c), "requests");
-    expect(&c, "K", "", -1);
-    expect(&b, "4b", "other4b", 4);
-    expect(&a, "0a", "other0a", 0);
+    ok(ask(asks, 0, &a) && ask(asks, 1, &b) && ask(asks, 2, &c), "requests");
+    expect(&c, "K", "");
+    expect(&b, "b", "other1b");
+    expect(&a, "a", "other0a");
     close(asks);
     is_int(waitpid(pid, &status, 0), pid, "nobody asks any more: the process ends");
     is_int(status, 0, "its status");
     const pid_t killed = start(&asks);
     kill(killed, SIGKILL);
     waitpid(killed, &status, 0);
-    ok(!ask(asks, &a), "a request that nobody takes");
+    ok(!ask(asks, 0, &a), "a request that nobody takes");
     char byte;
     is_int(read(a.out, &byte, 1) + read(a.life, &byte, 1), 0, "its pipes end");
     return done();

@@ -1,0 +1,63 @@
+#!/usr/bin/python3 -I
+"""In place of tf-translate --copies: a pipeline for each request on stdin (base/copies.h), which
+prints an object for each line. What the line says, or the file of the model, is what happens."""
+import json
+import os
+import signal
+import socket
+import struct
+import sys
+import time
+
+options, path = " ".join(sys.argv), sys.argv[-1]
+model = open(path).read().strip()
+here = os.path.dirname(sys.argv[0])
+
+
+def answer(n, line):
+    if line == "die" or (line == "once" and not os.path.exists(here + "/once")):
+        open(here + "/once", "w").close()
+        os._exit(1)
+    if line == "garbage":
+        return "nonsense"
+    time.sleep({"slow": 0.02, "sleep": 60}.get(line, 0))
+    if line == "bad":
+        return json.dumps({"line": n, "status": "other", "reason": "no"})
+    text = f"<{model}{line}>"
+    made = {"line": n, "status": "ok", "score": -1.0, "text": text}
+    if " --nbest 3 " in options:
+        made["alternatives"] = [{"status": "ok", "text": text + k} for k in "12"]
+    if " --alignment " in options:  # the first word comes from the last
+        words = len(line.split())
+        made["alignment"] = " ".join(f"{i}-{words - 1 - i}" for i in range(words))
+    return json.dumps(made)
+
+
+def pipeline():
+    for n, line in enumerate(os.fdopen(0, encoding="utf-8", newline="\n"), 1):
+        print(answer(n, line.rstrip("\n")), flush=True)
+    if model == "stay":
+        time.sleep(600)
+
+
+if model == "broken":
+    sys.exit("tf-translate: broken")
+if model == "hang":
+    time.sleep(600)
+if model == "late":
+    with open("new", "w") as f:
+        f.write("2")
+    os.rename("new", path)
+    os.kill(os.getppid(), signal.SIGHUP)
+    time.sleep(0.3)
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+asks = socket.socket(fileno=os.dup(0))
+while (request := socket.recv_fds(asks, 64, 3))[0]:
+    if os.fork() == 0:
+        os.setpgid(0, struct.unpack("ii", request[0])[0])
+        os.dup2(request[1][0], 0)
+        os.dup2(request[1][1], 1)
+        pipeline()
+        os._exit(0)
+    for fd in request[1]:
+        os.close(fd)
