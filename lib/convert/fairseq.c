@@ -396,8 +396,8 @@ static bool two_langs(const struct tf_import *m, const char *langs[2])
     return true;
 }
 
-/* fairseq-train without -s and -t does not say in which direction it trains. Its data, by custom,
- * are in a directory NAME.SOURCE-TARGET; and one dictionary needs no direction. */
+/* fairseq-train without -s and -t does not say in which direction it trains. The user does; or its
+ * data, by custom, are in a directory NAME.SOURCE-TARGET; and one dictionary needs no direction. */
 static void guess_direction(const struct tf_import *m, struct direction *d)
 {
     const char *langs[2], *data = task_text(m, "data");
@@ -410,9 +410,14 @@ static void guess_direction(const struct tf_import *m, struct direction *d)
         n--;
     for (int i = 0; i < 2; i++) {
         char end[520];
+        const char *const *given = m->opts->lang;
+        const bool named = (given[0] != NULL && strcmp(given[0], langs[i]) == 0 &&
+                            (given[1] == NULL || strcmp(given[1], langs[1 - i]) == 0)) ||
+                           (given[0] == NULL && given[1] != NULL &&
+                            strcmp(given[1], langs[1 - i]) == 0);
         const size_t len = (size_t)snprintf(end, sizeof end, "%s-%s", langs[i], langs[1 - i]);
-        if (n <= len || memcmp(data + n - len, end, len) != 0 ||
-            strchr("./_", data[n - len - 1]) == NULL)
+        if (!named && (n <= len || memcmp(data + n - len, end, len) != 0 ||
+                       strchr("./_", data[n - len - 1]) == NULL))
             continue;
         d->lang[0] = langs[i];
         d->lang[1] = langs[1 - i];
@@ -430,8 +435,9 @@ static int read_dictionaries(struct tf_import *m, const struct direction *d, str
     if (!d->known && !tf_import_same_pieces(m))
         return tf_fail(err,
                        "%s: no source_lang and target_lang in the model: which of two "
-                       "dictionaries is that of sources?",
-                       dir);
+                       "dictionaries is that of sources? Name them, such as --lang %s "
+                       "--target-lang %s",
+                       dir, d->lang[0], d->lang[1]);
     if (check_dictionary(m, 0, d->lang[0], tf_config_source_ids(c), err) != 0 ||
         check_dictionary(m, 1, d->lang[1], c->vocab_size, err) != 0)
         return -1;

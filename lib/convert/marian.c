@@ -440,10 +440,15 @@ static int search_of_marian(struct tf_import *m, struct tf_err *err)
 #define NAME_ONE "name one of them, with --vocab (and --vocab-target, if targets have their own)"
 
 /* A file that the settings name: without the directory where it was when they were written. */
-static const char *find_named(const struct tf_dir *d, const char *path)
+static const char *name_of(const char *path)
 {
     const char *windows = strrchr(tf_path_name(path), '\\');
-    return tf_dir_has(d, windows != NULL ? windows + 1 : tf_path_name(path));
+    return windows != NULL ? windows + 1 : tf_path_name(path);
+}
+
+static const char *find_named(const struct tf_dir *d, const char *path)
+{
+    return tf_dir_has(d, name_of(path));
 }
 
 /* "shortlist": its file, and of one in text perhaps the first, the best, and a threshold; of one of
@@ -481,7 +486,8 @@ static int use_decoder(struct tf_import *m, const struct tf_yaml *y, struct tf_e
     const char *source = find_named(m->dir, vocabs->v[0]),
                *target = find_named(m->dir, vocabs->v[vocabs->n - 1]);
     if (source == NULL || target == NULL)
-        return tf_fail(err, "a vocabulary that is not in the directory");
+        return tf_fail(err, "no %s in the directory: copy it from where the model comes from",
+                       name_of(vocabs->v[source == NULL ? 0 : vocabs->n - 1]));
     if (tf_is_named(source, ".spm")) {
         f->vocab[0] = source;
         f->vocab[1] = target;
@@ -508,13 +514,22 @@ static int read_decoder_file(struct tf_import *m, const char *path, struct tf_er
 /* The vocabularies of both sides, as OPUS-MT and Firefox name them, or the only one. */
 static int find_vocabularies(struct tf_import *m, struct tf_err *err)
 {
+    static const char *const opus[] = {"source.spm", "target.spm"},
+                            *const firefox[] = {"srcvocab.*.spm", "trgvocab.*.spm"};
     const struct tf_dir *d = m->dir;
     struct tf_model_files *f = &m->files;
-    f->vocab[0] = tf_dir_has(d, "source.spm");
-    f->vocab[1] = tf_dir_has(d, "target.spm");
-    if (f->vocab[0] == NULL && tf_dir_match(d, "srcvocab.*.spm", &f->vocab[0]) > 0) {
-        (void)tf_dir_match(d, "trgvocab.*.spm", &f->vocab[1]);
-    } else if (f->vocab[0] == NULL) {
+    const char *const *pair = opus;
+    for (int i = 0; i < 2 && f->vocab[0] == NULL && f->vocab[1] == NULL; i++) {
+        pair = i == 0 ? opus : firefox;
+        (void)tf_dir_match(d, pair[0], &f->vocab[0]);
+        (void)tf_dir_match(d, pair[1], &f->vocab[1]);
+    }
+    if ((f->vocab[0] == NULL) != (f->vocab[1] == NULL))
+        return tf_fail(err,
+                       "%s: no %s: copy it from where the model comes from, or name the "
+                       "vocabularies of both sides, --vocab and --vocab-target",
+                       d->path, pair[f->vocab[0] != NULL]);
+    if (f->vocab[0] == NULL) {
         if (tf_dir_only(d, "*.spm", "name those of sources and targets, --vocab and --vocab-target",
                         &f->vocab[0], err) != 0)
             return -1;
@@ -545,8 +560,9 @@ static int find_marian_files(struct tf_import *m, struct tf_err *err)
     const struct tf_dir *d = m->dir;
     struct tf_model_files *f = &m->files;
     f->settings = tf_dir_has(d, "decoder.yml");
-    if (f->settings == NULL)
-        (void)tf_dir_match(d, "*decoder.yml", &f->settings);
+    if (f->settings == NULL && tf_dir_match(d, "*decoder.yml", &f->settings) > 1 &&
+        tf_dir_only(d, "*.npz", NAME_ONE, &f->weights, err) != 0)
+        return -1; /* of a training that keeps the best by several measures */
     if (f->settings == NULL)
         (void)tf_dir_match(d, "config*.yml", &f->settings);
     if (f->settings != NULL && read_decoder_file(m, f->settings, err) != 0)

@@ -250,8 +250,11 @@ static int quoted(struct text *t, const char **v, enum scope scope, struct tf_er
         if (c == quote)
             t->p++; /* the second of two */
         if (c == '\xc1' && t->p < t->end && *t->p == '\xbf') {
-            tf_buf_byte(&t->work, 0x7f); /* as yaml-cpp writes it */
+            tf_buf_byte(&t->work, 0x7f); /* as yaml-cpp writes it, and U+07FF */
             t->p++;
+        } else if (c == '\xe0' && t->end - t->p > 1 && t->p[0] == '\x9f' && t->p[1] == '\xbf') {
+            tf_buf_str(&t->work, "\xdf\xbf");
+            t->p += 2;
         } else if (c != '\\' || single)
             tf_buf_byte(&t->work, (unsigned char)c);
         else if (!escape(t))

@@ -40,7 +40,14 @@ trained() {
     tf-info m.tfm | grep -q ^lang && return 1
     make source=40 tie=none langs=none
     t 1 tf-convert d -o x.tfm
-    expect_error "d: no source_lang and target_lang in the model: which of two dictionaries is that of sources?"
+    expect_error "d: no source_lang and target_lang in the model: which of two dictionaries is that of sources? Name them, such as --lang de --target-lang en"
+    for options in '--lang en' '--target-lang de' '--lang en --target-lang de'; do
+        # shellcheck disable=SC2086
+        tf-convert d $options -o m.tfm
+        [ "$(tf-info m.tfm | awk '/^(lang|target_lang) / { print $2 }')" = $'en\nde' ]
+    done
+    t 1 tf-convert d --lang de --target-lang fr -o x.tfm
+    expect_error "d: no source_lang and target_lang in the model"
     cp d/dict.de.txt d/dict.fr.txt
     t 1 tf-convert d -o x.tfm
     expect_error "d/model.pt: no source_lang and target_lang"

@@ -530,7 +530,32 @@ END
     expect_error "c: 2 files *.npz: name one of them, with --vocab (and --vocab-target"
     sed -i 's/v.spm/w.spm/' a/decoder.yml
     t 1 tf-convert a -o x.tfm
-    expect_error "a/decoder.yml: a vocabulary that is not in the directory"
+    expect_error "a/decoder.yml: no w.spm in the directory: copy it from where the model comes from"
+    # Of a training that keeps the best by several measures, each with its decoder.yml
+    rm c/second.npz
+    cp c/m.npz c/m.npz.best-bleu.npz
+    touch c/m.npz.decoder.yml c/m.npz.best-bleu.npz.decoder.yml
+    t 1 tf-convert c -o x.tfm
+    expect_error "c: 2 files *.npz: name one of them, with --vocab (and --vocab-target"
+}
+
+@test "a vocabulary of one side alone is not that of both" {
+    make m.npz
+    mkdir d
+    cp m.npz d/
+    printf '%s\n' 'models: [m.npz]' 'vocabs: [x.vocab.yml, x.vocab.yml]' >d/decoder.yml
+    tf-tokenize --export-vocab -m "$VOCAB" | cut -f 1 |
+        jq -R -s -c 'split("\n")[:-1] | to_entries | map({(.value): .key}) | add' >d/x.vocab.yml
+    while read -r has lacks; do
+        cp "$VOCAB" "d/$has"
+        t 1 tf-convert d -o x.tfm
+        expect_error "d: no $lacks: copy it from where the model comes from, or name the vocabularies of both sides, --vocab and --vocab-target"
+        rm "d/$has"
+    done <<'END'
+target.spm source.spm
+source.spm target.spm
+trgvocab.ende.spm srcvocab.*.spm
+END
 }
 
 @test "a segmenter for each side, ids for both; it goes to other formats and back" {
