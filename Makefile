@@ -535,7 +535,8 @@ TESTS ?= $(long) $(filter-out $(left_out:%.c=$B/%.t),$(tests)) $(filter-out $(lo
 runs = $(TESTS:$B/%=$(run)/%)
 run-tests: all $(filter $(tests),$(TESTS)) $(if $(SAN),,$B/tests/faults/shim.so) \
 	$(if $(filter tests/cli/cuda.bats,$(TESTS)),$(emulated) $(filter $B/tests/ops/%,$(tests))) \
-	$(if $(filter tests/cli/cuda_weights.bats tests/cli/cuda_devices.bats,$(TESTS)),$(emulated)) \
+	$(if $(filter $(patsubst %,tests/cli/cuda_%.bats,devices shortlist weights),$(TESTS)), \
+	    $(emulated)) \
 	$(if $(filter tests/cli/cuda_ptx.bats,$(TESTS)),$(ptx) $(filter $B/tests/ops/%,$(tests)) \
 	    $B/tests/unit/ops_search.t) \
 	$(if $(and $(with_cuda),$(filter tests/lint/cuda.bats,$(TESTS))),$(cu_obj:.o=.gpu)) \

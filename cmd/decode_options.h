@@ -61,8 +61,8 @@ enum { SEARCH = 1, SAMPLE = 2 };
     OPT_STR(0, "forbid", &(o).forbid, .arg = "FILE", .flags = TF_OPT_FILE, \
             .help = "no output has these words, a word or phrase on each line (CPU only)"), \
     OPT_STR(0, "shortlist", &(o).shortlist, .arg = "FILE", .flags = TF_OPT_FILE, \
-            .help = "choose among the tokens that this list has for those of the input: faster " \
-                    "(CPU only); model: the model's own, its default; none: among all"), \
+            .help = "choose among the tokens that this list has for those of the input: faster; " \
+                    "model: the model's own, its default; none: among all"), \
     OPT_INT(0, "shortlist-first", &(o).shortlist_first, .arg = "N", \
             .def = "100", .lo = 0, .hi = 1 << 30, \
             .needs = "shortlist", \

@@ -10,24 +10,38 @@ void tf_allowed_release(struct tf_allowed_group *g)
     free(g->sentence);
     free(g->columns);
     free(g->from);
+    free(g->marks);
     free(g->place);
     tf_ids_release(&g->all);
     tf_ids_release(&g->ids);
     *g = (struct tf_allowed_group){0};
 }
 
-/* Marks of ids, and how many there are. */
+enum { BITS = 64 };
+
+/* Marks of ids, a bit each. */
 struct marks {
-    uint32_t *v;
-    size_t ids, n;
+    uint64_t *v;
+    size_t ids, words;
 };
 
 static void mark_id(struct marks *m, size_t id)
 {
-    if (id < m->ids && m->v[id] == 0) {
-        m->v[id] = 1;
-        m->n++;
-    }
+    if (id < m->ids)
+        m->v[id / BITS] |= (uint64_t)1 << id % BITS;
+}
+
+static bool is_marked(const struct marks *m, size_t id)
+{
+    return (m->v[id / BITS] >> id % BITS & 1) != 0;
+}
+
+static size_t count(const struct marks *m)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->words; i++)
+        n += (size_t)__builtin_popcountll(m->v[i]);
+    return n;
 }
 
 static void mark_source(struct marks *m, const struct tf_allowed_rule *rule, uint32_t id)
@@ -48,8 +62,11 @@ static void mark_sentence(struct marks *m, const struct tf_allowed_rule *rule,
         mark_source(m, rule, s->src[i]);
     if (rule->source_eos)
         mark_source(m, rule, rule->eos);
-    for (size_t i = rule->list->first; i < m->ids && m->n % 8 != 0; i++)
+    size_t n = count(m);
+    for (size_t i = rule->list->first; i < m->ids && n % 8 != 0; i++) {
+        n += !is_marked(m, i);
         mark_id(m, i);
+    }
     mark_id(m, rule->eos);
     for (size_t i = 0; i < s->n_prefix; i++)
         mark_id(m, s->prefix[i]);
@@ -62,30 +79,39 @@ static void mark_sentence(struct marks *m, const struct tf_allowed_rule *rule,
 /* Append the marked ids in order, and clear the marks. */
 static void collect(struct tf_ids *to, struct marks *m)
 {
-    for (uint32_t id = 0; id < m->ids; id++)
-        if (m->v[id] != 0) {
-            tf_ids_add(to, &id, 1);
-            m->v[id] = 0;
-        }
-    m->n = 0;
+    uint32_t *id = tf_ids_room(to, count(m));
+    for (size_t i = 0; i < m->words; i++) {
+        for (uint64_t left = m->v[i]; left != 0; left &= left - 1)
+            *id++ = (uint32_t)(i * BITS) + (uint32_t)__builtin_ctzll(left);
+        m->v[i] = 0;
+    }
 }
 
-/* The union, and where each sentence has its ids in it. */
-static void unite(struct tf_allowed_group *g, struct marks *m)
+static struct marks marks_in(const struct tf_allowed_group *g, const struct tf_allowed_rule *rule)
 {
+    return (struct marks){g->marks, rule->ids, (rule->ids + BITS - 1) / BITS};
+}
+
+void tf_allowed_unite(struct tf_allowed_group *g, const struct tf_allowed_rule *rule)
+{
+    struct marks m = marks_in(g, rule);
     const size_t total = g->ids.n;
     if (total > g->columns_cap) {
         g->columns_cap = total + total / 2;
         g->columns = tf_xarray(g->columns, g->columns_cap, sizeof *g->columns);
     }
+    if (rule->ids > g->place_cap) {
+        g->place_cap = rule->ids;
+        g->place = tf_xarray(g->place, g->place_cap, sizeof *g->place);
+    }
     for (size_t i = 0; i < total; i++)
-        mark_id(m, g->ids.v[i]);
+        mark_id(&m, g->ids.v[i]);
     g->all.n = 0;
-    collect(&g->all, m);
+    collect(&g->all, &m);
     for (size_t i = 0; i < g->all.n; i++)
-        m->v[g->all.v[i]] = (uint32_t)i;
+        g->place[g->all.v[i]] = (uint32_t)i;
     for (size_t i = 0; i < total; i++)
-        g->columns[i] = m->v[g->ids.v[i]];
+        g->columns[i] = g->place[g->ids.v[i]];
 }
 
 void tf_allowed_set(struct tf_allowed_group *g, const struct tf_allowed_rule *rule,
@@ -96,23 +122,27 @@ void tf_allowed_set(struct tf_allowed_group *g, const struct tf_allowed_rule *ru
         g->sentence = tf_xarray(g->sentence, g->cap, sizeof *g->sentence);
         g->from = tf_xarray(g->from, g->cap + 1, sizeof *g->from);
     }
-    if (rule->ids > g->place_cap) {
-        g->place_cap = rule->ids;
-        g->place = tf_xarray(g->place, g->place_cap, sizeof *g->place);
+    const size_t words = marks_in(g, rule).words;
+    if (words > g->marks_cap) {
+        g->marks_cap = words;
+        g->marks = tf_xarray(g->marks, words, sizeof *g->marks);
     }
-    struct marks m = {.v = g->place, .ids = rule->ids};
-    memset(m.v, 0, m.ids * sizeof *m.v);
+    struct marks m = marks_in(g, rule);
+    memset(m.v, 0, words * sizeof *m.v);
     g->n = n;
     g->ids.n = 0;
+    g->longest = 0;
     g->from[0] = 0;
     for (size_t i = 0; i < n; i++) {
         mark_sentence(&m, rule, &sentences[i]);
         collect(&g->ids, &m);
         g->from[i + 1] = g->ids.n;
     }
-    for (size_t i = 0; i < n; i++)
-        g->sentence[i] = (struct tf_allowed){g->ids.v + g->from[i], g->from[i + 1] - g->from[i]};
-    unite(g, &m);
+    for (size_t i = 0; i < n; i++) {
+        const size_t own = g->from[i + 1] - g->from[i];
+        g->sentence[i] = (struct tf_allowed){g->ids.v + g->from[i], own};
+        g->longest = own > g->longest ? own : g->longest;
+    }
 }
 
 void tf_allowed_gather(const struct tf_allowed_group *g, const struct tf_search *q, tf_mem *z)

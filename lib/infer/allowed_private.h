@@ -1,5 +1,5 @@
 /* allowed_private.h - the ids that the sentences of a group are searched for, from a shortlist
- * (text/shortlist.h), and their union, which the model computes.
+ * (text/shortlist.h), and their union, which the model computes on the host.
  *
  * The ids of a sentence: 0 .. first - 1; for each id of the source, its end included, those of the
  * list; the ids of the source itself, where both sides have one vocabulary; from `first` on, in
@@ -34,15 +34,19 @@ struct tf_allowed_rule {
 /* Of a group, in memory that is kept for the next. Zero-initialise. */
 struct tf_allowed_group {
     struct tf_allowed *sentence; /* n, as a search takes them */
-    uint32_t *columns;           /* those of sentence i from columns[from[i]] on: places in `all` */
-    size_t *from;
+    size_t *from;                /* where those of a sentence begin in ids; n + 1 */
+    struct tf_ids ids;           /* of the sentences, one after the other */
+    size_t longest;              /* ids of a sentence */
+    /* by tf_allowed_unite */
     struct tf_ids all; /* the union, ascending */
-    struct tf_ids ids; /* of the sentences, one after the other */
-    uint32_t *place;   /* scratch: marks of a sentence; places in the union */
-    size_t n, cap, columns_cap, place_cap;
+    uint32_t *columns; /* for each of ids, its place there */
+    uint64_t *marks;   /* scratch: a bit for each id */
+    uint32_t *place;   /* scratch */
+    size_t n, cap, columns_cap, marks_cap, place_cap;
 };
 void tf_allowed_set(struct tf_allowed_group *g, const struct tf_allowed_rule *rule,
                     const struct tf_allowed_sentence *sentences, size_t n);
+void tf_allowed_unite(struct tf_allowed_group *g, const struct tf_allowed_rule *rule);
 void tf_allowed_release(struct tf_allowed_group *g);
 
 /* In each live row of z [rows, all.n], move the columns of its sentence to the front. q: before a

@@ -117,13 +117,12 @@ static bool has_terms(const struct decode *d)
 static int refuse_gpu(const struct decode *d, struct tf_err *err)
 {
     const struct tf_decode_opts *o = d->o;
-    const char *option = o->insert != NULL           ? "insert"
-                         : o->forbid != NULL         ? "forbid"
-                         : o->constraints != NULL    ? "constraints"
-                         : o->terms != NULL          ? "terms"
-                         : o->diverse > 0            ? "diverse"
-                         : o->run.list > TF_LIST_OWN ? "shortlist"
-                                                     : NULL;
+    const char *option = o->insert != NULL        ? "insert"
+                         : o->forbid != NULL      ? "forbid"
+                         : o->constraints != NULL ? "constraints"
+                         : o->terms != NULL       ? "terms"
+                         : o->diverse > 0         ? "diverse"
+                                                  : NULL;
     if (option == NULL || d->s.models.be->host)
         return 0;
     return tf_fail_status(err, TF_USAGE, "--%s: runs on the CPU only; use --device cpu", option);

@@ -15,7 +15,7 @@ struct tf_decode_opts {
                          * only */
     const char *forbid; /* a text file of words that no output has (forbidden_private.h), or NULL;
                          * CPU only */
-    const char *shortlist; /* with run.list TF_LIST_FILE: its path (text/shortlist.h); CPU only */
+    const char *shortlist; /* with run.list TF_LIST_FILE: its path (text/shortlist.h) */
     int64_t shortlist_first, shortlist_best; /* as below */
     double shortlist_threshold;
     bool shortlist_cut;              /* the user gave one of these */

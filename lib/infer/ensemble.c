@@ -200,8 +200,8 @@ static int begin_replica(struct tf_ensemble *m, struct tf_replica *r, void *arg,
 {
     const struct loading *l = arg;
     const enum tf_weights_use use = !l->choice->pack ? TF_WEIGHTS_FORWARD
-                                    : m->listed      ? TF_WEIGHTS_SELECTING
-                                                     : TF_WEIGHTS_DECODING;
+                                    : m->listed && m->be->host ? TF_WEIGHTS_SELECTING
+                                                               : TF_WEIGHTS_DECODING;
     return tf_weights_begin(&r->model[m->n], m->be, r->ctx, &l->config, l->file, use, err);
 }
 
@@ -228,8 +228,8 @@ static int begin_loading(struct loading *l, struct tf_err *err)
         choose_precision(m, l->file, choice->own_precision, err) != 0)
         return tf_context(err, "%s", l->path);
     if (first)
-        m->listed = m->be->host && (choice->list > TF_LIST_OWN ||
-                                    (choice->list == TF_LIST_OWN && own_list(l->file) != NULL));
+        m->listed = choice->list > TF_LIST_OWN ||
+                    (choice->list == TF_LIST_OWN && own_list(l->file) != NULL);
     if (first && on_replicas(m, open_replica, l, err) != 0)
         return -1;
     l->begun = tf_model_load(l->file, &l->config, NULL, "p/", err) == 0 &&
@@ -366,8 +366,8 @@ void tf_ensemble_close(struct tf_ensemble *m)
     *m = (struct tf_ensemble){0};
 }
 
-/* A GPU computes thousands of sentences at once. With a shortlist the last product, of all rows
- * with what any sentence may have, grows with the square of their number. */
+/* A GPU computes thousands of sentences at once. On the CPU with a shortlist the last product, of
+ * all rows with what any sentence may have, grows with the square of their number. */
 size_t tf_ensemble_batch(const struct tf_ensemble *m, int64_t requested)
 {
     return requested > 0 ? (size_t)requested : !m->be->host ? 4096 : m->listed ? 16 : 64;

@@ -14,7 +14,7 @@ enum { GROUP_SLOTS = 32768, SLOTS_PER_TOKEN = 4 };
 struct member {
     struct tf_memory memory; /* the encoder's output */
     struct tf_cache cache;
-    struct tf_outputs outputs; /* with limits.allowed: of the group */
+    struct tf_outputs outputs; /* with limits.allowed on the host: of the group */
     tf_mem *start; /* U32 [start_cap]: first ids, where they differ from the first model's */
 };
 
@@ -156,7 +156,7 @@ static void pack_group(struct tf_lane_search *s, const struct tf_lane_item *grou
     }
 }
 
-/* Find the ids that the n searches are for, and lay out their weights. */
+/* Find the ids that the n searches are for, and on the host lay out their weights. */
 static int select_outputs(struct tf_lane_search *s, const struct tf_lane_item *group, size_t n,
                           struct tf_err *err)
 {
@@ -171,6 +171,9 @@ static int select_outputs(struct tf_lane_search *s, const struct tf_lane_item *g
     }
     tf_allowed_set(&s->allowed, s->limits.allowed, sentences, n);
     free(sentences);
+    if (!s->be->host)
+        return 0;
+    tf_allowed_unite(&s->allowed, s->limits.allowed);
     for (size_t i = 0; i < s->models->n; i++)
         if (tf_outputs_select(&s->member[i].outputs, &s->lane->model[i], s->ctx, s->allowed.all.v,
                               s->allowed.all.n, err) != 0)
@@ -241,6 +244,11 @@ static void to_logs(struct tf_lane_search *s, tf_mem *z, tf_mem *acc, float weig
         s->be->log_softmax(s->ctx, z, acc, q->rows, (int)q->opts.V, weight);
         return;
     }
+    if (!s->be->host) {
+        const struct tf_lists lists = tf_search_lists(q);
+        s->be->log_softmax_listed(s->ctx, z, acc, &lists, weight);
+        return;
+    }
     tf_allowed_gather(&s->allowed, q, z);
     for (size_t i = 0; i < q->S; i++)
         for (size_t r = q->row0[i]; r < q->row0[i] + q->live[i]; r++)
@@ -262,11 +270,13 @@ static int step_models(struct tf_lane_search *s, struct tf_err *err)
                                .first = q->first,
                                .n_src = q->n_src,
                                .table_ld = q->ld};
+    const struct tf_lists lists = tf_search_lists(q);
+    d.lists = q->allowed != NULL && !s->be->host ? &lists : NULL;
     const size_t n = s->models->n;
     tf_mem *lp = n > 1 ? s->mixture : s->logits;
     for (size_t i = 0; i < n; i++) {
         d.z = i == 0 ? lp : s->logits;
-        d.outputs = q->allowed != NULL ? &s->member[i].outputs : NULL;
+        d.outputs = q->allowed != NULL && s->be->host ? &s->member[i].outputs : NULL;
         d.ids = s->first_step && s->member[i].start != NULL ? s->member[i].start : q->ids;
         if (tf_decode_step(s->lane->work[i], &s->member[i].memory, &s->member[i].cache, &d, err) <
             0)
@@ -372,7 +382,7 @@ int tf_lane_search_run(struct tf_lane_search *s, const struct tf_lane_item *grou
         if (select_outputs(s, group, n * copies, err) != 0)
             return -1;
         g.allowed = s->allowed.sentence;
-        g.lp_ld = s->allowed.all.n;
+        g.lp_ld = s->be->host ? s->allowed.all.n : s->allowed.longest;
     }
     if (tf_search_start(&s->search, &g, err) < 0 || reserve_memory(s, err) != 0 ||
         upload_start_ids(s, n * copies, err) < 0)

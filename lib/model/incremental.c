@@ -173,6 +173,9 @@ int tf_decode_step(struct tf_work *k, const struct tf_memory *m, struct tf_cache
     const tf_mem *y = tf_decoder_step(k, &d, s->rows);
     if (s->outputs != NULL)
         k->be->linear_packed(k->ctx, s->z, y, s->outputs->w, s->outputs->b, s->rows, TF_LIN_STAT);
+    else if (s->lists != NULL)
+        k->be->linear_listed(k->ctx, s->z, y, k->w->packed[t->project], tf_weight(k, t->project_b),
+                             s->lists);
     else
         tf_linear_rows(k, s->z, y, t->project, t->project_b, s->rows, TF_LIN_STAT);
     return 0;

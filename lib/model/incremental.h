@@ -35,7 +35,7 @@ int tf_cache_init(struct tf_cache *c, const struct tf_weights *w, struct tf_ctx 
 void tf_cache_release(struct tf_cache *c, const struct tf_weights *w, struct tf_ctx *ctx);
 
 /* Some outputs of the model: the columns ids [n] of its last product, the only ones that a step
- * computes. Host backends only; weights that were loaded for selecting (weights.h) need them at
+ * computes. On host backends; weights that were loaded for selecting (weights.h) need them at
  * every step. Zero-initialise. */
 struct tf_outputs {
     struct tf_packed *w; /* room for cap */
@@ -47,7 +47,8 @@ int tf_outputs_select(struct tf_outputs *o, const struct tf_weights *w, struct t
 void tf_outputs_release(struct tf_outputs *o, const struct tf_weights *w, struct tf_ctx *ctx);
 
 /* One decoding step over `rows` live hypotheses: the logits z STAT [rows, V], or [rows, n] of
- * `outputs`, if that is not NULL. All arrays U32 in backend memory:
+ * `outputs`, or [rows, ld] of `lists`, on devices, if these are not NULL. All arrays U32 in backend
+ * memory:
  * ids: last token of each (TF_NO_ID or bos first, see tf_start_id); at: its position; slot: where
  * its key and value go;
  * table [rows, table_ld]: slots of the positions before it and its own, n_past = at + 1 of them
@@ -58,6 +59,7 @@ struct tf_decode_step {
     const tf_mem *ids, *at, *slot, *table, *n_past, *first, *n_src;
     size_t table_ld;
     const struct tf_outputs *outputs;
+    const struct tf_lists *lists;
     tf_mem *z;
 };
 int tf_decode_step(struct tf_work *k, const struct tf_memory *m, struct tf_cache *c,

@@ -6,10 +6,10 @@
  * appears here.
  *
  * Each operation is stated once, as a function type with its contract: tf_NAME_fn. The lists
- * TF_LANE_OPS, TF_ACT_OPS, TF_PACKED_OPS, TF_SELECT_OPS and TF_VALUE_OPS name the operations; from
- * them come the fields of struct tf_backend and, in each implementation, the declarations of its
- * functions and its tables. To add an operation: its type and its name in a list here, one function
- * each in ref, cpu and cuda, and one problem in tests/ops/problems.c.
+ * TF_LANE_OPS, TF_ACT_OPS, TF_PACKED_OPS, TF_SELECT_OPS, TF_LISTED_OPS and TF_VALUE_OPS name the
+ * operations; from them come the fields of struct tf_backend and, in each implementation, the
+ * declarations of its functions and its tables. To add an operation: its type and its name in a
+ * list here, one function each in ref, cpu and cuda, and one problem in tests/ops/problems.c.
  *
  * Symbols: B sentences, S source length, T target length, D model width, H heads, F inner width, V
  * vocabulary, K inputs of a linear map, N its outputs, R rows (tokens). All matrices are row-major
@@ -44,7 +44,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TF_BACKEND_ABI 24
+#define TF_BACKEND_ABI 25
 
 struct tf_ctx;    /* a lane */
 struct tf_rows;   /* a row space */
@@ -419,7 +419,10 @@ typedef void tf_scatter_rows_fn(struct tf_ctx *c, tf_mem_act *dst, size_t ld_dst
 /* ---- linear maps with weights laid out in advance, for decoding ---- */
 
 #define TF_PACKED_OPS(OP) OP(pack_new) OP(pack) OP(linear_packed) OP(embed_packed)
-#define TF_SELECT_OPS(OP) OP(pack_select) /* of host backends; NULL in others */
+/* Of a search with shortlists: on the host the union of those of a group, on a device each alone.
+ * NULL in other backends. */
+#define TF_SELECT_OPS(OP) OP(pack_select)
+#define TF_LISTED_OPS(OP) OP(linear_listed) OP(log_softmax_listed)
 
 enum { TF_PACK_COLUMNS = 64 };
 
@@ -452,6 +455,21 @@ typedef void tf_linear_packed_fn(struct tf_ctx *c, tf_mem *y, const tf_mem_act *
 typedef void tf_embed_packed_fn(struct tf_ctx *c, tf_mem_act *x, const tf_mem_u32 *ids,
                                 const tf_mem_u32 *at, const struct tf_packed *w,
                                 const tf_mem_param *pos, size_t rows, float scale);
+
+/* The lists of a search: sentence i has rows row0[i] .. row0[i] + live[i] - 1, of which column j is
+ * for id ids[off[i] + j], j < off[i + 1] - off[i]. What other columns hold is undefined. */
+struct tf_lists {
+    const tf_mem_u32 *row0, *live, *off, *ids; /* off [n + 1], the first two [n] */
+    size_t n, most;                            /* sentences; rows of one, no fewer than any has */
+    size_t ld; /* of rows, no less than the longest list */
+};
+/* Columns ids of x [rows, K] w + b, in rows of stride l->ld. ROW-WISE. */
+typedef void tf_linear_listed_fn(struct tf_ctx *c, tf_mem_stat *z, const tf_mem_act *x,
+                                 const struct tf_packed *w, const tf_mem_param *b,
+                                 const struct tf_lists *l);
+/* log_softmax over the columns of each row's list. ROW-WISE, whatever ld and other lists are. */
+typedef void tf_log_softmax_listed_fn(struct tf_ctx *c, tf_mem_stat *z, tf_mem_stat *acc,
+                                      const struct tf_lists *l, float weight);
 
 /* ---- operations on weights and probabilities: the same for every precision of ACT ---- */
 
@@ -518,6 +536,7 @@ struct tf_backend {
     TF_PACKED_OPS(TF_BACKEND_FIELD)
     TF_VALUE_OPS(TF_BACKEND_FIELD)
     TF_SELECT_OPS(TF_BACKEND_FIELD)
+    TF_LISTED_OPS(TF_BACKEND_FIELD)
 #undef TF_BACKEND_FIELD
 };
 

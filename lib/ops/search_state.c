@@ -20,6 +20,7 @@ struct tf_search_host {
         TF_SEARCH_FINISHED(RESULT)
     } result;          /* copies on the host, after tf_search_fetch */
     size_t prefix_ids; /* ids of all prefixes of the group */
+    size_t lists, list_ids; /* copied to a device, and their ids */
     uint32_t *stage;   /* host values on their way to the backend */
     size_t stage_n;
     double *penalty;
@@ -147,6 +148,19 @@ static void send_rows(struct tf_search *s, const struct tf_search_group *g)
     s->be->zero(s->ctx, s->logp, TF_ELEM_F64, n);
 }
 
+static void send_lists(struct tf_search *s, const struct tf_search_group *g)
+{
+    const size_t n = s->host->lists;
+    uint32_t *ids = stage(s, s->host->list_ids), *off = stage(s, n + 1);
+    off[0] = 0;
+    for (size_t i = 0; i < n; i++) {
+        memcpy(ids + off[i], g->allowed[i].ids, g->allowed[i].n * sizeof *ids);
+        off[i + 1] = off[i] + (uint32_t)g->allowed[i].n;
+    }
+    send_u32(s, s->list, ids, s->host->list_ids);
+    send_u32(s, s->list_off, off, n + 1);
+}
+
 /* Rounded up, so that groups of about equal size allocate and replay the same. */
 static size_t rounded(size_t n)
 {
@@ -171,6 +185,12 @@ int tf_search_start(struct tf_search *s, const struct tf_search_group *g, struct
         steps = larger(steps, g->limit[i] + (size_t)1);
         slots += tf_search_slots(&s->opts, g->limit[i]);
     }
+    h->lists = h->list_ids = 0;
+    if (g->allowed != NULL && !s->be->host)
+        for (; h->lists < n; h->lists++)
+            h->list_ids += g->allowed[h->lists].n;
+    if (h->list_ids > UINT32_MAX)
+        return tf_fail(err, "shortlists of %zu sentences: too many ids", n);
     /* One step, and then `poll` steps at a time. */
     steps = (rounded(steps) + poll - 2) / poll * poll + 1;
     slots = rounded(slots);
@@ -180,18 +200,25 @@ int tf_search_start(struct tf_search *s, const struct tf_search_group *g, struct
      * one group for another. The end of a search depends on its sentences alone. */
     s->max_steps = n == s->S ? larger(steps, s->max_steps) : steps;
     s->slots = n == s->S ? larger(slots, s->slots) : slots;
+    if (g->allowed == NULL)
+        s->lp_ld = s->opts.V;
+    else if (s->be->host)
+        s->lp_ld = g->lp_ld;
+    else
+        s->lp_ld = n == s->S ? larger(rounded(g->lp_ld), s->lp_ld) : rounded(g->lp_ld);
     s->S = n;
     s->max_rows = n * s->opts.K;
     s->ld = s->max_steps;
     s->rows = n;
     s->allowed = g->allowed;
-    s->lp_ld = g->allowed != NULL ? g->lp_ld : s->opts.V;
-    TF_ASSERT(g->allowed == NULL || s->be->host);
     if (reserve_arrays(s, err) != 0)
         return -1;
-    h->stage = tf_xarray(h->stage, (9 + s->ld) * n + 1 + TF_SEARCH_COUNTS, sizeof *h->stage);
+    h->stage = tf_xarray(
+        h->stage, (9 + s->ld) * n + 1 + TF_SEARCH_COUNTS + h->list_ids + h->lists + 1,
+        sizeof *h->stage);
     h->stage_n = 0;
     send_rows(s, g);
+    send_lists(s, g);
     h->prefix_len = tf_xarray(h->prefix_len, n, sizeof *h->prefix_len);
     uint32_t *off = stage(s, n + 1), *counts = stage(s, TF_SEARCH_COUNTS);
     for (size_t i = 0; i <= n; i++)

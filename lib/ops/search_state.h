@@ -85,9 +85,10 @@
  * reads counts now and then and uses counts[TF_SEARCH_BOUND], which no later step exceeds: a
  * sentence with fewer live hypotheses than K may have more of them later.
  *
- * Columns. A row of lp has a column for each id, in order. With `allowed`, on host backends only, a
- * sentence has a list of ids instead, ascending, EOS and those of its prefix among them: column j
- * of its rows is for id j of its list, and the other ids do not exist. Rows are lp_ld apart.
+ * Columns. A row of lp has a column for each id, in order. With `allowed` a sentence has a list of
+ * ids instead, ascending, EOS and those of its prefix among them: column j of its rows is for id j
+ * of its list, and the other ids do not exist. Rows are lp_ld apart. Devices have a copy of the
+ * lists, list and list_off.
  *
  * Slots of the self-attention cache are assigned in order and never reused in a group. */
 #ifndef TF_OPS_SEARCH_STATE_H
@@ -179,6 +180,8 @@ enum { TF_SEARCH_LIVE, TF_SEARCH_STEP, TF_SEARCH_SLOT, TF_SEARCH_BOUND, TF_SEARC
     X(uint32_t, prefix_off, s->S + 1)            \
     X(uint32_t, key, 2 * s->S)                   \
     X(uint32_t, counts, TF_SEARCH_COUNTS)        \
+    X(uint32_t, list, s->host->list_ids)         \
+    X(uint32_t, list_off, s->host->lists + 1)    \
     X(double, penalty, s->max_steps + 1)
 /* Histories: row r after step t took token hist_id[t][r] with log-probability hist_lp[t][r], and
  * came from row hist_parent[t][r] of the step before. [max_steps, max_rows] */
@@ -241,6 +244,18 @@ struct tf_search_group {
     size_t lp_ld;                     /* with `allowed`: stride of lp, no less than any list */
     size_t copies; /* sentences one after the other that share a source, of n / copies; 0: 1 */
 };
+
+/* The lists of a search on a device, as its operations take them. */
+static inline struct tf_lists tf_search_lists(const struct tf_search *s)
+{
+    return (struct tf_lists){.row0 = s->row0,
+                             .live = s->live,
+                             .off = s->list_off,
+                             .ids = s->list,
+                             .n = s->S,
+                             .most = s->opts.K,
+                             .ld = s->lp_ld};
+}
 
 /* lp(len). */
 double tf_search_penalty(size_t len, double alpha, double normalize);

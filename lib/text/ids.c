@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void tf_ids_add(struct tf_ids *ids, const uint32_t *v, size_t n)
+uint32_t *tf_ids_room(struct tf_ids *ids, size_t n)
 {
     if (n > ids->cap - ids->n) {
         size_t cap = ids->cap < 64 ? 64 : ids->cap * 2;
@@ -14,9 +14,14 @@ void tf_ids_add(struct tf_ids *ids, const uint32_t *v, size_t n)
         ids->v = tf_xarray(ids->v, cap, sizeof *ids->v);
         ids->cap = cap;
     }
-    if (n > 0)
-        memcpy(ids->v + ids->n, v, n * sizeof *v);
     ids->n += n;
+    return ids->v + ids->n - n;
+}
+
+void tf_ids_add(struct tf_ids *ids, const uint32_t *v, size_t n)
+{
+    if (n > 0)
+        memcpy(tf_ids_room(ids, n), v, n * sizeof *v);
 }
 
 void tf_ids_release(struct tf_ids *ids)

@@ -10,6 +10,8 @@ struct tf_ids {
     uint32_t *v;
     size_t n, cap;
 };
+/* Append n > 0 ids, which the caller fills in. */
+uint32_t *tf_ids_room(struct tf_ids *ids, size_t n);
 /* Append n ids. */
 void tf_ids_add(struct tf_ids *ids, const uint32_t *v, size_t n);
 void tf_ids_release(struct tf_ids *ids);

@@ -569,13 +569,6 @@ PY
     expect_error "--constraints: runs on the CPU only"
     t 2 tf-decode --device cuda -m "$MODEL" --diverse 2 few.tfs
     expect_error "--diverse: runs on the CPU only"
-    # A model's own shortlist is used on the CPU alone.
-    echo "a a 1" >list
-    tf-convert --to tfm "$MODEL" --shortlist list -o listed.tfm
-    t 2 tf-decode --device cuda -m listed.tfm --shortlist model few.tfs
-    expect_error "--shortlist: runs on the CPU only"
-    tf-decode --device cuda -m listed.tfm "${rules[@]}" few.tfs | tf-tokenize -d -m "$MODEL" |
-        cmp - cpu.txt >&2
 }
 
 @test "steps that come again are replayed, with the same result" {

@@ -31,6 +31,8 @@ prepare() {
         same a b
     }
     alike tf-decode -m "$MODEL" -m "$MODEL" --nbest 3 --token-scores "$few"
+    listed
+    alike tf-decode -m listed.tfm --nbest 3 "$few"
     alike tf-score -m "$MODEL" --token "$few" "$few"
     alike tf-attn -m "$MODEL" "$few" "$few"
     alike tf-translate -m "$MODEL" "$BATS_FILE_TMPDIR/some.txt"

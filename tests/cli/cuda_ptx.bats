@@ -73,7 +73,8 @@ expect_ptx() {
         TF_CUDA_SMS=$sms TF_TEST_OPS=cached_attention program ops/agreement 14
         TF_CUDA_SMS=$sms TF_TEST_OPS=linear_packed program ops/agreement 20
     done
-    expect_ptx cached_attention_kernel few_kernel many_kernel
+    TF_TEST_OPS=linear_listed program ops/agreement 10
+    expect_ptx cached_attention_kernel few_kernel many_kernel listed_kernel
 }
 
 @test "decoding with nvcc's kernels gives the CPU's text" {
@@ -90,6 +91,11 @@ expect_ptx() {
             [ $p = fp16 ] && [[ $args == *sample* ]] || same cpu.txt cuda.txt
         done
     done
+    listed
+    tf-decode --device cpu -m listed.tfm few.tfs | tf-tokenize -d -m "$MODEL" >cpu.txt
+    tf-decode --device cuda --precision fp32 -m listed.tfm few.tfs |
+        tf-tokenize -d -m "$MODEL" >cuda.txt
+    same cpu.txt cuda.txt
     # Halves as they are in a file, and weights for forward passes in either type.
     for p in fp16 bf16; do
         tf-convert --to tfm --dtype ${p/p/} "$MODEL" -o $p.tfm

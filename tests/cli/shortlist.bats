@@ -13,24 +13,6 @@ info() {
     tf-info "$MODEL" | awk -v key="$1" '$1 == key { print $2; exit }'
 }
 
-# binary FIRST SOURCES <LINES: a list in Bergamot's form, of lines of a source id and its target ids
-binary() {
-    "$TF_PYTHON" -c '
-import struct, sys
-first, sources = int(sys.argv[1]), int(sys.argv[2])
-lists = {int(w[0]): [int(x) for x in w[1:]] for w in (line.split() for line in sys.stdin)}
-off, ids = [0], []
-for i in range(sources):
-    ids += lists.get(i, [])
-    off.append(len(ids))
-body = struct.pack(f"<4Q{len(off)}Q{len(ids)}I", first, 3, len(off), len(ids), *off, *ids)
-s = 0
-for (v,) in struct.iter_unpack("<Q", body[:len(body) // 8 * 8]):
-    s ^= (v + 0x9e3779b9 + (s << 6) + (s >> 2)) & (1 << 64) - 1
-    s &= (1 << 64) - 1
-sys.stdout.buffer.write(struct.pack("<2Q", 0xF11A48D5013417F5, s) + body)' "$@"
-}
-
 @test "outputs and scores are those of Marian with the same list" {
     need "$TF_PYTHON"
     for name in one both; do

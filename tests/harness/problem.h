@@ -126,6 +126,12 @@ int pick(struct tf_rng *g, const int *v, size_t n);
 extern const struct op all_ops[];
 extern const size_t n_ops;
 
+/* The problem's label, for messages. */
+__attribute__((format(printf, 2, 3))) void label(struct problem *p, const char *fmt, ...);
+/* Of listed.c. */
+void make_listed(struct problem *p, struct tf_rng *g, bool small);
+void run_listed(struct run *r, const struct problem *p);
+
 /* `small` keeps sizes low enough for differences over every element. */
 void make_problem(struct problem *p, const struct op *op, uint64_t seed, bool small);
 void free_problem(struct problem *p);

@@ -32,7 +32,7 @@ static int draw_row(struct tf_rng *g, bool small)
     return all ? PICK(g, 512, 700, 1024, 2048, 4096, 5000, 16384) : PICK(g, 512, 1024);
 }
 
-static void label(struct problem *p, const char *fmt, ...)
+void label(struct problem *p, const char *fmt, ...)
 {
     size_t n = (size_t)snprintf(p->label, sizeof p->label,
                                 "%s sentences %zu rows %u+%u keys %u+%u dropout %g ", p->op->name,
@@ -884,6 +884,7 @@ const struct op all_ops[] = {
     {FLAT("adam", adam, 1e-6)},
     {FLAT("ema", ema, 1e-6)},
     {OP("linear_packed", packed, 1e-5), .bf16 = 2.5e-2, .fp16 = 2e-3, PLAIN},
+    {OP("linear_listed", listed, 1e-5), .bf16 = 2.5e-2, .fp16 = 2e-3, PLAIN},
     {.name = "activation_rows", .make = make_activation, .run = run_activation_rows,
      .tolerance = 1e-6, .bf16 = 5e-3, .fp16 = 6e-4, PLAIN},
     {OP("ssru_rows", ssru_rows, 1e-5), .bf16 = 5e-3, .fp16 = 6e-4, PLAIN},

@@ -18,11 +18,13 @@ static void test_entries(const struct tf_backend *be)
         entries++;
         missing += entry == NULL;
     }
-#define ABSENT(op) +(!be->host && be->op == NULL)
-    is_int(missing, (size_t)0 TF_SELECT_OPS(ABSENT),
-           "%s %s: all %zu entries are there, but those that are the host's", be->name,
+#define OF_HOST(op) +(!be->host && be->op == NULL)
+#define OF_DEVICE(op) +(be->host && be->op == NULL)
+    is_int(missing, (size_t)0 TF_SELECT_OPS(OF_HOST) TF_LISTED_OPS(OF_DEVICE),
+           "%s %s: all %zu entries are there, but those of the other kind", be->name,
            be->precision, entries);
-#undef ABSENT
+#undef OF_HOST
+#undef OF_DEVICE
     is_int(be->abi, TF_BACKEND_ABI, "%s: interface number", be->name);
     ok(be->shards >= 1, "%s: shards", be->name);
     is_int(be->elem_size[TF_ELEM_U32], 4, "%s: ids have 4 bytes", be->name);

@@ -1,8 +1,8 @@
 /* ops_search.c - search_step against the rules in ops/search_state.h, written out over whole
  * hypotheses and with none dropped; against exhaustive enumeration; and the bodies against
- * each other. The "model" is a hash of sentence and history, so that every hypothesis has its own
- * distribution and no tensor is needed. */
+ * each other. */
 /* tags: no-emulator */
+#include "../harness/fake_model.h"
 #include "../harness/hypotheses.h"
 #include "../harness/plugin.h"
 #include "../harness/tap.h"
@@ -13,14 +13,6 @@ enum { MAX_K = 40, MAX_V = 9000, MAX_S = 6 };
 
 #define LP TF_ELEM_STAT /* what log-probabilities are */
 
-struct fake {
-    size_t V;
-    uint64_t seed;
-    int levels;   /* > 0: unnormalised multiples of -1/2, full of ties */
-    double holes; /* share of ids at -inf */
-    double rare;  /* with levels: share of ids that stand out, all else being equal */
-};
-
 struct results {
     struct hyp v[MAX_S][MAX_K];
     size_t n[MAX_S];
@@ -30,54 +22,18 @@ struct group {
     size_t n;
     uint32_t limit[MAX_S], src_off[MAX_S + 1], prefix[MAX_S * MAX_LEN], prefix_off[MAX_S + 1];
     uint64_t key[MAX_S];
+    bool listed; /* sentence i is for the ids of allowed[i] alone, which are in list */
+    struct tf_allowed allowed[MAX_S];
+    size_t longest;
 };
+static uint32_t list[MAX_S][MAX_V];
 
-/* splitmix64's finaliser */
-static uint64_t mix64(uint64_t x)
+static bool has_id(const struct group *g, size_t i, uint32_t id)
 {
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
-
-static void compute(float *lp, const struct fake *f, uint64_t h)
-{
-    struct tf_rng r = tf_rng_new(h, 0);
-    double sum = 0;
-    for (size_t v = 0; v < f->V; v++) {
-        double u = tf_rng_real(&r);
-        if (f->rare > 0)
-            u = u < f->rare ? 0 : 0.999;
-        lp[v] = f->levels ? -0.5F * (float)(1 + (int)(u * f->levels)) : (float)(4 * u);
-        sum += exp((double)lp[v]);
-        if (tf_rng_real(&r) < f->holes)
-            lp[v] = v % 2 ? -INFINITY : NAN;
-    }
-    for (size_t v = 0; v < f->V && !f->levels; v++)
-        lp[v] = (float)((double)lp[v] - log(sum));
-}
-
-/* After a history. Each body of a search needs the same distributions, which are kept. */
-static void distribution(float *lp, const struct fake *f, uint64_t key, const uint32_t *ids,
-                         size_t n)
-{
-    static struct {
-        struct fake f;
-        uint64_t h;
-        float *lp;
-    } kept[1024];
-    uint64_t h = mix64(f->seed ^ key * 0x9e3779b97f4a7c15u);
-    for (size_t i = 0; i < n; i++)
-        h = mix64(h ^ (ids[i] + 1));
-    const size_t at = h % (sizeof kept / sizeof *kept);
-    if (kept[at].lp == NULL || kept[at].h != h || memcmp(&kept[at].f, f, sizeof *f) != 0) {
-        free(kept[at].lp);
-        kept[at].lp = malloc(f->V * sizeof *lp + 1);
-        kept[at].f = *f;
-        kept[at].h = h;
-        compute(kept[at].lp, f, h);
-    }
-    memcpy(lp, kept[at].lp, f->V * sizeof *lp);
+    for (size_t j = 0; g->listed && j < g->allowed[i].n; j++)
+        if (g->allowed[i].ids[j] == id)
+            return true;
+    return !g->listed;
 }
 
 /* A body of search_step: a backend, and a lane of it. */
@@ -154,14 +110,17 @@ static void run(struct results *out, struct tf_search *s, const struct fake *f,
                                  .limit = g->limit,
                                  .prefix = g->prefix,
                                  .prefix_off = g->prefix_off,
-                                 .key = g->key};
+                                 .key = g->key,
+                                 .allowed = g->listed ? g->allowed : NULL,
+                                 .lp_ld = g->longest + 3};
     if (tf_search_start(s, &sg, &err) < 0)
         TF_BUG("%s", err.msg);
     uint32_t *cache = calloc(s->slots, sizeof *cache);
-    float *lp = malloc(s->max_rows * f->V * sizeof *lp + 1);
+    const size_t ld = s->lp_ld;
+    float *lp = malloc((s->max_rows * ld + f->V) * sizeof *lp + 1), *all = lp + s->max_rows * ld;
     for (size_t calls = 0; s->rows > 0 && calls < s->max_steps; calls++) {
         struct reads d = look(s);
-        for (size_t i = 0; i < s->max_rows * f->V; i++)
+        for (size_t i = 0; i < s->max_rows * ld; i++)
             lp[i] = 1e38F;
         if (d.live > s->rows)
             *tables_ok = false;
@@ -179,7 +138,9 @@ static void run(struct results *out, struct tf_search *s, const struct fake *f,
                 hist[j - 1] = cache[table[j]];
             if (cache[table[0]] != s->opts.start)
                 *tables_ok = false;
-            distribution(lp + r * f->V, f, g->key[i], hist, d.at[r]);
+            distribution(all, f, g->key[i], hist, d.at[r]);
+            for (size_t j = 0; j < (g->listed ? g->allowed[i].n : f->V); j++)
+                lp[r * ld + j] = all[g->listed ? g->allowed[i].ids[j] : j];
         }
         for (size_t r = d.live; r < s->rows; r++) /* dead rows touch nothing that is alive */
             if (d.slot[r] != s->slots - 1 || d.n_past[r] != 1 || d.at[r] != 0 ||
@@ -187,7 +148,7 @@ static void run(struct results *out, struct tf_search *s, const struct fake *f,
                 *tables_ok = false;
         if (lag && calls == 0)
             s->rows = s->max_rows; /* all that a group may grow to */
-        step(s, lp, s->rows * f->V);
+        step(s, lp, s->rows * ld);
         if ((!lag || calls % 3 == 2) && tf_search_poll(s, lag, &err) < 0)
             TF_BUG("%s", err.msg);
         forget(&d);
@@ -247,6 +208,7 @@ static size_t candidates(struct cand *c, const struct tf_search_opts *rule, cons
             for (size_t k = 0; k < rule->n_ban; k++)
                 banned |= rule->ban[k] == v;
             banned |= rule->ids > 0 && v >= rule->ids;
+            banned |= !has_id(g, i, v);
             if (t < P              ? v != g->prefix[g->prefix_off[i] + t]
                 : t >= g->limit[i] ? v != rule->eos
                                    : banned)
@@ -412,7 +374,25 @@ static void group_random(struct group *g, struct tf_rng *r, const struct tf_sear
     }
 }
 
-static bool with_rules;
+/* Lists of about a third of the ids, with what they have to have. */
+static void list_random(struct group *g, struct tf_rng *r, const struct tf_search_opts *rule)
+{
+    g->listed = true;
+    for (size_t i = 0; i < g->n; i++) {
+        size_t n = 0;
+        for (uint32_t v = 0; v < rule->V; v++) {
+            bool needed = v == rule->eos;
+            for (uint32_t k = g->prefix_off[i]; k < g->prefix_off[i + 1]; k++)
+                needed |= g->prefix[k] == v;
+            if (tf_rng_below(r, 3) == 0 || needed)
+                list[i][n++] = v;
+        }
+        g->allowed[i] = (struct tf_allowed){list[i], n};
+        g->longest = n > g->longest ? n : g->longest;
+    }
+}
+
+static bool with_rules, with_lists;
 static enum tf_search_rule search_rule;
 
 /* Powers of two, whose products are exact in every backend. */
@@ -478,6 +458,8 @@ static void random_searches(const char *what, int count, size_t max_v, int level
             rule.ids = rule.eos + 1 + tf_rng_below(&r, f.V - rule.eos);
         struct group g;
         group_random(&g, &r, &rule, tf_rng_below(&r, MAX_S + 1), 8, prefixes);
+        if (with_lists)
+            list_random(&g, &r, &rule);
         if (!sample)
             by_hand(&want, &rule, &f, &g);
         for (int b = 0; b < n_bodies; b++) {
@@ -870,6 +852,13 @@ int main(void)
     random_searches("rules, infinities and NaN", 200, 30, 0, 0.3, true, false);
     random_searches("rules, sampling", 200, 8, 0, 0.1, true, true);
     random_searches("rules, wide vocabularies", 4, MAX_V, 0, 0, true, false);
+    with_lists = true;
+    random_searches("lists, rules", 60, 40, 0, 0.1, true, false);
+    random_searches("lists, rules, sampling", 30, 30, 0, 0.1, true, true);
+    with_rules = false;
+    random_searches("lists, ties", 30, 100, 3, 0, true, false);
+    random_searches("lists from wide vocabularies", 2, MAX_V, 0, 0, true, false);
+    with_lists = false;
     static const char *const names[] = {"", "fairseq", "CTranslate2", "transformers", "Marian"};
     for (search_rule = TF_SEARCH_FAIRSEQ; search_rule <= TF_SEARCH_MARIAN; search_rule++) {
         printf("# the rule of %s\n", names[search_rule]);

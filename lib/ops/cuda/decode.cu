@@ -144,6 +144,59 @@ void tf_cuda_ops<A>::linear_packed(struct tf_ctx *c, tf_mem *y, const tf_mem *x,
     tf_blas_gemm(c, &g);
 }
 
+/* z[r][j] = sum over k of x[r][k] w[ids[j]][k], + b[ids[j]], for the rows and the list of sentence
+ * blockIdx.x; a warp a column, up to LISTED_ROWS rows at once. A lane adds up every WARP-th group
+ * of N products, and their sums meet: an order that depends on K alone. */
+enum { LISTED_ROWS = 4, LISTED_EACH = 8 /* columns of a warp */ };
+
+template <typename A, int N>
+static __global__ void __launch_bounds__(WARP *WARPS)
+    listed_kernel(float *z, const A *x, const A *w, const float *b, int K, struct tf_lists l)
+{
+    wait_for_previous();
+    const uint32_t *off = (const uint32_t *)l.off, i = blockIdx.x,
+                   live = ((const uint32_t *)l.live)[i], n = off[i + 1] - off[i],
+                   *ids = (const uint32_t *)l.ids + off[i];
+    const size_t row0 = ((const uint32_t *)l.row0)[i];
+    const int lane = threadIdx.x % WARP;
+    for (uint32_t j = blockIdx.y * WARPS + threadIdx.x / WARP; j < n; j += gridDim.y * WARPS)
+        for (uint32_t from = 0; from < live; from += LISTED_ROWS) {
+            const A *column = w + (size_t)ids[j] * K, *rows = x + (row0 + from) * K;
+            float sum[LISTED_ROWS] = {};
+            for (int k = lane * N; k < K; k += WARP * N) {
+                float c[N];
+                load<N>(c, column + k);
+#pragma unroll
+                for (int m = 0; m < LISTED_ROWS; m++) {
+                    float v[N];
+                    /* a row that is not there counts nothing */
+                    load<N>(v, rows + (from + m < live ? (size_t)m * K : 0) + k);
+                    for (int e = 0; e < N; e++)
+                        sum[m] += v[e] * c[e];
+                }
+            }
+#pragma unroll
+            for (int m = 0; m < LISTED_ROWS; m++) {
+                const float whole = warp_sum(sum[m]);
+                if (lane == 0 && from + m < live)
+                    z[(row0 + from + m) * l.ld + j] = whole + (b == nullptr ? 0 : b[ids[j]]);
+            }
+        }
+}
+
+template <typename A>
+void tf_cuda_ops<A>::linear_listed(struct tf_ctx *c, tf_mem *z, const tf_mem *x,
+                                   const struct tf_packed *w, const tf_mem *b,
+                                   const struct tf_lists *l)
+{
+    enum { N = vec<A>::N };
+    const bool wide = aligned(x, w->w, (size_t)w->K * sizeof(A));
+    const unsigned blocks = div_up(l->ld, WARPS * LISTED_EACH);
+    launch_early(c, "linear_listed", wide ? listed_kernel<A, N> : listed_kernel<A, 1>,
+                 dim3((unsigned)l->n, blocks < 65535 ? blocks : 65535), dim3(WARP * WARPS), 0,
+                 (float *)z, (const A *)x, (const A *)w->w, (const float *)b, w->K, *l);
+}
+
 /* ---- rows in, rows out ---- */
 
 /* A thread an element; T: of the table. */
@@ -512,6 +565,7 @@ void tf_cuda_ops<A>::cached_attention(struct tf_ctx *c, const struct tf_cached_a
 TF_CUDA_EVERY(pack_new)
 TF_CUDA_EVERY(pack)
 TF_CUDA_EVERY(linear_packed)
+TF_CUDA_EVERY(linear_listed)
 TF_CUDA_EVERY(embed_rows)
 TF_CUDA_EVERY(embed_packed)
 TF_CUDA_EVERY(add_norm_rows)

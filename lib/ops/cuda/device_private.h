@@ -85,7 +85,8 @@ struct tf_ctx {
     struct {
         float *z; /* or NULL */
         size_t rows;
-        int V;
+        int V;                 /* stride */
+        struct tf_lists lists; /* n 0: none */
     } logits;
     /* scatter_rows: attention over these keys and values can read them where they are */
     struct tf_cuda_scatter scatter;
@@ -495,6 +496,7 @@ template <typename A> struct tf_cuda_ops {
 #define TF_CUDA_MEMBER(op) static tf_##op##_fn op;
     TF_ACT_OPS(TF_CUDA_MEMBER)
     TF_PACKED_OPS(TF_CUDA_MEMBER)
+    TF_LISTED_OPS(TF_CUDA_MEMBER)
 #undef TF_CUDA_MEMBER
 };
 /* At the end of the file that defines them: the operation for every precision. */

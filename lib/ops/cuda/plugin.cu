@@ -445,6 +445,7 @@ template <typename A> static constexpr struct tf_backend table(unsigned default_
         TF_ACT_OPS(OF_A)
         TF_PACKED_OPS(OF_A)
         TF_VALUE_OPS(COMMON)
+        TF_LISTED_OPS(OF_A)
 #undef OF_A
 #undef COMMON
     };

@@ -30,7 +30,7 @@ static_assert(LIST >= 4 * TF_SEARCH_MAX_BEAM, "see grow");
 
 struct grown {
     double logp;
-    uint32_t row, id; /* id TF_NO_ID: a draw that found nothing */
+    uint32_t row, column; /* TF_NO_ID: a draw that found nothing */
 };
 
 /* Scratch of a step. Lists are by (sentence, live row or draw or next row): S * K of them. */
@@ -44,24 +44,24 @@ struct lists {
     struct grown *next;
     uint32_t *n_next;         /* [S] */
     uint32_t *t, *slot, *out; /* this step, the first slot of its children, how many they are */
-    uint32_t *ids; /* with rules: [S * K, max_steps], tokens of a row */
+    uint32_t *ids; /* with rules: [S * K, max_steps], columns of a row's tokens */
     float *old;    /* and their log-probabilities in this step */
 };
 
 /* ---- candidates as numbers ---- */
 
-/* A log-probability and an id as a key that is larger for the candidate that stands earlier; 0 for
- * none. */
-__device__ static inline uint64_t key_of(float x, uint32_t id)
+/* A log-probability and a column as a key that is larger for the candidate that stands earlier; 0
+ * for none. Columns are in the order of their ids. */
+__device__ static inline uint64_t key_of(float x, uint32_t column)
 {
     uint32_t bits;
     if (!(fabsf(x) < INFINITY))
         return 0;
     x = x >= 0 ? 0 : x; /* -0 too */
     memcpy(&bits, &x, sizeof bits);
-    return (uint64_t)(bits == 0 ? 0x80000000u : ~bits) << 32 | (uint32_t)~id;
+    return (uint64_t)(bits == 0 ? 0x80000000u : ~bits) << 32 | (uint32_t)~column;
 }
-__device__ static inline uint32_t id_of(uint64_t key)
+__device__ static inline uint32_t column_of(uint64_t key)
 {
     return ~(uint32_t)key;
 }
@@ -76,9 +76,31 @@ __device__ static inline double x_of(uint64_t key)
 /* What step t allows a sentence. */
 struct view {
     uint32_t t, row0, live, prefix; /* prefix: its length */
+    uint32_t columns;
+    const uint32_t *list; /* their ids; nullptr: 0, 1, ... */
     bool forced, may_end;
-    uint32_t id; /* the only one, when forced */
+    uint32_t column; /* the only one, when forced */
 };
+
+__device__ static inline uint32_t id_at(const struct view &v, uint32_t column)
+{
+    return v.list == nullptr ? column : v.list[column];
+}
+/* The column of an id, which has one. */
+__device__ static inline uint32_t column_at(const struct view &v, uint32_t id)
+{
+    uint32_t from = 0, to = v.columns;
+    if (v.list == nullptr)
+        return id;
+    while (to - from > 1) {
+        const uint32_t middle = from + (to - from) / 2;
+        if (v.list[middle] <= id)
+            from = middle;
+        else
+            to = middle;
+    }
+    return from;
+}
 
 __device__ static inline struct view look(const struct tf_search &s, uint32_t i)
 {
@@ -90,22 +112,29 @@ __device__ static inline struct view look(const struct tf_search &s, uint32_t i)
     v.prefix = off[i + 1] - off[i];
     v.may_end = v.t >= v.prefix;
     v.forced = !v.may_end || v.t >= s.limit[i];
-    v.id = v.may_end ? s.opts.eos : prefix[off[i] + v.t];
+    v.columns = (uint32_t)s.opts.V;
+    v.list = nullptr;
+    if (s.allowed != nullptr) {
+        const uint32_t *lists = s.list_off;
+        v.columns = lists[i + 1] - lists[i];
+        v.list = s.list + lists[i];
+    }
+    v.column = v.forced ? column_at(v, v.may_end ? s.opts.eos : prefix[off[i] + v.t]) : 0;
     return v;
 }
 
-/* A row's log-probability of id. */
+/* A row's log-probability of the id of a column. */
 __device__ static inline float lp_of(const struct tf_search &s, const float *lp,
-                                     const struct lists &l, size_t row, uint32_t id)
+                                     const struct lists &l, size_t row, uint32_t column)
 {
-    float x = lp[row * s.opts.V + id];
+    float x = lp[row * s.lp_ld + column];
     return l.norm == nullptr ? x : x - l.norm[row].x - l.norm[row].y;
 }
 
 /* Could an id of this thread's, as each() hands them out, be banned? */
-__device__ static inline bool has_banned(const struct tf_search_opts &r)
+__device__ static inline bool has_banned(const struct tf_search_opts &r, const struct view &v)
 {
-    bool found = r.ids > 0 && r.ids < r.V;
+    bool found = v.list != nullptr || (r.ids > 0 && r.ids < r.V);
     for (size_t b = 0; b < r.n_ban; b++)
         found |= (r.V % 4 == 0 ? r.ban[b] / 4 : r.ban[b]) % blockDim.x == threadIdx.x;
     return found;
@@ -120,24 +149,24 @@ __device__ static __noinline__ bool banned(const struct tf_search_opts &r, uint3
     return r.ids > 0 && id >= r.ids;
 }
 
-/* The key of id in a row, 0 where it is none of the candidates. */
-__device__ static inline uint64_t candidate(const struct tf_search_opts &r, float x, uint32_t id)
+/* The key of a column in a row, 0 where it is none of the candidates. */
+__device__ static inline uint64_t candidate(const struct tf_search_opts &r, const struct view &v,
+                                            float x, uint32_t column)
 {
-    return banned(r, id) ? 0 : key_of(x, id);
+    return banned(r, id_at(v, column)) ? 0 : key_of(x, column);
 }
 
-/* f(numbers, how many, the first one's id) for this thread's part of a row of the block: four at
- * once where V allows, as in softmax.cu; the rows begin at a multiple of 16 bytes then, which
- * tf_cuda_search_step() checks. */
+/* f(numbers, how many, the first one's column) for this thread's part of a row of the block: four
+ * at once where V allows, as in softmax.cu; the rows begin at a multiple of 16 bytes then, which
+ * tf_cuda_search_step() checks. A list has few columns for many threads. */
 template <uint32_t AT_ONCE, typename F>
-__device__ static inline void each(const struct tf_search_opts &r, const float *lp, F f)
+__device__ static inline void each(const struct view &v, const float *lp, F f)
 {
-    uint32_t V = (uint32_t)r.V;
-    if (V % 4 == 0)
-        each_of_block<AT_ONCE>((const vec<float> *)lp, V / 4,
+    if (v.list == nullptr && v.columns % 4 == 0)
+        each_of_block<AT_ONCE>((const vec<float> *)lp, v.columns / 4,
                                [&](uint32_t i, const vec<float> &x) { f(x.v, 4, 4 * i); });
     else
-        each_of_block<AT_ONCE>(lp, V, [&](uint32_t id, float x) { f(&x, 1, id); });
+        each_of_block<AT_ONCE>(lp, v.columns, [&](uint32_t column, float x) { f(&x, 1, column); });
 }
 
 __device__ static inline uint64_t warp_best(uint64_t key)
@@ -164,15 +193,17 @@ static __global__ void __launch_bounds__(RULES)
     const uint32_t *hist_id = s.hist_id, *hist_parent = s.hist_parent;
     uint32_t *ids = l.ids + (size_t)blockIdx.x * s.max_steps;
     float *old = l.old + (size_t)blockIdx.x * s.max_steps;
-    lp += (size_t)(v.row0 + k) * o.V;
+    lp += (size_t)(v.row0 + k) * s.lp_ld;
     if (threadIdx.x == 0)
         for (uint32_t t = v.t, r = v.row0 + k; t-- > 0;) {
             ids[t] = hist_id[t * s.max_rows + r];
             r = hist_parent[t * s.max_rows + r];
         }
     __syncthreads();
-    for (uint32_t j = threadIdx.x; j < v.t; j += blockDim.x)
+    for (uint32_t j = threadIdx.x; j < v.t; j += blockDim.x) {
+        ids[j] = column_at(v, ids[j]);
         old[j] = lp[ids[j]];
+    }
     __syncthreads();
     for (uint32_t j = threadIdx.x; j < v.t && o.repetition > 0; j += blockDim.x)
         lp[ids[j]] = (float)(o.repetition * (double)old[j]);
@@ -185,7 +216,7 @@ static __global__ void __launch_bounds__(RULES)
             lp[ids[j]] = -INFINITY;
     }
     if (threadIdx.x == 0 && v.t < o.min_length)
-        lp[o.eos] = -INFINITY;
+        lp[column_at(v, o.eos)] = -INFINITY;
 }
 
 /* ---- grow ---- */
@@ -211,33 +242,33 @@ static __global__ void __launch_bounds__(THREADS)
     if (k >= v.live)
         return;
     uint64_t *top = l.top + (size_t)blockIdx.x * want;
-    lp += (size_t)(v.row0 + k) * s.opts.V;
+    lp += (size_t)(v.row0 + k) * s.lp_ld;
     float max = 0, log_sum = 0, most = -INFINITY;
     uint64_t mine = 0, low = 1, high = 0;
     if (l.norm != nullptr) { /* a larger logit is no smaller a log-probability */
         struct seen seen = {-INFINITY, 0};
-        uint32_t id_of_most = 0;
-        const bool careful = has_banned(s.opts);
-        each<8>(s.opts, lp, [&](const float *z, int n, uint32_t id) {
+        uint32_t best_column = 0;
+        const bool careful = has_banned(s.opts, v);
+        each<8>(v, lp, [&](const float *z, int n, uint32_t column) {
             see(seen, z, n);
             for (int i = 0; i < n; i++) { /* without a branch, which most warps would take */
                 bool more = z[i] > most && z[i] < INFINITY;
                 if (careful)
-                    more = more && !banned(s.opts, id + i);
+                    more = more && !banned(s.opts, id_at(v, column + i));
                 most = more ? z[i] : most;
-                id_of_most = more ? id + i : id_of_most;
+                best_column = more ? column + i : best_column;
             }
         });
         seen = seen_by_block(seen, sums);
         max = seen.max;
         log_sum = logf(seen.sum);
-        mine = key_of(most - max - log_sum, id_of_most);
+        mine = key_of(most - max - log_sum, best_column);
         if (threadIdx.x == 0)
             l.norm[v.row0 + k] = make_float2(max, log_sum);
     }
     if (v.forced) {
         if (threadIdx.x == 0) {
-            top[0] = key_of(lp[v.id] - max - log_sum, v.id);
+            top[0] = key_of(lp[v.column] - max - log_sum, v.column);
             l.n_top[blockIdx.x] = top[0] != 0;
         }
         return;
@@ -246,11 +277,11 @@ static __global__ void __launch_bounds__(THREADS)
     auto each_key = [&](uint64_t from, auto at_once, auto f) {
         /* below the key of the smallest float are those of infinities and nan */
         float bar = from >> 32 < 0x00800000 ? -INFINITY : (float)x_of(from);
-        each<decltype(at_once)::value>(s.opts, lp, [&](const float *z, int n, uint32_t id) {
+        each<decltype(at_once)::value>(v, lp, [&](const float *z, int n, uint32_t column) {
             for (int i = 0; i < n; i++) {
                 float x = z[i] - max - log_sum;
                 if (x >= bar) {
-                    uint64_t key = candidate(s.opts, x, id + i);
+                    uint64_t key = candidate(s.opts, v, x, column + i);
                     if (key >= from)
                         f(key);
                 }
@@ -319,26 +350,28 @@ static __global__ void __launch_bounds__(THREADS)
     wait_for_previous();
     __shared__ double run[THREADS + 1];
     __shared__ float room[WARP];
-    uint32_t i = blockIdx.x / s.opts.K, d = blockIdx.x % s.opts.K, V = (uint32_t)s.opts.V;
+    uint32_t i = blockIdx.x / s.opts.K, d = blockIdx.x % s.opts.K;
     struct view v = look(s, i);
+    const uint32_t V = v.columns;
     uint32_t draws = v.live == 0       ? 0
                      : v.t == v.prefix ? (uint32_t)s.opts.K
                                        : v.live,
              row = draws == v.live ? d : 0;
     if (d >= draws)
         return;
-    lp += (size_t)(v.row0 + row) * V;
+    lp += (size_t)(v.row0 + row) * s.lp_ld;
     uint32_t share = (V + blockDim.x - 1) / blockDim.x,
              from = threadIdx.x * share < V ? threadIdx.x * share : V,
              to = V - from < share ? V : from + share;
-    auto key = [&](uint32_t id) {
-        return v.forced ? (id == v.id ? key_of(lp[id], id) : 0) : candidate(s.opts, lp[id], id);
+    auto key = [&](uint32_t j) {
+        return v.forced ? (j == v.column ? key_of(lp[j], j) : 0)
+                        : candidate(s.opts, v, lp[j], j);
     };
 
     float most = -INFINITY;
-    for (uint32_t id = from; id < to; id++)
-        if (key(id) != 0)
-            most = fmaxf(most, lp[id] > 0 ? 0 : lp[id]);
+    for (uint32_t j = from; j < to; j++)
+        if (key(j) != 0)
+            most = fmaxf(most, lp[j] > 0 ? 0 : lp[j]);
     double max = (double)block_max(most, room), sum = 0;
     uint64_t bar = 1; /* of those that can be drawn */
     /* keys from one on: how many they are, and their weight or again how many */
@@ -347,8 +380,8 @@ static __global__ void __launch_bounds__(THREADS)
     };
     auto reach = [&](uint64_t from_key, bool weigh) {
         double n = 0, mine = 0; /* expf: the bar alone depends on it */
-        for (uint32_t id = from; id < to; id++) {
-            uint64_t e = key(id);
+        for (uint32_t j = from; j < to; j++) {
+            uint64_t e = key(j);
             n += e >= from_key;
             if (weigh && e >= from_key)
                 mine += (double)expf((float)((x_of(e) - max) / s.opts.temperature));
@@ -380,12 +413,12 @@ static __global__ void __launch_bounds__(THREADS)
         raise(all, s.opts.top_p * all.sum, true);
     }
     __syncthreads();
-    auto weight = [&](uint32_t id) {
-        uint64_t e = key(id);
+    auto weight = [&](uint32_t j) {
+        uint64_t e = key(j);
         return e < bar ? 0 : exp((x_of(e) - max) / s.opts.temperature);
     };
-    for (uint32_t id = from; id < to; id++)
-        sum += weight(id);
+    for (uint32_t j = from; j < to; j++)
+        sum += weight(j);
     run[threadIdx.x + 1] = sum;
     __syncthreads();
     if (threadIdx.x > 0)
@@ -403,13 +436,13 @@ static __global__ void __launch_bounds__(THREADS)
         r = run[q + 1] > run[q] ? q : r;
     struct grown g = {0, v.row0 + row, TF_NO_ID};
     double sum_to = run[r];
-    for (uint32_t id = r * share; id < V && id < (r + 1) * share && sum_to <= u; id++)
-        if (key(id) >= bar) {
-            sum_to += weight(id);
-            g.id = id;
+    for (uint32_t j = r * share; j < V && j < (r + 1) * share && sum_to <= u; j++)
+        if (key(j) >= bar) {
+            sum_to += weight(j);
+            g.column = j;
         }
-    if (g.id != TF_NO_ID)
-        g.logp = s.logp[g.row] + x_of(key(g.id));
+    if (g.column != TF_NO_ID)
+        g.logp = s.logp[g.row] + x_of(key(g.column));
     l.next[blockIdx.x] = g;
 }
 
@@ -479,7 +512,7 @@ __device__ static uint32_t merge(struct grown *g, const struct tf_search &s, con
             if (o != row)
                 place += ahead(top + (size_t)o * l.want, n_top[o], logp[o], mine, o > row);
         if (place < l.want)
-            g[place] = {mine, v.row0 + row, id_of(key)};
+            g[place] = {mine, v.row0 + row, column_of(key)};
     }
     return n < l.want ? n : l.want;
 }
@@ -501,21 +534,22 @@ static __global__ void __launch_bounds__(1024)
         return;
     if (s.opts.sample) /* next holds what was drawn */
         for (uint32_t d = 0, draws = v.live == 0 ? 0 : v.t == v.prefix ? K : v.live; d < draws; d++)
-            if (next[d].id != TF_NO_ID)
+            if (next[d].column != TF_NO_ID)
                 g[n++] = next[d];
     const enum tf_search_rule rule = s.opts.rule;
     uint32_t *ended = s.ended;
     if (rule == TF_SEARCH_MARIAN && n > K - ended[i])
         n = K - ended[i];
+    const uint32_t end = column_at(v, s.opts.eos);
     uint32_t room = K;
     for (uint32_t c = 0; c < n && (rule == TF_SEARCH_PAPER || c < K); c++) {
-        if (!v.may_end || g[c].id != s.opts.eos)
+        if (!v.may_end || g[c].column != end)
             continue;
         if (rule == TF_SEARCH_CTRANSLATE2 && v.prefix > 0 && v.t == v.prefix && c > 0) {
             room--;
             continue;
         }
-        float x = lp_of(s, lp, l, g[c].row, g[c].id);
+        float x = lp_of(s, lp, l, g[c].row, end);
         finish(s, i, v, g[c], x > 0 ? 0 : (double)x);
         ended[i]++;
     }
@@ -528,7 +562,7 @@ static __global__ void __launch_bounds__(1024)
     for (uint32_t c = 0; c < n && out < room && !done; c++) {
         if (s.opts.free_prefix && !v.may_end)
             g[c].logp = 0;
-        if (!(v.may_end && g[c].id == s.opts.eos) &&
+        if (!(v.may_end && g[c].column == end) &&
             ((rule != TF_SEARCH_PAPER && out > 0) || !full || g[c].logp / most > least))
             next[out++] = g[c];
     }
@@ -603,13 +637,14 @@ static __global__ void place_kernel(struct tf_search s, const float *lp, struct 
             to[j] = from[j];
         if (lane == 0) {
             size_t past = t * s.max_rows + r;
-            float x = lp_of(s, lp, l, g.row, g.id);
-            s.hist_id[past] = g.id;
+            const uint32_t id = s.allowed == nullptr ? g.column : s.list[s.list_off[i] + g.column];
+            float x = lp_of(s, lp, l, g.row, g.column);
+            s.hist_id[past] = id;
             s.hist_parent[past] = g.row;
             s.hist_lp[past] = x > 0 ? 0 : (double)x;
             s.logp_next[r] = g.logp;
             to[t + 1] = *l.slot + r;
-            ids[r] = g.id;
+            ids[r] = id;
             at[r] = t + 1;
             n_past[r] = t + 2;
             slot[r] = *l.slot + r;
@@ -633,15 +668,16 @@ static unsigned up_to(unsigned threads, unsigned most)
 void tf_cuda_search_step(struct tf_ctx *c, struct tf_search *s, tf_mem *lp)
 {
     const float *p = (const float *)lp;
-    const bool rules = tf_search_has_rules(&s->opts);
-    if (s->opts.V % 4 == 0 && (uintptr_t)p % 16 != 0) { /* see each() */
+    const bool rules = tf_search_has_rules(&s->opts), listed = s->allowed != nullptr;
+    if (!listed && s->opts.V % 4 == 0 && (uintptr_t)p % 16 != 0) { /* see each() */
         tf_cuda_failed(c, cudaErrorInvalidValue, "search_step: rows not at multiples of 16 bytes");
         return;
     }
-    size_t S = s->S, K = s->opts.K, V = s->opts.V, lists = S * K, want = K == 1 ? 1 : 2 * K,
+    size_t S = s->S, K = s->opts.K, V = s->lp_ld, lists = S * K, want = K == 1 ? 1 : 2 * K,
            keys = s->opts.sample ? 0 : lists * want,
            tokens = rules ? lists * s->max_steps : 0;
-    unsigned threads = row_threads((int)V), merging = up_to(div_up(K, 4) * WARP, THREADS),
+    unsigned threads = listed ? LISTED_THREADS : row_threads((int)V),
+             merging = up_to(div_up(K, 4) * WARP, THREADS),
              numbers = up_to(div_up(S, WARP) * WARP, 1024);
     char *room = (char *)tf_cuda_scratch(c, keys * sizeof(uint64_t) +
                                                 lists * (sizeof(struct grown) + sizeof(float2) +

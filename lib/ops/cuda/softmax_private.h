@@ -12,6 +12,9 @@ static inline unsigned row_threads(int V)
     return n < 32 ? 32 : n > 1024 ? 1024 : n;
 }
 
+/* And of a shortlist, which may have any length. */
+enum { LISTED_THREADS = 256 };
+
 /* What a thread has seen: the largest logit, and the sum of exp(x - max). */
 struct seen {
     float max, sum;
