@@ -98,6 +98,7 @@ static int adopt_settings(const struct tf_value *search, struct tf_err *err)
 
 static int adopt(const struct tf_value *search, const char *name, struct tf_err *err)
 {
+    const bool own_beam = tf_opt_given(opts, "beam");
     if (o.rule != PAPER && adopt_settings(search, err) != 0)
         return tf_fail_status(err, 1, "%s: %s (--search paper does without)", name, err->msg);
     if (!o.search.sample && o.nbest > o.beam)
@@ -106,6 +107,7 @@ static int adopt(const struct tf_value *search, const char *name, struct tf_err 
     if (o.diverse > 0 && o.beam % o.diverse != 0)
         return tf_fail_status(err, TF_USAGE, "--diverse %lld: does not divide --beam %lld",
                               (long long)o.diverse, (long long)o.beam);
+    o.terms_beam = own_beam || o.beam > TF_TERMS_BEAM ? o.beam : TF_TERMS_BEAM;
     if (tf_opt_given(opts, "normalize"))
         o.search.alpha = 0;
     o.nbest = o.nbest > 0 ? o.nbest : 1;

@@ -56,8 +56,10 @@ static struct tf_search_opts search_opts(const struct tf_decode_opts *o,
              : o->early_stopping ? TF_SEARCH_CTRANSLATE2
              : o->rule > 0     ? (enum tf_search_rule)(o->rule - 1)
                                : TF_SEARCH_PAPER;
-    if (o->constraints != NULL || o->terms != NULL)
+    if (o->constraints != NULL || o->terms != NULL) {
         r.ngram = 0;
+        r.K = (size_t)o->terms_beam;
+    }
     if (r.rule == TF_SEARCH_TRANSFORMERS) /* its end depends on the K-th */
         r.N = r.K;
     int64_t ban[] = {c->pad, c->bos, m->header.special.bos,
@@ -219,6 +221,7 @@ static int start_decode(struct decode *d, struct tf_err *err)
         .forbidden = d->o->forbid != NULL ? &d->forbidden : NULL,
         .allowed = d->s.models.listed ? &d->allowed : NULL,
         .continues = has_terms(d) ? &d->terms.continues : NULL,
+        .plain_beam = (size_t)d->o->beam,
         .diverse = d->o->diverse > 0 ? &d->diverse : NULL};
     d->search = tf_lane_search_new(d->s.lanes, &d->search_opts, limits);
     return 0;

@@ -7,6 +7,10 @@
 #include "infer/session.h"
 #include "ops/search_state.h"
 
+/* terms_beam where the user gives no beam: some places for each token of a few phrases, and the one
+ * that M. Post and D. Vilar's tables end with. */
+enum { TF_TERMS_BEAM = 20 };
+
 struct tf_decode_opts {
     struct tf_session_opts run;
     const char *prefix; /* a token stream of forced prefixes, or NULL */
@@ -24,6 +28,7 @@ struct tf_decode_opts {
     /* Of these the user's alpha to free_prefix count; decoding fills in the rest. */
     struct tf_search_opts search;
     int64_t beam, nbest; /* 1 .. TF_SEARCH_MAX_BEAM */
+    int64_t terms_beam;  /* >= beam: of inputs whose outputs must contain something */
     /* Groups of a diverse beam (diverse_private.h), which divide it, or 0; CPU only. */
     int64_t diverse;
     double diversity; /* its strength */

@@ -365,10 +365,24 @@ static void forced(struct step *s)
     s->n = s->n < most ? s->n : most;
 }
 
-static void select_candidates(struct step *s)
+/* Keep the ends and the best K others. */
+static void cut_others(struct step *s, size_t K)
 {
-    const size_t K = s->q->opts.K, live = s->view.live, t = s->view.t,
-                 C = tf_wanted_need(s->wanted, s->continues, NULL, 0), ids = count_ids(s->wanted);
+    size_t n = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        const bool end = s->v[i].id == s->q->opts.eos;
+        if (end || K > 0)
+            s->v[n++] = s->v[i];
+        K -= !end && K > 0;
+    }
+    s->n = n;
+}
+
+static void select_candidates(struct step *s, size_t plain)
+{
+    const size_t live = s->view.live, t = s->view.t,
+                 C = tf_wanted_need(s->wanted, s->continues, NULL, 0), ids = count_ids(s->wanted),
+                 K = C > 0 ? s->q->opts.K : plain;
     s->y = tf_xarray(NULL, t + 1, sizeof *s->y);
     s->next = tf_xarray(NULL, (live + 1) * (ids + 1), sizeof *s->next);
     s->rows = tf_xarray(NULL, live + 1, sizeof *s->rows);
@@ -387,6 +401,8 @@ static void select_candidates(struct step *s)
                     add(s, &best[row], s->n);
             add_wanted(s);
             fill_banks(s, C);
+        } else {
+            cut_others(s, K);
         }
     }
     free(best);
@@ -396,7 +412,7 @@ static void select_candidates(struct step *s)
     free(s->y);
 }
 
-void tf_wanted_step(const struct tf_wanted *const *wanted, struct tf_continues c,
+void tf_wanted_step(const struct tf_wanted *const *wanted, struct tf_continues c, size_t plain,
                     struct tf_search *q, tf_mem *lp)
 {
     struct tf_search_pass w = tf_search_begin_pass(q);
@@ -408,7 +424,7 @@ void tf_wanted_step(const struct tf_wanted *const *wanted, struct tf_continues c
                          .view = tf_search_view_of(q, &w, i),
                          .lp = lp,
                          .room = q->limit[i] - (w.t < q->limit[i] ? w.t : q->limit[i])};
-        select_candidates(&s);
+        select_candidates(&s, plain);
         for (size_t k = 0; k < s.n; k++)
             s.v[k].row += (uint32_t)s.view.row0;
         tf_search_advance(q, &w, i, &s.view, s.v, s.n);

@@ -55,8 +55,9 @@ size_t tf_wanted_need(const struct tf_wanted *w, struct tf_continues c, const ui
                       size_t t);
 
 /* In place of search_step, with log-probabilities lp [rows, V]; wanted: of each sentence. Its limit
- * must be at least its prefix and need of the empty output. */
-void tf_wanted_step(const struct tf_wanted *const *wanted, struct tf_continues c,
+ * must be at least its prefix and need of the empty output. plain: the beam of sentences without
+ * terms, at least N and at most K. */
+void tf_wanted_step(const struct tf_wanted *const *wanted, struct tf_continues c, size_t plain,
                     struct tf_search *q, tf_mem *lp);
 
 #endif

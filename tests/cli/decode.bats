@@ -643,6 +643,11 @@ has_words() {
             seen += two > 0; alone += !two && !one }
             END { exit bad || seen < 10 || alone < 3 }'
     decode --terms terms --threads 1 --batch 1 "$LINES_TFS" | cmp - out
+    # Inputs with terms have a larger beam than others, unless one is given.
+    for k in 4 20; do decode -k $k --terms terms "$LINES_TFS" | tf-tokenize -d -m "$MODEL" >at$k; done
+    paste -d '|' "$LINES_TXT" text at4 at20 |
+        awk -F '|' '{ c = (" " $1 " ") ~ / c /; if ($2 != (c ? $4 : $3)) { print; bad = 1 }
+            differ += c && $3 != $4 } END { exit bad || !differ }'
     # As another program wrote it: lines end with CR LF after a mark, and gzip has packed them.
     sed '1s/^/\xef\xbb\xbf/; s/$/\r/' terms | gzip >packed
     decode --terms packed "$LINES_TFS" | tf-tokenize -d -m "$MODEL" | cmp - text

@@ -234,8 +234,9 @@ static void exhaust(struct results *out, struct hyp *h)
 static void search(struct results *out, const struct tf_backend *be, struct tf_ctx *ctx)
 {
     struct tf_err err = {0};
+    /* Without terms a smaller beam counts. */
     const struct tf_search_opts o = {
-        .V = V, .K = K, .N = N, .start = 1, .eos = EOS, .normalize = normalize};
+        .V = V, .K = wanted.n == 0 && K < MAX_K ? K + 3 : K, .N = N, .start = 1, .eos = EOS, .normalize = normalize};
     struct tf_search q;
     const uint32_t off[] = {0, 1}, most = (uint32_t)limit, prefix_off[] = {0, (uint32_t)n_prefix};
     const struct tf_search_group g = {
@@ -246,7 +247,7 @@ static void search(struct results *out, const struct tf_backend *be, struct tf_c
     must(tf_search_start(&q, &g, &err), &err);
     while (q.rows > 0) {
         fill_logp(lp, &model, &q);
-        tf_wanted_step(&w, (struct tf_continues){goes_on, V}, &q, lp);
+        tf_wanted_step(&w, (struct tf_continues){goes_on, V}, K, &q, lp);
         must(tf_search_poll(&q, false, &err), &err);
     }
     must(tf_search_fetch(&q, &err), &err);
