@@ -62,7 +62,7 @@ static void add_object(struct reader *r, struct tf_text object)
 {
     const struct tf_buf *b = &r->raw;
     const char last = b->len > 0 ? b->p[b->len - 1] : ' ';
-    if (r->object || (last > ' ' && strchr("([{\"'", last) == NULL))
+    if (r->object || (last > 0 && tf_uc_alphanumeric((uint32_t)last)))
         add_space(r);
     const uint32_t node = add_void(r, object);
     if (r->objects.n == MOST_OBJECTS)
@@ -79,7 +79,7 @@ static void add_char(struct reader *r, uint32_t c, struct tf_text from)
     } else if (c == 0 || c >= TF_PLACEHOLDER_OBJECT) {
         add_object(r, from);
     } else {
-        if (r->object && c < 0x80 && strchr(")]}.,;:!?\"'", (char)c) == NULL)
+        if (r->object && c < 0x80 && tf_uc_alphanumeric(c))
             add_space(r);
         tf_buf_char(&r->raw, c);
         r->words = r->words || tf_uc_alphanumeric(c);

@@ -595,6 +595,12 @@ static void put_text(struct placing *x, size_t from, size_t to)
         if (x->g->named[i] == 0)
             tf_placeholder_put(names, i, text, at, &x->original);
         put_encoded(x->out, x->original.p, x->original.len);
+        struct tf_text was;
+        const size_t signs = tf_placeholders_between(names, i, text, at + n, &was);
+        if (signs > 0 && at + n + signs <= to) {
+            put_encoded(x->out, was.p, was.n);
+            n += signs;
+        }
         begin = at + n;
     }
     put_encoded(x->out, text.p + begin, to - begin);

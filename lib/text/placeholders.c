@@ -281,6 +281,53 @@ void tf_placeholder_put(const struct tf_placeholders *p, size_t i, struct tf_tex
     tf_buf_add(out, is.p + len, is.n - (size_t)len);
 }
 
+/* Is there a letter or a digit? The text is UTF-8. */
+static bool has_words(struct tf_text s)
+{
+    int len;
+    for (size_t at = 0; at < s.n; at += (size_t)len)
+        if ((tf_uc_letter(tf_utf8_get(s.p + at, &len)) & (TF_UC_ALPHABETIC | TF_UC_DECIMAL)) != 0)
+            return true;
+    return false;
+}
+
+size_t tf_placeholders_between(const struct tf_placeholders *p, size_t i, struct tf_text s,
+                               size_t at, struct tf_text *was)
+{
+    *was = (struct tf_text){p->text.p, 0};
+    if (i + 1 >= p->n || p->v[i].end > p->v[i + 1].begin)
+        return 0;
+    *was = (struct tf_text){p->text.p + p->v[i].end, p->v[i + 1].begin - p->v[i].end};
+    size_t from = at, n;
+    for (size_t k = 0; k < was->n; k++) {
+        while (from < s.n && s.p[from] == ' ')
+            from++;
+        if (was->p[k] != ' ' && (from == s.n || s.p[from++] != was->p[k]))
+            return 0;
+    }
+    while (from < s.n && s.p[from] == ' ')
+        from++;
+    const bool next = from < s.n && tf_placeholder_find(p, s, from, &n) == i + 1;
+    return next && !has_words(*was) ? from - at : 0;
+}
+
+bool tf_placeholders_alone(struct tf_text s)
+{
+    struct tf_buf signs = {0};
+    unsigned number;
+    bool any = false;
+    for (size_t at = 0, n; at < s.n; at += n > 0 ? n : 1) {
+        n = name_at(s, at, &number);
+        any |= n > 0;
+        if (n == 0)
+            tf_buf_byte(&signs, (unsigned char)s.p[at]);
+    }
+    const bool alone = any && tf_utf8_span(signs.p, signs.len) == signs.len &&
+                       !has_words((struct tf_text){signs.p, signs.len});
+    tf_buf_release(&signs);
+    return alone;
+}
+
 size_t tf_placeholders_show(const struct tf_placeholders *p, struct tf_text translation,
                             struct tf_buf *out)
 {
@@ -290,8 +337,12 @@ size_t tf_placeholders_show(const struct tf_placeholders *p, struct tf_text tran
         size_t n;
         const size_t i = tf_placeholder_find(p, translation, at, &n);
         if (i < p->n) {
+            struct tf_text was;
             tf_placeholder_put(p, i, translation, at, out);
             seen[i] = true;
+            at += n;
+            n = tf_placeholders_between(p, i, translation, at, &was);
+            tf_buf_add(out, was.p, n > 0 ? was.n : 0);
         } else {
             tf_buf_add(out, translation.p + at, n);
         }

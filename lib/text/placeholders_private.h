@@ -45,6 +45,12 @@ void tf_placeholder_put(const struct tf_placeholders *p, size_t i, struct tf_tex
  * space. Returns the number of those. */
 size_t tf_placeholders_show(const struct tf_placeholders *p, struct tf_text translation,
                             struct tf_buf *out);
+/* The bytes of s from `at`, after name i, to name i + 1, if they are the signs that stood between
+ * them but for spaces; *was: those, with theirs. Else 0. */
+size_t tf_placeholders_between(const struct tf_placeholders *p, size_t i, struct tf_text s,
+                               size_t at, struct tf_text *was);
+/* Has the text a name, and besides names neither letters nor digits? */
+bool tf_placeholders_alone(struct tf_text s);
 void tf_placeholders_release(struct tf_placeholders *p);
 
 #endif

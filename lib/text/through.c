@@ -40,6 +40,7 @@ struct item {
     uint64_t lines, bytes; /* of the input, this one included */
     struct tf_placeholders kept;
     struct tf_buf sentence; /* as it was sent, for copy_unknown */
+    bool alone;             /* the sentence is its translation: the tools have an empty line */
     struct tf_html *html; /* see struct tf_place */
     size_t of_html;
 };
@@ -116,7 +117,7 @@ static void release_item(struct item *it)
 }
 
 static void push(struct through *t, const struct tf_place *place,
-                 const struct tf_placeholders *kept, struct tf_buf sentence)
+                 const struct tf_placeholders *kept, struct tf_buf sentence, bool alone)
 {
     struct tf_buf line = {0};
     tf_layout_put(&line, place);
@@ -132,8 +133,8 @@ static void push(struct through *t, const struct tf_place *place,
     }
     t->items[(t->first + t->n++) & (t->cap - 1)] =
         (struct item){line.p, line.len - 1, tf_document_lines(t->document),
-                      t->in.offset + t->in.pos, *kept, sentence, place->html,
-                      place->sentence};
+                      t->in.offset + t->in.pos, *kept, sentence, alone,
+                      place->html, place->sentence};
     pthread_mutex_unlock(&t->lock);
 }
 
@@ -258,11 +259,16 @@ static int feed_all(struct through *t, struct tf_buf *pending, struct tf_err *er
             tf_placeholders_hide(&kept, sentence, hide, pending);
         else if (rc > 0)
             tf_buf_add(pending, sentence.p, sentence.n);
-        if (rc > 0 && t->o->copy_unknown) {
+        if (rc > 0 && t->o->copy_unknown)
             make_spaces(pending, from);
-            tf_buf_add(&sent, pending->p + from, pending->len - from);
-        }
-        push(t, &place, &kept, sent);
+        const bool names = kept.n > 0 || place.html != NULL;
+        const struct tf_text line = {pending->p + from, pending->len - from};
+        const bool alone = rc > 0 && names && tf_placeholders_alone(line);
+        if (alone || (rc > 0 && t->o->copy_unknown))
+            tf_buf_add(&sent, line.p, line.n);
+        if (alone)
+            pending->len = from;
+        push(t, &place, &kept, sent, alone);
         if (rc == 0)
             return 0;
         tf_places_put(number++, tf_document_line(t->document));
@@ -383,11 +389,29 @@ static struct tf_text copy_unknown(struct through *t, const struct item *it, str
     return (struct tf_text){t->copied.p, t->copied.len};
 }
 
+/* A sentence that is its own translation; of HTML with links of its words to themselves. */
+static struct tf_text repeat(struct through *t, const struct item *it)
+{
+    size_t words = 0;
+    tf_buf_clear(&t->copied);
+    tf_buf_add(&t->copied, it->sentence.p, it->sentence.len);
+    if (it->html != NULL)
+        tf_buf_str(&t->copied, " ||| ");
+    for (size_t i = 0; it->html != NULL && i < it->sentence.len; i++)
+        if (it->sentence.p[i] != ' ' && (i == 0 || it->sentence.p[i - 1] == ' ')) {
+            tf_buf_printf(&t->copied, "%zu-%zu ", words, words);
+            words++;
+        }
+    return (struct tf_text){t->copied.p, t->copied.len};
+}
+
 static int put_item(struct through *t, struct item *it, struct tf_text sentence, bool end,
                     struct tf_err *err)
 {
     const int rc = tf_layout_get(&t->reader, it->place, it->n, "layout", 2, err);
-    if (rc == 0 && t->o->copy_unknown && !end)
+    if (it->alone)
+        sentence = repeat(t, it);
+    else if (rc == 0 && t->o->copy_unknown && !end)
         sentence = copy_unknown(t, it, sentence);
     if (rc == 0 && it->kept.n > 0) {
         tf_buf_clear(&t->shown);

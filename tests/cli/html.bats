@@ -54,6 +54,7 @@ call <code>f(<b>x</b>)</code> now <!-- <p>not</p> --> or <span translate="no">Fo
 <textarea><b>one</textarea> <svg><text>one</text></svg> &lcub;one&rcub; <CODE>Two</CODE>
 <!doctype html><br/><code>x</code> <!-- unended <b>one
 see {name} at http://example.org/?a=1&amp;b=2, 5 %s
+<p>one <kbd>a</kbd>+<kbd>b</kbd></p> <p><kbd>a</kbd> / <i><kbd>b</kbd></i>: {name}&lt;<kbd>c</kbd></p>
 X
     bash -c 'around --placeholders in' >got
     diff - got <<'X'
@@ -62,6 +63,7 @@ X
 <textarea><b>one</textarea> <svg><text>one</text></svg> <CODE>Two</CODE> &rcub; ONE &lcub;
 <!doctype html><br/><code>x</code> <!-- unended <b>one
 %s 5 http://example.org/?a=1&amp;b=2, AT {name} SEE
+<p><kbd>a</kbd>+<kbd>b</kbd> ONE</p> <p><kbd>a</kbd> / <i><kbd>b</kbd></i>: {name}&lt;<kbd>c</kbd></p>
 X
 }
 
@@ -262,7 +264,7 @@ X
 17a19
 > #, fuzzy
 24a27,31
-> "  --all -a,     TWO ONE\n"
+> "  -a, --all     TWO ONE\n"
 > "  -b            THREE\tFOUR\n"
 > "\n"
 > "ON\\ GOES THAT LINE\n"

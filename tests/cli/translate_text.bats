@@ -9,10 +9,11 @@ setup_file() {
     make_model
     mkdir -p "$BATS_FILE_TMPDIR/bin"
     cp "$(command -v tf-translate)" "$BATS_FILE_TMPDIR/bin"
-    # Of a line of several sentences only the first is translated.
+    # Of a line of several sentences only the first is translated; a name alone gets more words, and
+    # a sign between two names gets spaces.
     cat >"$BATS_FILE_TMPDIR/bin/tf-tokenize" <<'SH'
 #!/bin/sh
-case " $* " in *" -d "*) exec sed -u 's/\([.!?]\) .*/\1/; y/abcdefghijklmnopqrstuvwxyzäöü/ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÜ/' ;; esac
+case " $* " in *" -d "*) exec sed -u 's/\([.!?]\) .*/\1/; s/^X1$/& too/; s/\(X[0-9]*\)\([+/]\)X/\1 \2 X/; y/abcdefghijklmnopqrstuvwxyzäöü/ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÜ/' ;; esac
 exec cat
 SH
     cat >"$BATS_FILE_TMPDIR/bin/tf-decode" <<'SH'
@@ -95,6 +96,16 @@ SEND %s TO <me.you@example.org>, OR SEE (https://a.example.org/x?y=1.2&z=%20).
 X1 IS X2 BUT %s IS NOT; 50% OF IT, A@B, {} AND $5 ARE TEXT: www.example.org.
 {when:%H:%M}, {n:>5}, USE --key-file, -k OR [-v|--all] WITH -5 OR - AND -- BUT NO WELL-KNOWN --
 X1 X2 @maria #42, (#a_b) A&#39;B X#1; IN C:\Users\you\key.txt, OR \n, A/B @ # {A: "B"}
+X
+    # Signs between two keep their spaces, and what has nothing else needs no model.
+    printf '%s\n' 'press {a}+{b} or %s / %d' '{name}' '“{a}”/{b}: %s!' 'Key' >in
+    printf 'key\tchave\n' >terms
+    bash -c 'capitals --placeholders --glossary terms --copy-unk --no-split in' >got
+    diff - got <<'X'
+PRESS {a}+{b} OR %s / %d
+{name}
+“{a}”/{b}: %s!
+Chave
 X
     # Its second sentence is lost, as models of single sentences do.
     echo 'One. %s and {x}' >in
