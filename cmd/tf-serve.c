@@ -25,7 +25,11 @@ static struct tf_opt opts[] = {
             .help = "answer with up to N alternatives on request, N less than --beam"),
     OPT_FLAG(0, "alignment", &serve.alignment,
              .help = "align words: requests may have format html, whose markup stays"),
-    COMMON_ALIGNMENT_HEAD(&o.alignment_head, .needs = "alignment"),
+    COMMON_ALIGNMENT_HEAD(&o.alignment_head, .needs = NULL),
+    OPT_FLAG(0, "placeholders", &serve.placeholders,
+             .help = "keep URLs, e-mail addresses, {name} and %s as they are"),
+    OPT_FLAG(0, "copy-unk", &serve.copy_unknown,
+             .help = "copy characters that the vocabulary lacks to where their words went"),
     OPT_LIST(0, "terms", &serve.terms, .arg = "SOURCE-TARGET=FILE",
              .excludes = "sample diverse search early-stopping no-repeat-ngram",
              .help = "glossary of these languages, a line each of a source term and its targets "
@@ -90,7 +94,8 @@ static const struct tf_tool tool = {
 static const char *const own[] = {"listen",        "alternatives", "alignment", "timeout",
                                   "start-timeout", "patience",     "queue",     "max-body",
                                   "connections",   "pipelines",    "threads",   "batch",
-                                  "no-split",      "max-chars",    "terms",     NULL};
+                                  "no-split",      "max-chars",    "terms",     "placeholders",
+                                  "copy-unk",      NULL};
 
 static void add_number(struct tf_strs *to, const char *name, int64_t value)
 {
@@ -117,10 +122,12 @@ static int run(const struct tf_args *args, struct tf_err *err)
     tf_strs_add(&serve.options, "--quiet");
     tf_strs_add(&serve.options, "--bad");
     tf_strs_add(&serve.options, "ok");
-    if (serve.alignment) {
+    if (serve.alignment || serve.copy_unknown) {
         tf_strs_add(&serve.options, "--alignment");
         tf_strs_add(&serve.options, "hard");
     }
+    if (serve.copy_unknown)
+        tf_strs_add(&serve.options, "--alignment-unknown");
     add_number(&serve.options, "--nbest", 1 + serve.alternatives);
     add_number(&serve.options, "--threads", threads);
     add_number(&serve.options, "--window", serve.batch);

@@ -18,7 +18,7 @@ static struct tf_decode_opts o;
 static struct tf_through through = {.n_tools = 3};
 static const char *const decoding[] = {DECODE_PRECISIONS, NULL};
 static int precision;
-static bool document, json, copies;
+static bool document, json, copies, unknown;
 static const char *alignment, *alignment_output, *terms, *glossary;
 static const char *input_hint, *to_hint; /* what other programs call what needs no option here */
 
@@ -29,6 +29,7 @@ static struct tf_opt opts[] = {
     OPT_STR('i', "input", &input_hint, .flags = TF_OPT_HIDDEN),
     OPT_STR(0, "to", &to_hint, .flags = TF_OPT_HIDDEN),
     OPT_FLAG(0, "copies", &copies, .flags = TF_OPT_HIDDEN, .needs = "json"),
+    OPT_FLAG(0, "alignment-unknown", &unknown, .flags = TF_OPT_HIDDEN, .needs = "alignment"),
     OPT_FLAG(0, "resume", &through.resume, .excludes = "sample json alignment",
              .help = "continue the output of a run that was interrupted"),
     OPT_FLAG(0, "document", &document, .flags = TF_OPT_SEMANTIC, .excludes = "field no-split",
@@ -98,7 +99,8 @@ static const struct tf_tool tool = {
 static const char *const own[] = {
     "model", "output", "resume", "document", "field", "lang", "max-chars", "no-split",
     "placeholders", "glossary", "copy-unk", "html", "crlf", "replace-invalid", "bad", "json",
-    "nbest", "alignment", "alignment-output", "quiet", "progress", "terms", "copies", NULL};
+    "nbest", "alignment", "alignment-output", "quiet", "progress", "terms", "copies",
+    "alignment-unknown", NULL};
 
 /* Add an option, with its value unless that is NULL. */
 static void add(struct tf_strs *to, bool is, const char *name, const char *value)
@@ -192,15 +194,14 @@ static int translate(const struct tf_args *args, struct tf_err *err)
     add(&detokenize, json && o.nbest > 1, "--nbest", NULL);
     add(&detokenize, true, "--bad", fail ? bad : "ok"); /* tf-decode has said what is bad */
     add(&detokenize, links != NULL, "--alignment", links);
-    add(&detokenize, through.copy_unknown, "--alignment-unknown", NULL);
+    add(&detokenize, through.copy_unknown || unknown, "--alignment-unknown", NULL);
     add(&detokenize, alignment_output != NULL, "--alignment-output", alignment_output);
     if ((terms != NULL && (rc = tf_phrases_add(&decode, terms, models->v[0], err)) != 0) ||
         (glossary != NULL && (rc = tf_glossary_read(&names, glossary, err)) != 0))
         return rc;
     through.text.hide.glossary = names;
     add(&decode, copies, "--copies", NULL);
-    add(&detokenize, copies, "--copies", "--threads");
-    add(&detokenize, copies, "1", NULL);
+    add(&detokenize, copies, "--copies", "--threads=1");
     struct tf_strs *const all[] = {&encode, &decode, &detokenize};
     for (size_t i = 0; i < 3; i++)
         tf_strs_add(all[i], NULL);

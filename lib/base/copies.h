@@ -20,8 +20,8 @@ struct tf_copy_request {
 bool tf_copies_ask(int socket, const struct tf_copy_request *r);
 /* The next request on a socket, whose descriptors are the caller's. False: nobody asks any more. */
 bool tf_copies_next(int socket, struct tf_copy_request *r);
-/* Make a copy for each request on stdin. Returns in the copies, with their place; the process itself
- * ends when nobody asks any more. Call it before threads are started. */
+/* Make a copy for each request on stdin. Returns in the copies, with their place; the process
+ * itself ends when nobody asks any more. Call it before threads are started. */
 int tf_copies_make(void);
 /* A copy whose input ends too early, or with an error, ends here without a word, since the process
  * before it in the pipe has said why. Elsewhere it returns. */

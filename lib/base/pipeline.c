@@ -280,7 +280,7 @@ int tf_pipeline_copies(const char *const *const *argv, size_t n, struct tf_err *
     while (rc == 0 && tf_copies_next(STDIN_FILENO, &r))
         rc = ask_all(asks, n, &r) ? 0 : TF_FAILED; /* the one that has ended has said why */
     for (size_t i = 0; i < n; i++)
-        if (asks[i] > STDERR_FILENO) /* of one that is there twice, the second close() does nothing */
+        if (asks[i] > STDERR_FILENO) /* the second close() of one that is there twice fails */
             close(asks[i]);
     if (rc != 0)
         end_all(p);

@@ -199,6 +199,8 @@ static void translate(struct tf_api *api, struct tf_http_request *r)
     struct tf_err err = {0};
     struct tf_job *job = tf_job_new();
     int status = 0;
+    job->addresses = api->engine->o->placeholders;
+    job->copy_unknown = api->engine->o->copy_unknown;
     if (read_job(job, r, &err) != 0 || find_route(api->engine, job, &err) != 0 ||
         tf_job_split(job, job->route->sentences, &err) != 0)
         status = 400;

@@ -324,8 +324,8 @@ static void count_terms(struct tf_route *r)
     tf_glossary_free(g);
 }
 
-/* Start pipelines until there are enough, the others when the first of all is ready; when replacing,
- * one more than that, and end an old one when it is ready. */
+/* Start pipelines until there are enough, the others when the first of all is ready; when
+ * replacing, one more than that, and end an old one when it is ready. */
 static void manage(struct tf_route *r)
 {
     const size_t most = (size_t)r->engine->o->pipelines;
@@ -359,7 +359,7 @@ static void send_line(struct tf_pipe *p, struct tf_job *job, size_t line)
     struct tf_job_line *l = &job->lines[line];
     l->sent = true;
     p->sent[p->n++] = (struct tf_sent){job, line};
-    tf_buf_add(&p->worker.send, l->source, l->n);
+    tf_buf_add(&p->worker.send, l->seen.p, l->seen.n);
     tf_buf_byte(&p->worker.send, '\n');
     p->route->characters += l->n;
     job->sent++;

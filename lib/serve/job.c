@@ -10,6 +10,9 @@
 #include <string.h>
 
 enum { MOST_ALTERNATIVES = 1000 };
+/* Of a glossary: terms, bytes of one, and bytes of all texts times those of the longest term, since
+ * that is what looking for them takes. */
+enum { MOST_TERMS = 1000, LONGEST_TERM = 200, MOST_LOOKING = 1 << 19 };
 
 struct tf_job *tf_job_new(void)
 {
@@ -23,6 +26,9 @@ void tf_job_free(struct tf_job *job)
     tf_arena_release(&job->mem);
     for (size_t i = 0; i < job->n_texts; i++)
         tf_html_free(job->texts[i].html);
+    for (size_t i = 0; i < job->n_lines; i++)
+        tf_hidden_free(job->lines[i].hidden);
+    tf_glossary_free(job->glossary);
     free(job->texts);
     free(job->lines);
     free(job);
@@ -78,7 +84,8 @@ static int split_line(struct tf_job *job, struct tf_sentences *sentences, const 
 static int split_html(struct tf_job *job, struct tf_job_text *t, struct tf_sentences *sentences,
                       struct tf_err *err)
 {
-    if (tf_html_new(&t->html, t->p, t->n, sentences, (struct tf_hide){0}, err) != 0)
+    const struct tf_hide hide = {job->addresses, job->glossary};
+    if (tf_html_new(&t->html, t->p, t->n, sentences, hide, err) != 0)
         return -1;
     for (size_t i = 0; i < tf_html_count(t->html); i++) {
         const struct tf_text s = tf_html_sentence(t->html, i);
@@ -88,8 +95,39 @@ static int split_html(struct tf_job *job, struct tf_job_text *t, struct tf_sente
     return 0;
 }
 
+/* What the model is to see; HTML has hidden names already. */
+static void hide_lines(struct tf_job *job)
+{
+    const struct tf_hide hide = {job->addresses && !job->html, job->html ? NULL : job->glossary};
+    struct tf_buf sent = {0};
+    for (size_t i = 0; i < job->n_lines; i++) {
+        struct tf_job_line *l = &job->lines[i];
+        l->seen = (struct tf_text){l->source, l->n};
+        tf_buf_clear(&sent);
+        l->hidden = tf_hidden_new(l->seen, hide, job->copy_unknown, job->html, &sent);
+        if (l->hidden != NULL)
+            l->seen = (struct tf_text){
+                tf_arena_strndup(&job->mem, sent.len > 0 ? sent.p : "", sent.len), sent.len};
+    }
+    tf_buf_release(&sent);
+}
+
+static int check_looking(const struct tf_job *job, struct tf_err *err)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < job->n_texts; i++)
+        n += job->texts[i].n;
+    const size_t longest = job->glossary != NULL ? tf_glossary_longest(job->glossary) : 0;
+    return n * longest <= MOST_LOOKING
+               ? 0
+               : tf_fail(err, "glossary: with a term of %zu bytes for at most %zu of text", longest,
+                         MOST_LOOKING / longest);
+}
+
 int tf_job_split(struct tf_job *job, struct tf_sentences *sentences, struct tf_err *err)
 {
+    if (check_looking(job, err) != 0)
+        return -1;
     for (size_t i = 0; i < job->n_texts; i++) {
         struct tf_job_text *t = &job->texts[i];
         const char *end = t->p + t->n, *feed;
@@ -106,6 +144,7 @@ int tf_job_split(struct tf_job *job, struct tf_sentences *sentences, struct tf_e
         }
         t->end = job->n_lines;
     }
+    hide_lines(job);
     return 0;
 }
 
@@ -166,6 +205,36 @@ static int read_list(struct tf_job *job, struct tf_json_reader *r, struct tf_err
     }
 }
 
+/* The terms of an object: each key is one, its value the translation. */
+static int read_glossary(struct tf_job *job, struct tf_json_reader *r, struct tf_err *err)
+{
+    static const char name[] = "glossary";
+    enum tf_json_kind kind;
+    struct tf_buf term = {0};
+    int rc = tf_json_next(r, &kind, err);
+    if (rc == 0 && kind == TF_JSON_NULL)
+        return 0;
+    if (rc == 0 && (kind != TF_JSON_OBJECT || job->glossary != NULL))
+        rc = invalid(err, name, "one object of texts");
+    while (rc == 0 && (rc = tf_json_next(r, &kind, err)) == 0 && kind == TF_JSON_KEY) {
+        tf_buf_clear(&term);
+        tf_buf_add(&term, r->text.p, r->text.len);
+        if ((rc = tf_json_next(r, &kind, err)) != 0)
+            break;
+        if (kind != TF_JSON_STRING)
+            rc = invalid(err, name, "an object of texts");
+        else if (term.len > LONGEST_TERM || r->text.len > LONGEST_TERM ||
+                 (job->glossary != NULL && tf_glossary_terms(job->glossary) == MOST_TERMS))
+            rc = tf_fail(err, "glossary: at most %d terms of %d bytes", MOST_TERMS, LONGEST_TERM);
+        else if (tf_glossary_add(&job->glossary, (struct tf_text){term.p, term.len},
+                                 (struct tf_text){r->text.p, r->text.len}, err) != 0)
+            rc = tf_fail(err, "Invalid request: glossary: a term or a translation has no text, or "
+                              "a term is there twice");
+    }
+    tf_buf_release(&term);
+    return rc;
+}
+
 /* The value of the key in r->text. */
 static int read_member(struct tf_job *job, struct tf_json_reader *r, struct tf_err *err)
 {
@@ -173,6 +242,8 @@ static int read_member(struct tf_job *job, struct tf_json_reader *r, struct tf_e
                                         "format", "alternatives", "alignment"};
     const char *name = NULL;
     enum tf_json_kind kind;
+    if (strcmp(r->text.p, "glossary") == 0)
+        return read_glossary(job, r, err);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         name = strcmp(r->text.p, known[i]) == 0 ? known[i] : name;
     if (name == NULL)
@@ -241,6 +312,24 @@ static int read_text(struct tf_job *job, struct tf_json_reader *r, const char **
     return 0;
 }
 
+static struct tf_text view(const char *s)
+{
+    return s != NULL ? (struct tf_text){s, strlen(s)} : (struct tf_text){"", 0};
+}
+
+/* Put into a translation what was hidden of its line. */
+static void show_hidden(struct tf_job *job, const struct tf_job_line *l, struct tf_job_out *out)
+{
+    struct tf_buf text = {0}, links = {0};
+    if (l->hidden == NULL || out->text == NULL)
+        return;
+    (void)tf_hidden_show(l->hidden, view(out->text), view(out->links), &text, &links);
+    out->text = tf_arena_strndup(&job->mem, text.len > 0 ? text.p : "", text.len);
+    out->links = links.len > 0 ? tf_arena_strndup(&job->mem, links.p, links.len) : NULL;
+    tf_buf_release(&text);
+    tf_buf_release(&links);
+}
+
 static int read_alternatives(struct tf_job *job, struct tf_job_line *l, struct tf_json_reader *r,
                              struct tf_err *err);
 
@@ -294,6 +383,7 @@ static int read_alternatives(struct tf_job *job, struct tf_job_line *l, struct t
             return 0;
         if (read_object(job, &a, &number, r, err) != 0)
             return -1;
+        show_hidden(job, l, &a.out);
         if (a.out.text != NULL && l->n_alternatives < most)
             list[l->n_alternatives++] = a.out;
     }
@@ -316,6 +406,8 @@ int tf_job_read_line(struct tf_job *job, size_t line, uint64_t number, const cha
         rc = tf_fail(err, "number %llu in place of %llu", (unsigned long long)its,
                      (unsigned long long)number);
     tf_json_read_release(&r);
+    if (rc == 0)
+        show_hidden(job, l, &l->out);
     return rc;
 }
 
@@ -339,11 +431,6 @@ static struct tf_job_out choice(const struct tf_job_line *l, size_t k)
     return l->status != NULL                 ? (struct tf_job_out){"", NULL}
            : k > 0 && k <= l->n_alternatives ? l->alternatives[k - 1]
                                              : l->out;
-}
-
-static struct tf_text view(const char *s)
-{
-    return s != NULL ? (struct tf_text){s, strlen(s)} : (struct tf_text){"", 0};
 }
 
 /* A text of HTML with the sentences from line n on replaced. */

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/json.h"
+#include "text/hidden.h"
 #include "text/html.h"
 
 struct tf_route;
@@ -17,6 +18,8 @@ struct tf_job_out {
 struct tf_job_line {
     const char *source; /* n bytes, without the white space around them */
     size_t n;
+    struct tf_text seen;      /* as the model sees it */
+    struct tf_hidden *hidden; /* of it, or NULL */
     struct tf_job_out out; /* its translation; NULL until there is one */
     const struct tf_job_out *alternatives;
     size_t n_alternatives;
@@ -44,6 +47,8 @@ struct tf_job {
     bool list; /* the answer is a list, too */
     bool html, detect;
     bool alignment; /* the answer has the links of words, if there are any */
+    bool addresses, copy_unknown; /* as --placeholders and --copy-unk of tf-translate */
+    struct tf_glossary *glossary; /* of the request, or NULL */
 
     /* Of the engine. */
     struct tf_route *route;

@@ -16,7 +16,8 @@ struct tf_serve_opts {
     bool whole;             /* do not split lines into sentences */
     int64_t max_chars;      /* of a sentence; 0: no limit */
     int64_t alternatives;   /* most of a request */
-    bool alignment;         /* options has it: format html is answered */
+    bool alignment;         /* format html is answered */
+    bool placeholders, copy_unknown; /* as tf-translate does */
     int64_t max_body;       /* bytes of a request */
     int64_t connections;
     double timeout;  /* seconds for a request to be answered */

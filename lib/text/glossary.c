@@ -18,17 +18,12 @@ struct tf_glossary {
     size_t n, cap, longest; /* longest: bytes of a term */
 };
 
-static int add_line(const struct tf_user_lines *l, struct tf_text line, struct tf_err *err)
+int tf_glossary_add(struct tf_glossary **out, struct tf_text source, struct tf_text target,
+                    struct tf_err *err)
 {
-    struct tf_glossary *g = l->arg;
-    const char *tab = memchr(line.p, '\t', line.n), *end = line.p + line.n;
-    if (line.n == 0)
-        return 0;
-    const char *to = tab != NULL ? tab + 1 : end, *more = memchr(to, '\t', (size_t)(end - to));
-    const struct tf_text term = tf_plain_phrase(&g->mem, line.p,
-                                                (size_t)(to - line.p) - (tab != NULL)),
-                         is = tf_plain_phrase(&g->mem, to,
-                                              (size_t)((more != NULL ? more : end) - to));
+    struct tf_glossary *g = *out = *out != NULL ? *out : tf_xcalloc(1, sizeof **out);
+    const struct tf_text term = tf_plain_phrase(&g->mem, source.p, source.n),
+                         is = tf_plain_phrase(&g->mem, target.p, target.n);
     if (term.n == 0 || is.n == 0)
         return tf_fail(err, "no source term, a tab and its target");
     struct tf_text_table *t = &g->terms[tf_is_lower(term) ? LOWER : EXACT];
@@ -39,6 +34,18 @@ static int add_line(const struct tf_user_lines *l, struct tf_text line, struct t
     g->translations[g->n++] = is;
     g->longest = term.n > g->longest ? term.n : g->longest;
     return 0;
+}
+
+static int add_line(const struct tf_user_lines *l, struct tf_text line, struct tf_err *err)
+{
+    struct tf_glossary *g = l->arg;
+    const char *tab = memchr(line.p, '\t', line.n), *end = line.p + line.n;
+    if (line.n == 0)
+        return 0;
+    const char *to = tab != NULL ? tab + 1 : end, *more = memchr(to, '\t', (size_t)(end - to));
+    const struct tf_text term = {line.p, (size_t)(to - line.p) - (tab != NULL)},
+                         is = {to, (size_t)((more != NULL ? more : end) - to)};
+    return tf_glossary_add(&g, term, is, err);
 }
 
 int tf_glossary_read(struct tf_glossary **out, const char *path, struct tf_err *err)
@@ -69,6 +76,11 @@ void tf_glossary_free(struct tf_glossary *g)
 size_t tf_glossary_terms(const struct tf_glossary *g)
 {
     return g->n;
+}
+
+size_t tf_glossary_longest(const struct tf_glossary *g)
+{
+    return g->longest;
 }
 
 size_t tf_glossary_find(const struct tf_glossary *g, struct tf_text s, size_t at,

@@ -12,10 +12,15 @@
 
 struct tf_glossary;
 
+/* Add a term to *g, which is made where it is NULL. Errors: no term or no translation; it is there
+ * already. Both are checked UTF-8. */
+int tf_glossary_add(struct tf_glossary **g, struct tf_text term, struct tf_text translation,
+                    struct tf_err *err) TF_MUST_CHECK;
 /* Errors name the line: no term or no translation, a term that is there twice, not UTF-8. */
 int tf_glossary_read(struct tf_glossary **g, const char *path, struct tf_err *err) TF_MUST_CHECK;
 void tf_glossary_free(struct tf_glossary *g); /* may be NULL */
 size_t tf_glossary_terms(const struct tf_glossary *g); /* how many it has */
+size_t tf_glossary_longest(const struct tf_glossary *g); /* bytes of its longest term */
 
 struct tf_glossary_term {
     struct tf_text translation;

@@ -9,11 +9,9 @@
 #include "base/places.h"
 #include "base/sandbox.h"
 #include "base/thread.h"
-#include "text/copy_unknown_private.h"
+#include "text/hidden.h"
 #include "text/html.h"
-#include "text/placeholders_private.h"
 #include "text/text_file.h"
-#include "text/unicode.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,9 +36,7 @@ struct item {
     char *place; /* a line of a layout */
     size_t n;
     uint64_t lines, bytes; /* of the input, this one included */
-    struct tf_placeholders kept;
-    struct tf_buf sentence; /* as it was sent, for copy_unknown */
-    bool alone;             /* the sentence is its translation: the tools have an empty line */
+    struct tf_hidden *hidden; /* of its sentence, or NULL */
     struct tf_html *html; /* see struct tf_place */
     size_t of_html;
 };
@@ -65,7 +61,7 @@ struct through {
     struct tf_err tools_err;
 
     struct tf_layout_reader reader;
-    struct tf_buf text, shown, copied, links;
+    struct tf_buf text, shown, page, links;
     uint32_t last;
     char *old; /* what the output has from the first line on that is made again */
     size_t old_n, old_at;
@@ -110,14 +106,12 @@ static bool is_last(const struct item *it)
 static void release_item(struct item *it)
 {
     free(it->place);
-    tf_placeholders_release(&it->kept);
-    tf_buf_release(&it->sentence);
+    tf_hidden_free(it->hidden);
     if (is_last(it))
         tf_html_free(it->html);
 }
 
-static void push(struct through *t, const struct tf_place *place,
-                 const struct tf_placeholders *kept, struct tf_buf sentence, bool alone)
+static void push(struct through *t, const struct tf_place *place, struct tf_hidden *hidden)
 {
     struct tf_buf line = {0};
     tf_layout_put(&line, place);
@@ -133,8 +127,7 @@ static void push(struct through *t, const struct tf_place *place,
     }
     t->items[(t->first + t->n++) & (t->cap - 1)] =
         (struct item){line.p, line.len - 1, tf_document_lines(t->document),
-                      t->in.offset + t->in.pos, *kept, sentence, alone,
-                      place->html, place->sentence};
+                      t->in.offset + t->in.pos, hidden, place->html, place->sentence};
     pthread_mutex_unlock(&t->lock);
 }
 
@@ -211,22 +204,6 @@ static void note_several(struct through *t, bool *noted)
     tf_note("%s: line %llu %s", t->in.name, (unsigned long long)line, t->o->several);
 }
 
-/* Make a space of each white space from an offset on, as normalizations of some vocabularies do:
- * copy_unknown has to count the words that the model sees. */
-static void make_spaces(struct tf_buf *b, size_t from)
-{
-    size_t to = from;
-    int len;
-    for (size_t p = from; p < b->len; p += (size_t)len) {
-        const bool space = tf_uc_space(tf_utf8_get(b->p + p, &len));
-        if (space)
-            b->p[to++] = ' ';
-        for (int i = 0; i < len && !space; i++)
-            b->p[to++] = b->p[p + (size_t)i];
-    }
-    b->len = to;
-}
-
 static int feed_all(struct through *t, struct tf_buf *pending, struct tf_err *err)
 {
     struct tf_place place;
@@ -251,24 +228,12 @@ static int feed_all(struct through *t, struct tf_buf *pending, struct tf_err *er
             return -1;
         if (rc == 2)
             continue;
-        struct tf_placeholders kept = {0};
-        struct tf_buf sent = {0};
-        const size_t from = pending->len;
-        const struct tf_hide hide = t->o->text.hide;
-        if (rc > 0 && (hide.addresses || hide.glossary != NULL) && !t->o->text.html)
-            tf_placeholders_hide(&kept, sentence, hide, pending);
-        else if (rc > 0)
-            tf_buf_add(pending, sentence.p, sentence.n);
-        if (rc > 0 && t->o->copy_unknown)
-            make_spaces(pending, from);
-        const bool names = kept.n > 0 || place.html != NULL;
-        const struct tf_text line = {pending->p + from, pending->len - from};
-        const bool alone = rc > 0 && names && tf_placeholders_alone(line);
-        if (alone || (rc > 0 && t->o->copy_unknown))
-            tf_buf_add(&sent, line.p, line.n);
-        if (alone)
-            pending->len = from;
-        push(t, &place, &kept, sent, alone);
+        /* HTML hides it itself. */
+        const struct tf_hide hide = t->o->text.html ? (struct tf_hide){0} : t->o->text.hide;
+        struct tf_hidden *hidden =
+            rc > 0 ? tf_hidden_new(sentence, hide, t->o->copy_unknown, place.html != NULL, pending)
+                   : NULL;
+        push(t, &place, hidden);
         if (rc == 0)
             return 0;
         tf_places_put(number++, tf_document_line(t->document));
@@ -367,59 +332,36 @@ static struct tf_text take_html(struct through *t, struct item *it, struct tf_te
     tf_html_set(it->html, it->of_html, line, links);
     if (!is_last(it))
         return (struct tf_text){"", 0};
-    tf_buf_clear(&t->shown);
-    tf_html_write(it->html, &t->shown);
+    tf_buf_clear(&t->page);
+    tf_html_write(it->html, &t->page);
     tf_html_free(it->html);
     it->html = NULL;
-    return (struct tf_text){t->shown.p, t->shown.len};
+    return (struct tf_text){t->page.p, t->page.len};
 }
 
-static struct tf_text copy_unknown(struct through *t, const struct item *it, struct tf_text line)
+/* A translation with what was hidden of its sentence. */
+static struct tf_text show_hidden(struct through *t, const struct item *it, struct tf_text line)
 {
-    const struct tf_text links = cut_links(&line);
-    tf_buf_clear(&t->copied);
-    tf_buf_grow(&t->copied, 1);
-    const struct tf_text source = {it->sentence.p, it->sentence.len};
+    const struct tf_text links = t->o->copy_unknown ? cut_links(&line) : (struct tf_text){"", 0};
+    tf_buf_clear(&t->shown);
     tf_buf_clear(&t->links);
-    tf_copy_unknown(&t->copied, source, line, links, &t->links);
+    tf_buf_grow(&t->shown, 1);
+    if (tf_hidden_show(it->hidden, line, links, &t->shown, &t->links) > 0)
+        tf_warn("%s: line %llu: a placeholder was lost and is at the end of its sentence",
+                t->in.name, (unsigned long long)it->lines);
     if (it->html != NULL) {
-        tf_buf_str(&t->copied, " ||| ");
-        tf_buf_add(&t->copied, t->links.p, t->links.len);
+        tf_buf_str(&t->shown, " ||| ");
+        tf_buf_add(&t->shown, t->links.p, t->links.len);
     }
-    return (struct tf_text){t->copied.p, t->copied.len};
-}
-
-/* A sentence that is its own translation; of HTML with links of its words to themselves. */
-static struct tf_text repeat(struct through *t, const struct item *it)
-{
-    size_t words = 0;
-    tf_buf_clear(&t->copied);
-    tf_buf_add(&t->copied, it->sentence.p, it->sentence.len);
-    if (it->html != NULL)
-        tf_buf_str(&t->copied, " ||| ");
-    for (size_t i = 0; it->html != NULL && i < it->sentence.len; i++)
-        if (it->sentence.p[i] != ' ' && (i == 0 || it->sentence.p[i - 1] == ' ')) {
-            tf_buf_printf(&t->copied, "%zu-%zu ", words, words);
-            words++;
-        }
-    return (struct tf_text){t->copied.p, t->copied.len};
+    return (struct tf_text){t->shown.p, t->shown.len};
 }
 
 static int put_item(struct through *t, struct item *it, struct tf_text sentence, bool end,
                     struct tf_err *err)
 {
     const int rc = tf_layout_get(&t->reader, it->place, it->n, "layout", 2, err);
-    if (it->alone)
-        sentence = repeat(t, it);
-    else if (rc == 0 && t->o->copy_unknown && !end)
-        sentence = copy_unknown(t, it, sentence);
-    if (rc == 0 && it->kept.n > 0) {
-        tf_buf_clear(&t->shown);
-        if (tf_placeholders_show(&it->kept, sentence, &t->shown) > 0)
-            tf_warn("%s: line %llu: a placeholder was lost and is at the end of its sentence",
-                    t->in.name, (unsigned long long)it->lines);
-        sentence = (struct tf_text){t->shown.p, t->shown.len};
-    }
+    if (rc == 0 && it->hidden != NULL && !end)
+        sentence = show_hidden(t, it, sentence);
     if (rc == 0 && it->html != NULL)
         sentence = take_html(t, it, sentence);
     release_item(it);
@@ -658,7 +600,7 @@ static void release(struct through *t)
     tf_layout_release(&t->reader);
     tf_buf_release(&t->text);
     tf_buf_release(&t->shown);
-    tf_buf_release(&t->copied);
+    tf_buf_release(&t->page);
     tf_buf_release(&t->links);
     tf_document_free(t->document);
     tf_in_close(&t->in);

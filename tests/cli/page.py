@@ -174,6 +174,17 @@ do("Input.insertText", text=" four")
 assert js(HITS + " + shadow.textContent") == ""
 wait_for(TARGET, "<one two three four>")
 
+# The user's own terms are names to the model (its script keeps them), and change sides with the
+# languages.
+js('document.querySelector("details").open = true; $("own").value = "a cat = chat\\nno sign\\n= x"')
+js('$("own").oninput()')
+clear()
+do("Input.insertText", text="A cat b")
+wait_for(TARGET, "<Chat b>")
+js('$("swap").click()')
+wait_for('$("own").value', "chat = a cat")
+js('$("own").value = ""; $("swap").click()')
+
 # Right to left, on a phone, in the dark.
 clear()
 do("Input.insertText", text="شلام")

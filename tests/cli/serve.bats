@@ -386,6 +386,33 @@ no <no> [[0,0]]" ]
     ends 0
 }
 
+@test "addresses, unknown characters and terms of a request, as tf-translate keeps them" {
+    tf-convert "$MODEL" --to tfm --search alignment-head=1,2 -o aligning.tfm
+    printf '%s\n' 'a b see https://example.org/x?a=b c' 'b {name} a' 'a ☃ b 雪' 'c' >in
+    serve tf-serve en-xx=aligning.tfm -l 127.0.0.1:0 -p 1 --no-split --placeholders --copy-unk
+    tf-translate -q -m aligning.tfm --no-split --placeholders --copy-unk in 2>notes >want
+    grep -q 'https://example.org/x?a=b' want
+    grep -q '☃' want
+    client texts in | diff want -
+    # The terms of one request; another has none, or its own.
+    printf 'b\tB b\n' >terms
+    tf-translate -q -m aligning.tfm --no-split --placeholders --copy-unk --glossary terms in \
+        2>notes >want
+    with() { # GLOSSARY Q
+        ask translate -H 'Content-Type: application/json' \
+            -d '{"source": "en", "target": "xx", "q": '"$2"', "glossary": '"$1}"
+    }
+    with '{"b": "B b"}' "$(jq -nRc '[inputs]' in)" | jq -r '.translatedText[]' | diff want -
+    with null '["c"]' | jq -r '.translatedText[]' | diff <(tail -n 1 want) -
+    expect() { output=$(with "$1" "$2" | jq -r .error); [ "$output" = "$3" ] || { echo "$output"; return 1; }; }
+    expect '["b"]' '"a"' 'Invalid request: glossary is not one object of texts'
+    expect '{"b": 1}' '"a"' 'Invalid request: glossary is not an object of texts'
+    expect '{"b": " "}' '"a"' 'Invalid request: glossary: a term or a translation has no text, or a term is there twice'
+    expect '{"b": "'"$(printf 'x%.0s' {1..201})"'"}' '"a"' 'glossary: at most 1000 terms of 200 bytes'
+    expect '{"'"$(printf 'x%.0s' {1..200})"'": "x"}' "\"$(printf 'a b %.0s' {1..700})\"" \
+        'glossary: with a term of 200 bytes for at most 2621 of text'
+}
+
 @test "a socket of systemd" {
     serve "$TF_PYTHON" -I "$TOP/tests/cli/serve.py" activated http://-:0 tf-serve en-xx="$MODEL" -p 1 -t 1
     output=$(ask translate -d 'q=a b c&source=en&target=xx')

@@ -121,7 +121,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         return 0;
     const char *path = memory_path(0, data, n);
     use_pieces(path);
-    if (tf_vocab_read(&v, path, false, false, &err) != 0 || tf_vocab_parse(&v, TF_VOCAB_SAMPLES, path, &err) != 0) {
+    if (tf_vocab_read(&v, path, false, false, &err) != 0 ||
+        tf_vocab_parse(&v, TF_VOCAB_SAMPLES, path, &err) != 0) {
         TF_ASSERT(err.msg[0] != 0);
         return 0;
     }
