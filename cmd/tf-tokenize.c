@@ -164,13 +164,14 @@ static int train(const struct tf_args *args, struct tf_out *out, struct tf_err *
     return tf_vocab_train(&trainer, &text, out, err);
 }
 
-static int open_input(struct tf_in *in, unsigned mode, const char *path, struct tf_err *err)
+static int open_input(struct tf_in *in, unsigned mode, const struct tf_args *args,
+                      struct tf_err *err)
 {
     if (mode == EXPORT)
         return 0;
-    return mode == DECODE                                   ? tf_in_open(in, path, err)
-           : tf_text_open(in, path, TF_TEXT_AS_IS, err) != 0 ? -1
-                                                             : 0;
+    return mode == DECODE                                          ? tf_in_open(in, args->v[0], err)
+           : tf_text_open(in, args->v[0], TF_TEXT_AS_IS, err) != 0 ? -1
+                                                                   : 0;
 }
 
 /* What --alignment needs besides. */
@@ -235,13 +236,13 @@ static int use_vocab(const struct tf_args *args, struct tf_err *err)
     if (rc == 0 && alignment != NULL)
         rc = open_links(&more, err);
     if (rc == 0 && !copies)
-        rc = open_input(&in, mode, args->v[0], err);
+        rc = open_input(&in, mode, args, err);
     (void)tf_sandbox_seal();
     if (rc == 0)
         rc = parse_vocab(&vocab, mode, err);
     if (rc == 0 && copies) {
         mode = copy_mode(&v);
-        rc = open_input(&in, mode, args->v[0], err);
+        rc = open_input(&in, mode, args, err);
     }
     if (rc == 0)
         rc = convert(v, mode, &in, &out, err);
