@@ -72,6 +72,14 @@ static size_t backslash_at(const char *s)
     return n;
 }
 
+/* %1, %L1 and %n of Qt. */
+static size_t numbered_at(const char *s)
+{
+    const char *p = s + 1 + (s[1] == 'L');
+    const size_t n = *p == 'n' && p == s + 1 ? 1 : strspn(p, DIGITS);
+    return n >= 1 && n <= 2 && strspn(p + n, LETTERS DIGITS) == 0 ? (size_t)(p + n - s) : 0;
+}
+
 static size_t conversion_at(const char *s)
 {
     const char *p = s + 1;
@@ -92,7 +100,7 @@ static size_t conversion_at(const char *s)
         p += 1 + strspn(p + 1, DIGITS "*");
     p += strspn(p, "hlLqjzt");
     const bool is = *p != 0 && strchr("diouxXeEfFgGcsp@", *p) != NULL;
-    return is && strspn(p + 1, LETTERS DIGITS) == 0 ? (size_t)(p + 1 - s) : 0;
+    return is && strspn(p + 1, LETTERS DIGITS) == 0 ? (size_t)(p + 1 - s) : numbered_at(s);
 }
 
 /* The length of a character of plane 15 or 16. The text may be invalid. */

@@ -282,6 +282,28 @@ X
 ---
 > msgstr "IT _OPEN"
 X
+    # Contexts stay; messages need no empty line between, and what was before comes after the mark.
+    printf '%s\n' 'msgctxt "a"' 'msgid "Open"' 'msgstr ""' 'msgctxt "b"' 'msgid "Open"' \
+        'msgstr ""' '#: a.c' '#| msgid "Old"' 'msgid "Shut"' 'msgid_plural "All"' 'msgstr[0] ""' \
+        'msgstr[1] ""' >ctx.po
+    "$TOP/examples/files/texts" ctx.po tr a-z A-Z >got
+    diff - got <<'X'
+#, fuzzy
+msgctxt "a"
+msgid "Open"
+msgstr "OPEN"
+#, fuzzy
+msgctxt "b"
+msgid "Open"
+msgstr "OPEN"
+#: a.c
+#, fuzzy
+#| msgid "Old"
+msgid "Shut"
+msgid_plural "All"
+msgstr[0] "SHUT"
+msgstr[1] "ALL"
+X
     # A shortcut is before a letter of the text, not within markup.
     printf 'msgid "%s"\nmsgstr ""\n\n' '&Save %s' '<b>_Bold</b>' '_Name: {name}, %(next)s' >keys.po
     "$TOP/examples/files/texts" keys.po sed 's/Save/Guardar/; s/Bold/Fett/; s/Name/X/' >got
@@ -364,6 +386,50 @@ X
     done
     "$TF_PYTHON" -c 'import sys; from xml.etree import ElementTree as e; [e.parse(f) for f in sys.argv[1:]]' got.a.xlf got.b.xliff
     # What is no element: a section of characters, a comment. The target is after the sentences.
+    # As other programs write it: a target is its source with capitals, and the rest is as it was.
+    cat >capitals.py <<'PY'
+import re, sys
+for line in sys.stdin:
+    print(re.sub("<[^>]*>|&[a-z]+;|[^<&]+", lambda m: m[0] if m[0][0] in "<&" else m[0].upper(),
+                 line), end="")
+PY
+    for f in toolkit.xlf qt.xlf inline.xlf inline.xliff; do
+        "$TOP/examples/files/texts" "$TOP/tests/golden/xliff/$f" \
+            "$TF_PYTHON" capitals.py >"got.$f"
+    done
+    "$TF_PYTHON" - "$TOP/tests/golden/xliff" toolkit.xlf qt.xlf inline.xlf inline.xliff <<'PY'
+import re, sys
+from xml.etree import ElementTree as e
+
+def capitals(s): # but of tags that are text
+    return re.sub("<[^>]*>|[^<]+", lambda m: m[0] if m[0][0] == "<" else m[0].upper(), s)
+
+def parts(x, change, top=True):
+    name = x.tag.split("}")[1]
+    text = (x.text or "") if name in ("bpt", "ept", "it", "ph") else change(x.text or "")
+    rest = [(parts(c, change, False), change(c.tail or "")) for c in x]
+    return ("" if top else name, {} if top else x.attrib, text, rest)
+
+new = 0
+for f in sys.argv[2:]:
+    old, got = e.parse(f"{sys.argv[1]}/{f}").getroot(), e.parse(f"got.{f}").getroot()
+    units = [[u for u in root.iter() if u.tag.split("}")[1] in ("trans-unit", "segment")]
+             for root in (old, got)]
+    for a, b in zip(*units):
+        source, was, now = a.find("{*}source"), a.find("{*}target"), b.find("{*}target")
+        if was is not None and was.text:
+            assert parts(was, str) == parts(now, str)
+        else:
+            assert parts(now, str) == parts(source, capitals), (f, e.tostring(now))
+            new += 1
+        for unit, target in (a, was), (b, now):
+            if target is not None:
+                unit.remove(target)
+        assert parts(a.find("{*}source"), str) == parts(b.find("{*}source"), str)
+    assert len(units[0]) == len(units[1]) > 0
+    assert [(x.tag, x.attrib) for x in old.iter()] == [(x.tag, x.attrib) for x in got.iter()], f
+assert new == 19, new
+PY
     echo '<xliff><trans-unit><source>a<!-- <g> --> <![CDATA[<b>&]]></source><seg-source>a</seg-source></trans-unit></xliff>' >c.xlf
     "$TOP/examples/files/texts" c.xlf cat >got
     sed 's:</seg-source>:&<target>a \&lt;b\&gt;\&amp;</target>:' c.xlf | diff - got

@@ -86,6 +86,7 @@ export -f capitals
 Send %s to <me.you@example.org>, or see (https://a.example.org/x?y=1.2&z=%20).
 {name}, ${home} and %{title}: {{user}} has %1$d of %(all)s files, 5%% and %.2f%s
 x1 is X2 but %s is not; 50% of it, a@b, {} and $5 are text: www.example.org.
+open %1, %L2 (%n of %3): 5%1y is 50%, %123 or %L
 {when:%H:%M}, {n:>5}, Use --key-file, -k or [-v|--all] with -5 or - and -- but no well-known --
 X1 X2 @maria #42, (#a_b) a&#39;b x#1; in C:\Users\you\key.txt, or \n, a/b @ # {a: "b"}
 X
@@ -94,6 +95,7 @@ X
 SEND %s TO <me.you@example.org>, OR SEE (https://a.example.org/x?y=1.2&z=%20).
 {name}, ${home} AND %{title}: {{user}} HAS %1$d OF %(all)s FILES, 5%% AND %.2f%s
 X1 IS X2 BUT %s IS NOT; 50% OF IT, A@B, {} AND $5 ARE TEXT: www.example.org.
+OPEN %1, %L2 (%n OF %3): 5%1Y IS 50%, %123 OR %L
 {when:%H:%M}, {n:>5}, USE --key-file, -k OR [-v|--all] WITH -5 OR - AND -- BUT NO WELL-KNOWN --
 X1 X2 @maria #42, (#a_b) A&#39;B X#1; IN C:\Users\you\key.txt, OR \n, A/B @ # {A: "B"}
 X
