@@ -147,7 +147,7 @@ void tf_cuda_ops<A>::linear_packed(struct tf_ctx *c, tf_mem *y, const tf_mem *x,
 /* z[r][j] = sum over k of x[r][k] w[ids[j]][k], + b[ids[j]], for the rows and the list of sentence
  * blockIdx.x; a warp a column, up to LISTED_ROWS rows at once. A lane adds up every WARP-th group
  * of N products, and their sums meet: an order that depends on K alone. */
-enum { LISTED_ROWS = 4, LISTED_EACH = 8 /* columns of a warp */ };
+enum { LISTED_ROWS = 4, LISTED_COLUMNS = 32 /* of a block, 8 of a warp */ };
 
 template <typename A, int N>
 static __global__ void __launch_bounds__(WARP *WARPS)
@@ -191,7 +191,7 @@ void tf_cuda_ops<A>::linear_listed(struct tf_ctx *c, tf_mem *z, const tf_mem *x,
 {
     enum { N = vec<A>::N };
     const bool wide = aligned(x, w->w, (size_t)w->K * sizeof(A));
-    const unsigned blocks = div_up(l->ld, WARPS * LISTED_EACH);
+    const unsigned blocks = div_up(l->ld, LISTED_COLUMNS);
     launch_early(c, "linear_listed", wide ? listed_kernel<A, N> : listed_kernel<A, 1>,
                  dim3((unsigned)l->n, blocks < 65535 ? blocks : 65535), dim3(WARP * WARPS), 0,
                  (float *)z, (const A *)x, (const A *)w->w, (const float *)b, w->K, *l);

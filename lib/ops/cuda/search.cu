@@ -676,7 +676,7 @@ void tf_cuda_search_step(struct tf_ctx *c, struct tf_search *s, tf_mem *lp)
     size_t S = s->S, K = s->opts.K, V = s->lp_ld, lists = S * K, want = K == 1 ? 1 : 2 * K,
            keys = s->opts.sample ? 0 : lists * want,
            tokens = rules ? lists * s->max_steps : 0;
-    unsigned threads = listed ? LISTED_THREADS : row_threads((int)V),
+    unsigned threads = listed ? (unsigned)LISTED_THREADS : row_threads((int)V),
              merging = up_to(div_up(K, 4) * WARP, THREADS),
              numbers = up_to(div_up(S, WARP) * WARP, 1024);
     char *room = (char *)tf_cuda_scratch(c, keys * sizeof(uint64_t) +
