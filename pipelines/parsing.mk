@@ -20,8 +20,8 @@
 #
 # RECIPE=best, for SMALL=1, trains twice: the second training, with less dropout and at a low rate,
 # continues the average of the first, which is in RESULTS/first. By hand these settings gave F1 75.7
-# on CRAFT in place of 71.7 (tests/bench/RESULTS.md). Other seeds: SEED=4, 6 ..., for the first takes
-# one less.
+# on CRAFT in place of 71.7 (tests/bench/RESULTS.md). Other seeds: SEED=4, 6 ..., for the first
+# takes one less.
 
 #: TRAIN treebanks to train on
 #: DEV treebank of the development set

@@ -110,8 +110,8 @@ load pipelines
     [ "$(wc -l <<<"$output")" -eq 2 ]
     expect_contains "$(head -n 1 <<<"$output")" \
         " --steps 8000 --keep 8 --preset tiny --as paper --save-every 200 --seed 3 --warmup 1000 "
-    expect_contains "$(tail -n 1 <<<"$output")" \
-        " --steps 2400 --keep 8 --preset tiny --as paper --save-every 200 --seed 4 --init w/first/model.tfm "
+    expect_contains "$(tail -n 1 <<<"$output")" " --steps 2400 --keep 8 --preset tiny --as paper"
+    expect_contains "$(tail -n 1 <<<"$output")" " --seed 4 --init w/first/model.tfm --dropout 0.1 "
     t 2 make "${args[@]}" w/trained
     expect_error "RECIPE=best: SMALL=1 is required"
 }
