@@ -2,6 +2,7 @@
 #include "cbor/value.h"
 
 #include "base/bits.h"
+#include "base/first.h"
 #include "base/memory.h"
 #include "cbor/cursor.h"
 #include "cbor/encode.h"
@@ -89,21 +90,10 @@ int tf_key_order(const char *a, const char *b)
 /* Returns the index of a key, or the one at which to insert it. */
 static size_t key_place(const struct tf_value *map, const char *key, bool *found)
 {
-    size_t lo = 0, hi = map->n;
-    *found = false;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        int c = tf_key_order(map->keys[mid], key);
-        if (c == 0) {
-            *found = true;
-            return mid;
-        }
-        if (c < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    size_t i;
+    TF_FIRST(i, 0, map->n, tf_key_order(map->keys[i], key) >= 0);
+    *found = i < map->n && strcmp(map->keys[i], key) == 0;
+    return i;
 }
 
 void tf_value_put(struct tf_arena *a, struct tf_value *map, const char *key, struct tf_value v)

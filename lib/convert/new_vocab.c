@@ -1,5 +1,6 @@
 /* new_vocab.c - see new_vocab_private.h. */
 #include "convert/new_vocab_private.h"
+#include "base/first.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/rng.h"
@@ -38,16 +39,11 @@ static size_t map_ids(int64_t *was, const struct texts *from, const struct texts
             sorted[n++] = (struct piece){from->v[i], i};
     qsort(sorted, n, sizeof *sorted, compare_pieces);
     for (size_t i = 0; i < to->n; i++) {
-        size_t low = 0, high = to->v[i] != NULL ? n : 0;
-        while (low < high) {
-            const size_t middle = low + (high - low) / 2;
-            if (strcmp(sorted[middle].text, to->v[i]) < 0)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        const bool same = low < n && to->v[i] != NULL && strcmp(sorted[low].text, to->v[i]) == 0;
-        was[i] = same ? (int64_t)sorted[low].id : -1;
+        size_t k = n;
+        if (to->v[i] != NULL)
+            TF_FIRST(k, 0, n, strcmp(sorted[k].text, to->v[i]) >= 0);
+        const bool same = k < n && strcmp(sorted[k].text, to->v[i]) == 0;
+        was[i] = same ? (int64_t)sorted[k].id : -1;
         kept += same;
     }
     free(sorted);

@@ -1,6 +1,7 @@
 /* torch.c - see torch.h. */
 #include "exchange/torch.h"
 #include "base/bits.h"
+#include "base/first.h"
 #include "exchange/pickle_private.h"
 #include "exchange/zip_private.h"
 
@@ -60,16 +61,10 @@ static int by_key(const void *a, const void *b)
 static int fill_storages(struct tf_pickle *k, const char *key, const uint8_t *data, uint64_t bytes,
                          struct tf_err *err)
 {
-    size_t low = 0, high = k->n_storages;
-    while (low < high) {
-        const size_t i = low + (high - low) / 2;
-        if (strcmp(k->storages[i]->text, key) < 0)
-            low = i + 1;
-        else
-            high = i;
-    }
-    for (; low < k->n_storages && strcmp(k->storages[low]->text, key) == 0; low++)
-        if (fill_storage(k->storages[low], data, bytes, err) != 0)
+    size_t i;
+    TF_FIRST(i, 0, k->n_storages, strcmp(k->storages[i]->text, key) >= 0);
+    for (; i < k->n_storages && strcmp(k->storages[i]->text, key) == 0; i++)
+        if (fill_storage(k->storages[i], data, bytes, err) != 0)
             return -1;
     return 0;
 }

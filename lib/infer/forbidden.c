@@ -1,5 +1,6 @@
 /* forbidden.c - see forbidden_private.h. */
 #include "infer/forbidden_private.h"
+#include "base/first.h"
 #include "base/memory.h"
 #include "ops/host_search.h"
 #include "text/sp_check.h"
@@ -58,17 +59,11 @@ static void add_starts(struct tf_forbidden_case *c, struct tf_arena *mem, const 
 {
     for (size_t n = 0; n < p->text.n; n++) {
         const struct tf_text rest = {p->text.p + n, p->text.n - n};
-        size_t low = 0, high = c->spelling.n, found = 0;
-        while (low < high) {
-            const size_t mid = (low + high) / 2;
-            if (tf_text_compare(&sorted[mid].text, &rest) < 0)
-                low = mid + 1;
-            else
-                high = mid;
-        }
-        for (; low < c->spelling.n && has_at(sorted[low].text, 0, rest); low++)
-            if (!p->word_end || !tf_word_at(sorted[low].text.p, sorted[low].text.n, rest.n))
-                ids[found++] = sorted[low].id;
+        size_t i, found = 0;
+        TF_FIRST(i, 0, c->spelling.n, tf_text_compare(&sorted[i].text, &rest) >= 0);
+        for (; i < c->spelling.n && has_at(sorted[i].text, 0, rest); i++)
+            if (!p->word_end || !tf_word_at(sorted[i].text.p, sorted[i].text.n, rest.n))
+                ids[found++] = sorted[i].id;
         add_start(c, mem, p, n, ids, found);
     }
 }
@@ -219,16 +214,12 @@ static void forbid_after(const struct tf_forbidden_case *c, struct tf_text text,
 {
     for (size_t n = 0; n <= c->longest && n <= text.n; n++) {
         const struct tf_text end = {text.p + (text.n - n), n};
-        size_t low = 0, high = c->n;
-        while (c->has_length[n] && low < high) {
-            const size_t mid = (low + high) / 2;
-            if (tf_text_compare(&c->starts[mid].start, &end) < 0)
-                low = mid + 1;
-            else
-                high = mid;
-        }
-        for (; c->has_length[n] && low < c->n && tf_text_same(c->starts[low].start, end); low++) {
-            const struct tf_forbidden_start *s = &c->starts[low];
+        size_t i;
+        if (!c->has_length[n])
+            continue;
+        TF_FIRST(i, 0, c->n, tf_text_compare(&c->starts[i].start, &end) >= 0);
+        for (; i < c->n && tf_text_same(c->starts[i].start, end); i++) {
+            const struct tf_forbidden_start *s = &c->starts[i];
             if (!s->word || !tf_word_before(text.p, text.n - n))
                 forbid(p, s->ids, s->n);
         }

@@ -4,6 +4,7 @@
 #ifndef TF_OPS_HOST_SEARCH_H
 #define TF_OPS_HOST_SEARCH_H
 
+#include "base/first.h"
 #include "base/rng.h"
 #include "ops/search_state.h"
 #include <math.h>
@@ -83,15 +84,9 @@ static inline size_t tf_search_column(const struct tf_search_view *v, uint32_t i
 {
     if (v->ids == NULL)
         return id < v->columns ? id : SIZE_MAX;
-    size_t low = 0, high = v->columns;
-    while (low < high) {
-        const size_t mid = (low + high) / 2;
-        if (v->ids[mid] < id)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low < v->columns && v->ids[low] == id ? low : SIZE_MAX;
+    size_t i;
+    TF_FIRST(i, 0, v->columns, v->ids[i] >= id);
+    return i < v->columns && v->ids[i] == id ? i : SIZE_MAX;
 }
 
 /* lp of a column, at most 0: a candidate if that is finite. SIZE_MAX has none. */

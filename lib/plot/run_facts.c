@@ -1,5 +1,6 @@
 /* run_facts.c - see run_facts_private.h. */
 #include "plot/run_facts_private.h"
+#include "base/first.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "plot/axis_private.h"
@@ -159,15 +160,9 @@ void tf_run_facts_read(struct tf_run_facts *f, const char *line, size_t n)
 /* The first fact of a key; NULL if there is none. */
 static const struct tf_run_fact *find_fact(const struct tf_run_facts *f, const char *key)
 {
-    size_t lo = 0, hi = f->n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (strcmp(f->by_key[mid]->key, key) < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < f->n && strcmp(f->by_key[lo]->key, key) == 0 ? f->by_key[lo] : NULL;
+    size_t i;
+    TF_FIRST(i, 0, f->n, strcmp(f->by_key[i]->key, key) >= 0);
+    return i < f->n && strcmp(f->by_key[i]->key, key) == 0 ? f->by_key[i] : NULL;
 }
 
 static bool has_other(const struct tf_run_facts *f, const struct tf_run_fact *fact)

@@ -1,5 +1,6 @@
 /* html.c - see html.h. */
 #include "text/html_private.h"
+#include "base/first.h"
 #include "base/memory.h"
 #include "text/ids.h"
 #include "text/unicode.h"
@@ -147,17 +148,14 @@ static size_t moved(const struct shift *m, size_t at)
     const struct tf_placeholders *names = m->names;
     at = at > m->lead ? at - m->lead : 0;
     at = at < m->n ? at : m->n;
-    size_t lo = 0, hi = names->n;
-    while (lo < hi) {
-        const size_t mid = (lo + hi) / 2;
-        *(names->v[mid].begin < at ? &lo : &hi) = names->v[mid].begin < at ? mid + 1 : mid;
-    }
-    if (lo == 0)
+    size_t i;
+    TF_FIRST(i, 0, names->n, names->v[i].begin >= at);
+    if (i == 0)
         return at;
-    const struct tf_placeholder *v = &names->v[lo - 1];
+    const struct tf_placeholder *v = &names->v[i - 1];
     if (at < v->end)
-        return m->begin[lo - 1];
-    return m->begin[lo - 1] + tf_placeholder_length(v->name) + (at - v->end);
+        return m->begin[i - 1];
+    return m->begin[i - 1] + tf_placeholder_length(v->name) + (at - v->end);
 }
 
 /* Which nodes the names of objects stand for. Names of addresses stand for text. */

@@ -19,6 +19,7 @@
  * it goes where what has no text goes: after the last of the words that the word before it became,
  * if it touches only that one, or before the first of those that the word after it became. */
 #include "text/html_private.h"
+#include "base/first.h"
 #include "base/memory.h"
 #include "text/layout.h"
 #include "text/links.h"
@@ -98,12 +99,9 @@ static void add_unit(struct placing *x, size_t begin, size_t end, uint32_t node,
 /* The first cut after an offset of the source's text; n_cuts if there is none. */
 static size_t cut_after(const struct tf_html_segment *g, size_t at)
 {
-    size_t lo = 0, hi = g->n_cuts;
-    while (lo < hi) {
-        const size_t mid = (lo + hi) / 2;
-        *(g->cuts[mid].at <= at ? &lo : &hi) = g->cuts[mid].at <= at ? mid + 1 : mid;
-    }
-    return lo;
+    size_t i;
+    TF_FIRST(i, 0, g->n_cuts, g->cuts[i].at > at);
+    return i;
 }
 
 static uint32_t node_at(const struct tf_html_segment *g, size_t at)
@@ -227,12 +225,9 @@ static void add_linked(struct placing *x, struct word *w, size_t begin, size_t e
 /* The word that an offset of the source's text is in, or the next: n_words if there is none. */
 static size_t word_at(const struct placing *x, size_t at)
 {
-    size_t lo = 0, hi = x->n_words;
-    while (lo < hi) {
-        const size_t mid = (lo + hi) / 2;
-        *(x->words[mid].end <= at ? &lo : &hi) = x->words[mid].end <= at ? mid + 1 : mid;
-    }
-    return lo;
+    size_t i;
+    TF_FIRST(i, 0, x->n_words, x->words[i].end > at);
+    return i;
 }
 
 /* ---- names ---- */
@@ -252,19 +247,15 @@ static void find_names(struct placing *x)
 static void find_translated(struct placing *x, const struct tf_html_sentence *s, size_t from)
 {
     const struct tf_placeholders *names = &x->g->names;
-    size_t lo = 0, hi = names->n;
+    size_t first;
     for (size_t at = from, n; names->n > 0 && at < x->text.len; at += n) {
         const struct tf_text text = {x->text.p, x->text.len};
         const size_t i = tf_placeholder_find(names, text, at, &n);
         if (i < names->n && x->found[i] == SIZE_MAX)
             x->found[i] = at;
     }
-    while (lo < hi) {
-        const size_t mid = (lo + hi) / 2;
-        const bool less = x->names[mid] < s->begin;
-        *(less ? &lo : &hi) = less ? mid + 1 : mid;
-    }
-    for (size_t i = lo; i < names->n && x->names[i] < s->end; i++)
+    TF_FIRST(first, 0, names->n, x->names[first] >= s->begin);
+    for (size_t i = first; i < names->n && x->names[i] < s->end; i++)
         if (x->found[i] == SIZE_MAX && x->g->named[i] == 0)
             tf_buf_printf(&x->text, "%sX%u", x->text.len > 0 ? " " : "", names->v[i].name);
 }
@@ -628,15 +619,12 @@ void tf_html_put_source(const struct tf_html *h, struct tf_text part, struct tf_
 {
     if (part.n == 0)
         return;
-    size_t from = (size_t)(part.p - h->source), lo = 0, hi = h->n_values;
+    size_t from = (size_t)(part.p - h->source), i;
     const size_t end = from + part.n;
-    while (lo < hi) { /* a part that a value begins with is of that value, not around it */
-        const size_t mid = (lo + hi) / 2;
-        const bool less = h->values[mid].source_end <= from;
-        *(less ? &lo : &hi) = less ? mid + 1 : mid;
-    }
-    for (; lo < h->n_values && h->values[lo].source_end < end; lo++) {
-        const struct tf_html_segment *g = &h->values[lo];
+    /* A part that a value begins with is of that value, not around it. */
+    TF_FIRST(i, 0, h->n_values, h->values[i].source_end > from);
+    for (; i < h->n_values && h->values[i].source_end < end; i++) {
+        const struct tf_html_segment *g = &h->values[i];
         tf_buf_add(out, h->source + from, g->source_end - from);
         put_value(h, g, out);
         from = g->next;

@@ -1,5 +1,6 @@
 /* placeholders.c - see placeholders_private.h. All signs that matter are ASCII. */
 #include "text/placeholders_private.h"
+#include "base/first.h"
 #include "base/memory.h"
 #include "text/icu_private.h"
 #include "text/unicode.h"
@@ -215,16 +216,13 @@ size_t tf_placeholder_find(const struct tf_placeholders *p, struct tf_text s, si
                            size_t *bytes)
 {
     unsigned name;
-    size_t lo = 0, hi = p->n;
+    size_t i;
     const size_t n = name_at(s, at, &name);
     *bytes = n > 0 ? n : 1;
     if (n == 0)
         return p->n;
-    while (lo < hi) {
-        const size_t mid = (lo + hi) / 2;
-        *(p->v[mid].name < name ? &lo : &hi) = p->v[mid].name < name ? mid + 1 : mid;
-    }
-    return lo < p->n && p->v[lo].name == name ? lo : p->n;
+    TF_FIRST(i, 0, p->n, p->v[i].name >= name);
+    return i < p->n && p->v[i].name == name ? i : p->n;
 }
 
 /* Is a letter in upper case the first of a text? */

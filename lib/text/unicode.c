@@ -1,5 +1,6 @@
 /* unicode.c - lookups in the tables of unicode_data_private.h, except for ASCII. */
 #include "text/unicode.h"
+#include "base/first.h"
 #include <string.h>
 
 struct range {
@@ -36,17 +37,9 @@ size_t tf_uc_rstrip(const char *s, size_t n)
 
 static int flags_of(const struct range *t, size_t n, uint32_t c)
 {
-    size_t lo = 0, hi = n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (c < t[mid].first)
-            hi = mid;
-        else if (c > t[mid].last)
-            lo = mid + 1;
-        else
-            return t[mid].flags;
-    }
-    return 0;
+    size_t i;
+    TF_FIRST(i, 0, n, t[i].last >= c);
+    return i < n && t[i].first <= c ? t[i].flags : 0;
 }
 
 enum tf_uc_class tf_uc_general(uint32_t c)
@@ -68,18 +61,12 @@ int tf_uc_letter(uint32_t c)
 
 static uint32_t simple_lower(uint32_t c)
 {
-    size_t lo = 0, hi = COUNT(uc_lower);
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        const struct lower_run *r = &uc_lower[mid];
-        if (c < r->first)
-            hi = mid;
-        else if (c > r->last)
-            lo = mid + 1;
-        else
-            return (c - r->first) % (uint32_t)r->stride ? c : (uint32_t)((int32_t)c + r->delta);
-    }
-    return c;
+    size_t i;
+    TF_FIRST(i, 0, COUNT(uc_lower), uc_lower[i].last >= c);
+    const struct lower_run *r = &uc_lower[i];
+    return i == COUNT(uc_lower) || c < r->first || (c - r->first) % (uint32_t)r->stride != 0
+               ? c
+               : (uint32_t)((int32_t)c + r->delta);
 }
 
 /* Final_Sigma: the nearest code point before that is not Case_Ignorable is Cased, and the nearest

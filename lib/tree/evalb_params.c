@@ -1,5 +1,6 @@
 /* evalb_params.c - see evalb_params.h. */
 #include "tree/evalb_params.h"
+#include "base/first.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/parse.h"
@@ -256,15 +257,9 @@ bool tf_evalb_equal(const struct tf_evalb_list *pairs, struct tf_text a, struct 
 /* The number of pairs whose first text is before a, or with `equal`, not after it. */
 static size_t count_before(const struct tf_evalb_list *pairs, struct tf_text a, bool equal)
 {
-    size_t lo = 0, hi = pairs->n / 2;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (tf_text_compare(&pairs->v[2 * mid], &a) < equal)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    size_t i;
+    TF_FIRST(i, 0, pairs->n / 2, tf_text_compare(&pairs->v[2 * i], &a) >= equal);
+    return i;
 }
 
 const struct tf_text *tf_evalb_partners(const struct tf_evalb_list *pairs, struct tf_text a,

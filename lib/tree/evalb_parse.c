@@ -2,6 +2,7 @@
  * ")" right after the word is a word, and any other "(" opens a bracket before the next word. All
  * quirks are kept except the endless loop at a word without brackets. */
 #include "tree/evalb_parse_private.h"
+#include "base/first.h"
 #include "base/memory.h"
 #include <stdlib.h>
 #include <string.h>
@@ -59,15 +60,9 @@ static void insert_words(struct tf_evalb_sentence *s, const struct tf_evalb_inse
 /* How many of v are before byte `at` of the line. */
 static size_t insertions_before(const struct tf_evalb_insertion *v, size_t n, size_t at)
 {
-    size_t lo = 0, hi = n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (v[mid].quote->at < at)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    size_t i;
+    TF_FIRST(i, 0, n, v[i].quote->at >= at);
+    return i;
 }
 
 void tf_evalb_insert(struct tf_evalb_sentence *s, const struct tf_evalb_insertion *v, size_t n)

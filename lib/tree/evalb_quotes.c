@@ -1,5 +1,6 @@
 /* evalb_quotes.c - see evalb_quotes_private.h. */
 #include "tree/evalb_quotes_private.h"
+#include "base/first.h"
 #include "base/memory.h"
 #include <stdlib.h>
 
@@ -23,30 +24,18 @@ static void reinsert(struct side *side, size_t i, int64_t place)
 static int64_t index_of(const struct side *side, size_t i)
 {
     const struct tf_evalb_quote *q = &side->s->quotes[i];
-    size_t lo = 0, hi = side->n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (side->v[mid].quote <= q)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return q->index + (int64_t)lo;
+    size_t before;
+    TF_FIRST(before, 0, side->n, side->v[before].quote > q);
+    return q->index + (int64_t)before;
 }
 
 /* The first quote from `from` on whose index is greater. A search, since each word put back may
  * move a long run of quotes to the next index. */
 static size_t first_above(const struct side *side, size_t from, int64_t index)
 {
-    size_t lo = from, hi = side->s->nquotes;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (index_of(side, mid) <= index)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    size_t i;
+    TF_FIRST(i, from, side->s->nquotes, index_of(side, i) > index);
+    return i;
 }
 
 static bool is_deleted(const struct tf_evalb_context *c, const struct tf_evalb_quote *q)
