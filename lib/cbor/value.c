@@ -2,7 +2,7 @@
 #include "cbor/value.h"
 
 #include "base/bits.h"
-#include "base/first.h"
+#include "base/order.h"
 #include "base/memory.h"
 #include "cbor/cursor.h"
 #include "cbor/encode.h"

@@ -2,6 +2,7 @@
 #include "convert/added_tokens_private.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/parse.h"
 #include "cbor/json.h"
 #include "text/added.h"
@@ -33,11 +34,6 @@ bool tf_added_is_own(const char *text)
     return false;
 }
 
-static int compare_pieces(const void *a, const void *b)
-{
-    return strcmp(((const struct piece *)a)->text, ((const struct piece *)b)->text);
-}
-
 int tf_added_flags(const struct tf_value *token, bool tokenizers, struct tf_err *err)
 {
     bool left = false, right = false, alone = false;
@@ -62,7 +58,7 @@ static int put_token(struct tokens *t, const char *text, int64_t id, int flags, 
         return 0;
     }
     const struct piece key = {.text = text},
-                       *p = bsearch(&key, t->pieces, t->n, sizeof *t->pieces, compare_pieces);
+                       *p = bsearch(&key, t->pieces, t->n, sizeof *t->pieces, tf_order_strings);
     if (p != NULL && t->text[p->id] == p->text)
         t->text[p->id] = NULL;
     t->text[id] = tf_arena_strndup(t->a, text, strlen(text));
@@ -144,7 +140,7 @@ static void use_list(struct tokens *t, const struct tf_piece_list *list)
         t->text[i] = list->v[i];
         t->pieces[i] = (struct piece){list->v[i], i};
     }
-    qsort(t->pieces, t->n, sizeof *t->pieces, compare_pieces);
+    qsort(t->pieces, t->n, sizeof *t->pieces, tf_order_strings);
 }
 
 int tf_added_tokens_read(struct tf_import *m, struct tf_err *err)

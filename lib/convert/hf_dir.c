@@ -1,5 +1,6 @@
 /* hf_dir.c - see hf_dir_private.h. */
 #include "convert/hf_dir_private.h"
+#include "base/order.h"
 #include "base/path.h"
 #include "cbor/json.h"
 #include "convert/hf_settings_private.h"
@@ -7,11 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
 
 /* The files that a weight_map names, each once, in the order of their names. */
 static int list_files(struct tf_import *m, const char *index, const struct tf_value *map,
@@ -26,7 +22,7 @@ static int list_files(struct tf_import *m, const char *index, const struct tf_va
             return tf_fail(err, "%s: %.80s: not the name of a file", index, map->keys[i]);
         v[i] = file->text;
     }
-    qsort(v, map->n, sizeof *v, compare_texts);
+    qsort(v, map->n, sizeof *v, tf_order_strings);
     for (size_t i = 0; i < map->n; i++) {
         if (i > 0 && strcmp(v[i], v[i - 1]) == 0)
             continue;

@@ -1,6 +1,5 @@
 /* new_vocab.c - see new_vocab_private.h. */
 #include "convert/new_vocab_private.h"
-#include "base/first.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/rng.h"
@@ -11,42 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of both vocabularies. */
+/* Of the new vocabulary. */
 struct texts {
     const char *const *v;
     size_t n;
 };
 
-struct piece {
-    const char *text;
-    size_t id;
-};
-
-static int compare_pieces(const void *a, const void *b)
-{
-    const struct piece *x = a, *y = b;
-    const int order = strcmp(x->text, y->text);
-    return order != 0 ? order : (x->id > y->id) - (x->id < y->id);
-}
-
 /* The former id of each piece of `to`; -1: it is new. Returns how many have one. */
-static size_t map_ids(int64_t *was, const struct texts *from, const struct texts *to)
+static size_t map_ids(int64_t *was, const struct tf_sp_index *from, const struct texts *to)
 {
-    struct piece *sorted = tf_xcalloc(from->n + 1, sizeof *sorted);
-    size_t n = 0, kept = 0;
-    for (size_t i = 0; i < from->n; i++)
-        if (from->v[i] != NULL)
-            sorted[n++] = (struct piece){from->v[i], i};
-    qsort(sorted, n, sizeof *sorted, compare_pieces);
+    size_t kept = 0;
     for (size_t i = 0; i < to->n; i++) {
-        size_t k = n;
-        if (to->v[i] != NULL)
-            TF_FIRST(k, 0, n, strcmp(sorted[k].text, to->v[i]) >= 0);
-        const bool same = k < n && strcmp(sorted[k].text, to->v[i]) == 0;
-        was[i] = same ? (int64_t)sorted[k].id : -1;
-        kept += same;
+        const char *text = to->v[i];
+        was[i] = text != NULL ? tf_sp_find(from, (struct tf_text){text, strlen(text)}) : -1;
+        kept += was[i] >= 0;
     }
-    free(sorted);
     return kept;
 }
 
@@ -127,7 +105,8 @@ int tf_new_vocab(struct tf_conversion *m, const char *path, struct tf_err *err)
 {
     struct tf_buf *own = m->in.segmenter;
     const struct tf_config *c = &m->in.config;
-    struct texts from, to;
+    struct tf_sp_index from;
+    struct texts to;
     char *bytes;
     size_t n;
     if (m->in.from != TF_FORMAT_TFM)
@@ -141,7 +120,7 @@ int tf_new_vocab(struct tf_conversion *m, const char *path, struct tf_err *err)
         return -1;
     int rc = tf_vocab_file_check(bytes, n, err);
     if (rc == 0)
-        rc = tf_sp_texts(&m->arena, own[0].p, own[0].len, &from.v, &from.n, err);
+        rc = tf_sp_index(&from, &m->arena, own[0].p, own[0].len, err);
     if (rc == 0)
         rc = tf_sp_texts(&m->arena, bytes, n, &to.v, &to.n, err);
     if (rc == 0) {

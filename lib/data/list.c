@@ -1,6 +1,7 @@
 /* list.c - see list.h. */
 #include "data/list.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/path.h"
 #include "base/rng.h"
 #include "base/utf8.h"
@@ -156,12 +157,6 @@ int tf_list_open(struct tf_list *l, struct tf_corpus *c, size_t group,
     return 0;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y ? 1 : 0;
-}
-
 void tf_list_permute(struct tf_list *l, uint64_t seed, uint64_t epoch)
 {
     struct tf_rng r = tf_rng_new(seed, PERMUTATION | epoch);
@@ -170,7 +165,7 @@ void tf_list_permute(struct tf_list *l, uint64_t seed, uint64_t epoch)
     tf_rng_shuffle(&r, l->order, l->n);
     /* The plan of a group shuffles its pairs, so their order in memory may be that of the list. */
     for (size_t i = 0; i < l->n; i += l->group)
-        qsort(l->order + i, i + l->group < l->n ? l->group : l->n - i, sizeof *l->order, by_number);
+        qsort(l->order + i, i + l->group < l->n ? l->group : l->n - i, sizeof *l->order, tf_order_u32);
 }
 
 static bool same_times(const struct tf_corpus *c, const struct tf_list_line *line)

@@ -1,7 +1,7 @@
 /* torch.c - see torch.h. */
 #include "exchange/torch.h"
 #include "base/bits.h"
-#include "base/first.h"
+#include "base/order.h"
 #include "exchange/pickle_private.h"
 #include "exchange/zip_private.h"
 

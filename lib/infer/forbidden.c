@@ -1,6 +1,6 @@
 /* forbidden.c - see forbidden_private.h. */
 #include "infer/forbidden_private.h"
-#include "base/first.h"
+#include "base/order.h"
 #include "base/memory.h"
 #include "ops/host_search.h"
 #include "text/sp_check.h"
@@ -79,12 +79,6 @@ static bool is_inside(const struct phrase *p, size_t n, struct tf_text piece)
     return false;
 }
 
-static int compare_starts(const void *x, const void *y)
-{
-    const struct tf_forbidden_start *a = x, *b = y;
-    return tf_text_compare(&a->start, &b->start);
-}
-
 static void index_phrases(struct tf_forbidden *f, struct tf_forbidden_case *c,
                           const struct phrase *p, size_t n)
 {
@@ -101,7 +95,7 @@ static void index_phrases(struct tf_forbidden *f, struct tf_forbidden_case *c,
     for (size_t i = 0; i < n; i++)
         add_starts(c, &f->mem, &p[i], sorted, ids);
     if (c->n > 0)
-        qsort(c->starts, c->n, sizeof *c->starts, compare_starts);
+        qsort(c->starts, c->n, sizeof *c->starts, tf_text_compare);
     c->has_length = tf_arena_zalloc(&f->mem, c->longest + 1);
     for (size_t i = 0; i < c->n; i++)
         c->has_length[c->starts[i].start.n] = true;

@@ -2,6 +2,7 @@
 #include "infer/insertions_private.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "infer/input_private.h"
 #include "ops/host_search.h"
 
@@ -9,17 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_ids(const void *x, const void *y)
-{
-    uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-    return (a > b) - (a < b);
-}
-
 static void sort_ids(struct tf_insertions *s)
 {
     size_t n = 0;
     if (s->n > 0)
-        qsort(s->ids, s->n, sizeof *s->ids, compare_ids);
+        qsort(s->ids, s->n, sizeof *s->ids, tf_order_u32);
     for (size_t i = 0; i < s->n; i++)
         if (n == 0 || s->ids[i] != s->ids[n - 1])
             s->ids[n++] = s->ids[i];

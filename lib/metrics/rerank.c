@@ -115,25 +115,12 @@ static int add_hyp(struct rerank *r, const char *text, size_t n, double total, s
     return 0;
 }
 
-/* The next field of a line, or false at its end. */
-static bool next_field(struct tf_text *line, struct tf_text *field)
-{
-    if (line->p == NULL)
-        return false;
-    const char *tab = line->n > 0 ? memchr(line->p, '\t', line->n) : NULL;
-    field->p = line->p;
-    field->n = tab != NULL ? (size_t)(tab - line->p) : line->n;
-    line->n -= field->n + (tab != NULL);
-    line->p = tab != NULL ? tab + 1 : NULL;
-    return true;
-}
-
 static int field_real(struct rerank *r, struct tf_text *line, double *x, const char *what,
                       struct tf_err *err)
 {
     struct tf_text field;
     struct tf_err why = {0};
-    if (!next_field(line, &field))
+    if (!tf_text_cut(line, '\t', &field))
         return wrong(r, err, what);
     tf_buf_clear(&r->number);
     tf_buf_add(&r->number, field.p, field.n);
@@ -159,7 +146,7 @@ static int add_scores(struct rerank *r, struct tf_text *line, double *total, str
         double x = 0;
         if (line->p != NULL && (line->n == 0 || line->p[0] == '\t')) {
             struct tf_text none;
-            (void)next_field(line, &none);
+            (void)tf_text_cut(line, '\t', &none);
             mark_bad(&r->list, lacks, sizeof lacks - 1);
         } else if (field_real(r, line, &x, "--weights has more weights than there are scores",
                               err) != 0) {
@@ -193,7 +180,7 @@ static int read_columns(struct rerank *r, struct tf_text line, struct tf_err *er
     }
     if (field_real(r, &line, &score, "no score", err) != 0)
         return -1;
-    if (!next_field(&line, &text))
+    if (!tf_text_cut(&line, '\t', &text))
         return wrong(r, err, "no text");
     score *= r->o->weight[0];
     return add_scores(r, &line, &score, err) != 0 ? -1 : add_hyp(r, text.p, text.n, score, err);

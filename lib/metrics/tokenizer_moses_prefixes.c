@@ -2,6 +2,7 @@
  * words of Moses' nonbreaking_prefix.en, .de and .fr, sorted. */
 #include "metrics/tokenizer_moses.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "text/text_file.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,16 +55,10 @@ static void add_words(struct tf_moses_prefixes *p, const char *s, bool before_nu
     }
 }
 
-static int compare_words(const void *a, const void *b)
-{
-    return strcmp(((const struct tf_moses_prefix *)a)->word,
-                  ((const struct tf_moses_prefix *)b)->word);
-}
-
 static int compare_lines(const void *a, const void *b)
 {
     const struct tf_moses_prefix *x = a, *y = b;
-    int c = compare_words(a, b);
+    int c = tf_order_strings(a, b);
     return c ? c : (x->order > y->order) - (x->order < y->order);
 }
 
@@ -74,7 +69,7 @@ static void sort_words(struct tf_moses_prefixes *p)
     if (p->n > 0)
         qsort(p->v, p->n, sizeof *p->v, compare_lines);
     for (size_t i = 0; i < p->n; i++) {
-        if (i + 1 < p->n && compare_words(&p->v[i], &p->v[i + 1]) == 0)
+        if (i + 1 < p->n && tf_order_strings(&p->v[i], &p->v[i + 1]) == 0)
             free(p->v[i].word);
         else
             p->v[kept++] = p->v[i];
@@ -148,6 +143,6 @@ bool tf_moses_keeps_stop(const struct tf_moses_prefixes *p, const char *word, bo
 {
     struct tf_moses_prefix key = {.word = (char *)word};
     const struct tf_moses_prefix *found =
-        p->n > 0 ? bsearch(&key, p->v, p->n, sizeof *p->v, compare_words) : NULL;
+        p->n > 0 ? bsearch(&key, p->v, p->n, sizeof *p->v, tf_order_strings) : NULL;
     return found != NULL && (!found->before_numbers || before_number);
 }

@@ -4,7 +4,7 @@
 #ifndef TF_OPS_HOST_SEARCH_H
 #define TF_OPS_HOST_SEARCH_H
 
-#include "base/first.h"
+#include "base/order.h"
 #include "base/rng.h"
 #include "ops/search_state.h"
 #include <math.h>

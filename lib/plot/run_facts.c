@@ -1,6 +1,6 @@
 /* run_facts.c - see run_facts_private.h. */
 #include "plot/run_facts_private.h"
-#include "base/first.h"
+#include "base/order.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "plot/axis_private.h"

@@ -47,11 +47,6 @@ void tf_job_add(struct tf_job *job, const char *text, size_t n)
         (struct tf_job_text){.p = tf_arena_strndup(&job->mem, text, n), .n = n};
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 static void add_line(struct tf_job *job, const char *from, const char *end, bool joined)
 {
     job->lines = grow(job->lines, job->n_lines, sizeof *job->lines);
@@ -64,9 +59,9 @@ static int split_line(struct tf_job *job, struct tf_sentences *sentences, const 
 {
     const struct tf_sentence_span *spans;
     size_t n;
-    while (from < end && is_space(*from))
+    while (from < end && tf_ascii_space(*from))
         from++;
-    while (from < end && is_space(end[-1]))
+    while (from < end && tf_ascii_space(end[-1]))
         end--;
     if (from == end)
         return 0;

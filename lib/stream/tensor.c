@@ -3,6 +3,7 @@
 #include "base/bits.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/output.h"
 #include "cbor/head.h"
 
@@ -58,18 +59,13 @@ bool tf_tensor_size(uint64_t *bytes, enum tf_dtype dtype, const uint64_t *dims, 
     return true;
 }
 
-static int name_order(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 int tf_tensors_unique(const struct tf_tensor *t, size_t n, struct tf_err *err)
 {
     const char **names = tf_xarray(NULL, n + 1, sizeof *names);
     int rc = 0;
     for (size_t i = 0; i < n; i++)
         names[i] = t[i].name;
-    qsort(names, n, sizeof *names, name_order);
+    qsort(names, n, sizeof *names, tf_order_strings);
     for (size_t i = 1; i < n && !rc; i++)
         if (strcmp(names[i], names[i - 1]) == 0)
             rc = tf_fail(err, "tensor %s: twice", names[i]);

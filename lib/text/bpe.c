@@ -294,11 +294,9 @@ void tf_bpe_pieces(const struct tf_bpe *b, const char *text, size_t n, struct tf
 /* Does s end so? Then it is without that. */
 static bool cut_end(struct tf_text *s, const char *end)
 {
-    const size_t n = strlen(end);
-    if (s->n < n || memcmp(s->p + s->n - n, end, n) != 0)
-        return false;
-    s->n -= n;
-    return true;
+    const bool ends = tf_text_ends(*s, end);
+    s->n -= ends ? strlen(end) : 0;
+    return ends;
 }
 
 /* Cut the mark of the codes from the token of an id. True if a word ends with it. */

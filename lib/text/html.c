@@ -1,6 +1,6 @@
 /* html.c - see html.h. */
 #include "text/html_private.h"
-#include "base/first.h"
+#include "base/order.h"
 #include "base/memory.h"
 #include "text/ids.h"
 #include "text/unicode.h"

@@ -19,7 +19,7 @@
  * it goes where what has no text goes: after the last of the words that the word before it became,
  * if it touches only that one, or before the first of those that the word after it became. */
 #include "text/html_private.h"
-#include "base/first.h"
+#include "base/order.h"
 #include "base/memory.h"
 #include "text/layout.h"
 #include "text/links.h"

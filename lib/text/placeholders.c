@@ -1,6 +1,6 @@
 /* placeholders.c - see placeholders_private.h. All signs that matter are ASCII. */
 #include "text/placeholders_private.h"
-#include "base/first.h"
+#include "base/order.h"
 #include "base/memory.h"
 #include "text/icu_private.h"
 #include "text/unicode.h"

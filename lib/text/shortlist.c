@@ -149,35 +149,16 @@ static int64_t id_of(const struct reading *r, int side, struct tf_text text, boo
     return found >= 0 ? found : r->v->unk;
 }
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
-/* The next word of a line. */
-static bool next_word(struct tf_text *line, struct tf_text *word)
-{
-    while (line->n > 0 && is_blank(*line->p))
-        line->p++, line->n--;
-    size_t n = 0;
-    while (n < line->n && !is_blank(line->p[n]))
-        n++;
-    *word = (struct tf_text){line->p, n};
-    line->p += n;
-    line->n -= n;
-    return n > 0;
-}
-
 static int add_line(const struct tf_user_lines *l, struct tf_text line, struct tf_err *err)
 {
     struct reading *r = l->arg;
     struct tf_text word[3], more;
     char number[40];
     double p;
-    if (!next_word(&line, &word[0]))
+    if (!tf_text_word(&line, &word[0]))
         return 0;
-    if (!next_word(&line, &word[1]) || !next_word(&line, &word[2]) || next_word(&line, &more) ||
-        word[2].n >= sizeof number)
+    if (!tf_text_word(&line, &word[1]) || !tf_text_word(&line, &word[2]) ||
+        tf_text_word(&line, &more) || word[2].n >= sizeof number)
         return tf_fail(err, "not a target piece, a source piece and a probability");
     memcpy(number, word[2].p, word[2].n);
     number[word[2].n] = 0;

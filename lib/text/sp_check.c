@@ -2,6 +2,7 @@
  * megabyte, since it builds its trie recursively, and its tries end a piece at a NUL: "a" would
  * become the piece "a\0b". */
 #include "text/sp_check.h"
+#include "base/order.h"
 #include "base/utf8.h"
 #include "text/sp_charsmap_private.h"
 
@@ -99,6 +100,13 @@ int tf_sp_texts(struct tf_arena *a, const void *bytes, size_t n, const char *con
     return 0;
 }
 
+static int compare_entries(const void *x, const void *y)
+{
+    const struct tf_sp_entry *a = x, *b = y;
+    const int order = tf_text_compare(&a->text, &b->text);
+    return order != 0 ? order : (a->id > b->id) - (a->id < b->id);
+}
+
 int tf_sp_index(struct tf_sp_index *x, struct tf_arena *a, const void *bytes, size_t n,
                 struct tf_err *err)
 {
@@ -110,14 +118,15 @@ int tf_sp_index(struct tf_sp_index *x, struct tf_arena *a, const void *bytes, si
         const char *text = texts[i] != NULL ? texts[i] : "";
         x->v[i] = (struct tf_sp_entry){{text, strlen(text)}, (uint32_t)i};
     }
-    qsort(x->v, x->n, sizeof *x->v, tf_text_compare);
+    qsort(x->v, x->n, sizeof *x->v, compare_entries);
     return 0;
 }
 
 int64_t tf_sp_find(const struct tf_sp_index *x, struct tf_text text)
 {
-    const struct tf_sp_entry *found = bsearch(&text, x->v, x->n, sizeof *x->v, tf_text_compare);
-    return found != NULL ? (int64_t)found->id : -1;
+    size_t i;
+    TF_FIRST(i, 0, x->n, tf_text_compare(&x->v[i].text, &text) >= 0);
+    return i < x->n && tf_text_same(x->v[i].text, text) ? (int64_t)x->v[i].id : -1;
 }
 
 int64_t tf_sp_id(const void *bytes, size_t n, const char *text)

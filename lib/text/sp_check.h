@@ -34,7 +34,7 @@ struct tf_sp_index {
 /* Check a vocabulary, and list its pieces in memory of the arena. */
 int tf_sp_index(struct tf_sp_index *x, struct tf_arena *a, const void *bytes, size_t n,
                 struct tf_err *err) TF_MUST_CHECK;
-/* The id of the piece with that text; -1: none. */
+/* The id of the piece with that text, of several the least; -1: none. */
 int64_t tf_sp_find(const struct tf_sp_index *x, struct tf_text text);
 
 /* The id of the piece with that text in a vocabulary that tf_sp_check accepts; -1: none. */

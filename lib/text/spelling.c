@@ -41,18 +41,12 @@ static bool space_ends(struct tf_span m)
     return ends;
 }
 
-static bool ends_with(struct tf_text s, const char *end)
-{
-    const size_t n = strlen(end);
-    return n > 0 && s.n >= n && memcmp(s.p + s.n - n, end, n) == 0;
-}
-
 static void spell_token(struct tf_buf *out, struct tf_text s, const char *mark, bool inverse)
 {
     const size_t space = sizeof TF_SPACE - 1;
     if (s.n >= space && memcmp(s.p, TF_SPACE, space) == 0)
         s = (struct tf_text){s.p + space, s.n - space};
-    const bool marked = ends_with(s, mark);
+    const bool marked = *mark != 0 && tf_text_ends(s, mark);
     tf_buf_add(out, s.p, s.n - (marked ? strlen(mark) : 0));
     if (marked == inverse)
         tf_buf_byte(out, ' ');

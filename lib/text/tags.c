@@ -1,6 +1,7 @@
 /* tags.c - see tags.h. */
 #include "text/tags.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "text/sp_proto_private.h"
 
 #include <ctype.h>
@@ -37,11 +38,6 @@ bool tf_is_tag(const char *text)
 
 /* ---- a vocabulary ---- */
 
-static int compare(const void *x, const void *y)
-{
-    return strcmp(*(const char *const *)x, *(const char *const *)y);
-}
-
 void tf_tags_read(struct tf_tags *t, const void *bytes, size_t n)
 {
     const size_t space = sizeof TF_SPACE - 1;
@@ -63,7 +59,7 @@ void tf_tags_read(struct tf_tags *t, const void *bytes, size_t n)
         t->v[t->n++] = tf_arena_strndup(&t->mem, text, len);
     }
     if (t->n > 1)
-        qsort(t->v, t->n, sizeof *t->v, compare);
+        qsort(t->v, t->n, sizeof *t->v, tf_order_strings);
     t->of_text = t->n > 0 && t->v[0][0] == '>';
 }
 
@@ -91,7 +87,7 @@ enum tf_tag tf_tags_begin(const struct tf_tags *t, const char *line, size_t n, c
     memcpy(word, line + at, len);
     word[len] = 0;
     const char *key = word;
-    if (t->n > 0 && bsearch(&key, t->v, t->n, sizeof *t->v, compare) != NULL)
+    if (t->n > 0 && bsearch(&key, t->v, t->n, sizeof *t->v, tf_order_strings) != NULL)
         return TF_TAG_KNOWN;
     *tag = line + at;
     *tag_n = len;

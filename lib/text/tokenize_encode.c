@@ -3,6 +3,7 @@
 #include "base/opt.h"
 #include "base/utf8.h"
 #include "stream/writer.h"
+#include "text/text.h"
 #include "text/tokenize_work_private.h"
 #include "text/vocab_file.h"
 #include <pthread.h>
@@ -19,18 +20,13 @@ static size_t max_line(const struct tf_tokenize_work *r)
 /* Reduce a line to its field number k; 0, or the number of its fields if it has fewer. */
 static size_t cut_field(const char **line, size_t *n, size_t k)
 {
-    for (size_t fields = 1;; fields++) {
-        const char *tab = memchr(*line, '\t', *n);
-        size_t width = tab != NULL ? (size_t)(tab - *line) : *n;
-        if (fields == k) {
-            *n = width;
-            return 0;
-        }
-        if (tab == NULL)
-            return fields;
-        *line = tab + 1;
-        *n -= width + 1;
-    }
+    struct tf_text rest = {*line, *n}, field = {0};
+    size_t fields = 0;
+    while (fields < k && tf_text_cut(&rest, '\t', &field))
+        fields++;
+    *line = field.p;
+    *n = field.n;
+    return fields < k ? fields : 0;
 }
 
 /* A model of several languages needs a tag at the start of each line. The first line without one is

@@ -1,6 +1,6 @@
 /* unicode.c - lookups in the tables of unicode_data_private.h, except for ASCII. */
 #include "text/unicode.h"
-#include "base/first.h"
+#include "base/order.h"
 #include <string.h>
 
 struct range {

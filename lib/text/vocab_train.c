@@ -34,15 +34,13 @@ enum { LONGEST_RECORD = 1 << 24 }; /* of a line with fields, as for text that is
 /* The next of l->fields in the rest of the line. */
 static bool next_field(struct tf_training_text *l, const char **text, size_t *n)
 {
-    while (l->rest != NULL && l->field < TF_TRAINING_FIELDS) {
-        const char *tab = memchr(l->rest, '\t', l->rest_n);
-        *text = l->rest;
-        *n = tab != NULL ? (size_t)(tab - l->rest) : l->rest_n;
-        l->rest = tab != NULL ? tab + 1 : NULL;
-        l->rest_n -= tab != NULL ? *n + 1 : *n;
-        if (l->fields[l->field++])
+    struct tf_text field;
+    while (l->field < TF_TRAINING_FIELDS && tf_text_cut(&l->rest, '\t', &field))
+        if (l->fields[l->field++]) {
+            *text = field.p;
+            *n = field.n;
             return true;
-    }
+        }
     return false;
 }
 
@@ -56,8 +54,7 @@ static int read_line(struct tf_training_text *l, const char **text, size_t *n, s
         --*n;
     if (rc != 1 || l->fields == NULL)
         return rc;
-    l->rest = *text;
-    l->rest_n = *n;
+    l->rest = (struct tf_text){*text, *n};
     l->field = 0;
     if (!next_field(l, text, n))
         *n = 0;

@@ -5,6 +5,7 @@
 #include "base/input.h"
 #include "base/output.h"
 #include "text/sp.h"
+#include "text/text.h"
 
 enum { TF_TRAINING_FIELDS = 1024 };
 
@@ -25,8 +26,8 @@ struct tf_training_text {
     bool open, sampled;
     int at;
     struct tf_in in;
-    const char *rest; /* of a line with fields; the first of it has number field + 1 */
-    size_t rest_n, field;
+    struct tf_text rest; /* of a line with fields; the first of it has number field + 1 */
+    size_t field;
     char **kept;
     size_t *kept_n, n_kept, next;
 };

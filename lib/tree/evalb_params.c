@@ -1,6 +1,6 @@
 /* evalb_params.c - see evalb_params.h. */
 #include "tree/evalb_params.h"
-#include "base/first.h"
+#include "base/order.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/parse.h"

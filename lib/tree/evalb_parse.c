@@ -2,7 +2,7 @@
  * ")" right after the word is a word, and any other "(" opens a bracket before the next word. All
  * quirks are kept except the endless loop at a word without brackets. */
 #include "tree/evalb_parse_private.h"
-#include "base/first.h"
+#include "base/order.h"
 #include "base/memory.h"
 #include <stdlib.h>
 #include <string.h>

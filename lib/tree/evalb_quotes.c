@@ -1,6 +1,6 @@
 /* evalb_quotes.c - see evalb_quotes_private.h. */
 #include "tree/evalb_quotes_private.h"
-#include "base/first.h"
+#include "base/order.h"
 #include "base/memory.h"
 #include <stdlib.h>
 

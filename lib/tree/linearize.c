@@ -16,25 +16,11 @@ static const char *const known_labels[] = {
 
 static const char more[] = "+"; /* the tag of another word under the same tag */
 
-static bool next_token(struct tf_text *rest, struct tf_text *token)
-{
-    while (rest->n > 0 && tf_ascii_space(*rest->p)) {
-        rest->p++;
-        rest->n--;
-    }
-    *token = (struct tf_text){rest->p, 0};
-    while (token->n < rest->n && !tf_ascii_space(rest->p[token->n]))
-        token->n++;
-    rest->p += token->n;
-    rest->n -= token->n;
-    return token->n > 0;
-}
-
 static size_t count_tokens(struct tf_text s)
 {
     struct tf_text t;
     size_t n = 0;
-    while (next_token(&s, &t))
+    while (tf_text_word(&s, &t))
         n++;
     return n;
 }
@@ -54,7 +40,7 @@ static void put_leaf(struct tf_buf *words, struct tf_buf *sequence, const struct
 {
     struct tf_text rest = leaf->word, word, tag = leaf->label;
     bool in_words = style == TF_BRACKETS_WORDS, punctuation = tf_tree_punctuation_tag(tag);
-    while (next_token(&rest, &word)) {
+    while (tf_text_word(&rest, &word)) {
         bool tagged = in_words && punctuation && !tf_tree_punctuation_word(word);
         put_mark(words, "", word);
         if (tagged)
@@ -175,7 +161,7 @@ static void read_tokens(struct tokens *k, struct tf_text s, enum tf_brackets sty
     size_t room = count_tokens(s);
     *k = (struct tokens){.v = tf_xarray(NULL, room + 1, sizeof *k->v),
                          .labels = tf_xarray(NULL, room + 1, sizeof *k->labels)};
-    for (; next_token(&s, &text); k->n++) {
+    for (; tf_text_word(&s, &text); k->n++) {
         k->v[k->n] = read_token(text, style, tag);
         k->labels[k->n] = k->v[k->n].label;
     }
@@ -290,7 +276,7 @@ static unsigned take_aligned(const struct tokens *k, struct tf_text words, size_
     struct tf_text *given = tf_xarray(NULL, room + 1, sizeof *given);
     size_t *at = tf_xarray(NULL, k->n + 1, sizeof *at),
            *match = tf_xarray(NULL, k->n + 1, sizeof *match);
-    while (next_token(&words, &given[n]))
+    while (tf_text_word(&words, &given[n]))
         n++;
     for (size_t i = 0; i < k->n; i++) {
         if (k->v[i].kind == TF_TREE_LEAF) {
@@ -382,7 +368,7 @@ static void build(struct builder *b, struct tf_text words, enum tf_brackets styl
         } else if (t->kind == TF_TREE_CLOSE) {
             build_close(b, t);
         } else {
-            for (size_t n = 0; n < b->take[i] && next_token(&words, &word); n++) {
+            for (size_t n = 0; n < b->take[i] && tf_text_word(&words, &word); n++) {
                 bool same = n == own || tf_text_same(word, t->label);
                 build_leaf(b, !in_words ? t->label : same ? next : tag, word, tag);
             }
@@ -396,7 +382,7 @@ static void build(struct builder *b, struct tf_text words, enum tf_brackets styl
         close_innermost(b);
     bool inside = b->t->n > 0 && b->t->v[b->t->n - 1].kind == TF_TREE_CLOSE;
     b->t->n -= inside;
-    while (next_token(&words, &word))
+    while (tf_text_word(&words, &word))
         tf_tree_add(b->t, TF_TREE_LEAF, tag, word);
     if (inside)
         tf_tree_add(b->t, TF_TREE_CLOSE, (struct tf_text){0}, (struct tf_text){0});

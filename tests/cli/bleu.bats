@@ -376,12 +376,6 @@ PY
     [ -z "$stderr" ]
 }
 
-@test "a full disk is noticed" {
-    sh_t 1 'tf-bleu ref -i hyp >/dev/full'
-    expect_error "tf-bleu: "
-    expect_contains "$stderr" "No space left on device"
-}
-
 @test "system names in tables are escaped" {
     name=$'\e[31ma\xe2\x80\xaeb'
     printf 'one line\n' | tee ref "$name" >plain

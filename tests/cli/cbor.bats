@@ -559,11 +559,7 @@ write([[0, {"v": 1, "kind": "mine"}], [65, {"model": "0" * 64, "least": -2**63}]
     expect_error ": kind is nbest, expected pairs"
     t 2 tf-cbor head -n -1 x
     t 2 tf-cbor count a b c
-    sh_t 1 "tf-cbor json '$V/tokens.cbor' >/dev/full"
-    expect_error "No space left on device"
-    sh_t 1 "tf-cbor seal '$V/tokens.cbor' >/dev/full"
-    expect_error "No space left on device"
-    # also when it is noticed long before the end
+    # A full disk that is noticed long before the end.
     for _ in {1..2000}; do cat "$V/tokens.cbor"; done >many
     for verb in json diag seal; do
         sh_t 1 "tf-cbor $verb many >/dev/full"

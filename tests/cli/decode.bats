@@ -246,9 +246,7 @@ PY
     [ ! -e out ]
 }
 
-@test "a full disk, and a reader that exits" {
-    sh_t 1 'tf-decode -m "$MODEL" --max-extra 5 "$LINES_TFS" >/dev/full'
-    expect_error "No space left on device"
+@test "a reader that exits" {
     (cat "$LINES_TFS"; sleep 1; cat "$LINES_TFS") |
         bash -c 'tf-decode -m "$MODEL" --max-extra 5; echo $? >status' | head -c 1 >/dev/null ||
         true

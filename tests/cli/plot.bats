@@ -773,9 +773,7 @@ curve base/log.jsonl --show lines
 TXT
 }
 
-@test "a full disk, a directory" {
-    sh_t 1 'tf-plot positions >/dev/full'
-    expect_contains "$stderr" "No space left on device"
+@test "an output that is a directory, or in none" {
     t 1 tf-plot positions -o base
     t 1 tf-plot positions -o no/such/dir.svg
 }

@@ -455,19 +455,6 @@ add_user_defined() {
     grep "truncated after record 50" err
 }
 
-@test "full disks and readers that leave" {
-    sh_t 1 "tf-tokenize -m '$V' <'$X' >/dev/full"
-    expect_error "No space left on device"
-    sh_t 1 "tf-tokenize -m '$V' '$X' | tf-tokenize -d -m '$V' >/dev/full"
-    expect_error "No space left on device"
-    sh_t 1 "tf-tokenize --export-vocab -m '$V' >/dev/full"
-    yes "$(head -1 "$X")" | head -n 100000 >many || true
-    run --separate-stderr bash -c \
-        "tf-tokenize -m '$V' many | head -c1 >/dev/null; echo \${PIPESTATUS[0]}"
-    expect_output 0
-    [ -z "$stderr" ]
-}
-
 @test "what does not go together" {
     t 2 tf-tokenize <"$X"
     expect_error "-m FILE is required"

@@ -1,6 +1,5 @@
 /* boundary.c - between two updates: validate, save, stop. */
 #include "train/run/boundary_private.h"
-#include "train/run/advice_private.h"
 #include "train/run/checkpoints_private.h"
 #include "train/run/length_private.h"
 #include "train/run/metrics_private.h"
@@ -17,6 +16,29 @@ static bool valid_due(const struct tf_run *r)
     if (r->state.step == 0)
         return r->env->from != NULL && !r->begun_valid && !r->state.has_best;
     return tf_run_is_multiple(r, r->o->valid_every) && r->state.valid_step < r->state.step;
+}
+
+/* The rate to suggest: the preset's peak, or a third of one that is hardly higher. */
+static double lower_peak(double peak, double usual)
+{
+    return peak > 1.5 * usual ? usual : peak / 3;
+}
+
+/* Append the peak of the schedule and its update, and an option that gives a lower peak. width: the
+ * model's d_model. */
+static void advise_rate(struct tf_buf *b, const struct tf_settings *o, int64_t width)
+{
+    struct tf_schedule s = o->schedule;
+    uint64_t at, usual_at;
+    s.d_model = width;
+    double peak = tf_schedule_peak(&s, &at), usual = tf_schedule_peak(&o->usual, &usual_at),
+           lower = lower_peak(peak, usual);
+    tf_buf_printf(b, "the learning rate peaks at %.3g in update %llu; try a peak of %.3g", peak,
+                  (unsigned long long)at, lower);
+    if (s.kind == TF_SCHEDULE_PAPER)
+        tf_buf_printf(b, " (--lr-scale %.3g)", peak > 0 ? s.scale * lower / peak : 0);
+    else
+        tf_buf_printf(b, " (--lr %.3g)", lower);
 }
 
 /* A model that predicts nothing any more: a warning, once; TF_RUN_COLLAPSED to stop the run.
@@ -40,7 +62,7 @@ static int report_collapse(struct tf_run *r, enum tf_collapse_kind kind, const s
         tf_buf_printf(&b, "; %s/" TF_RUN_BEST " is of step %llu", r->o->dir,
                       (unsigned long long)saved->best_step);
     tf_buf_str(&b, "; ");
-    tf_advise_rate(&b, r->o, r->setup.config.d_model);
+    advise_rate(&b, r->o, r->setup.config.d_model);
     tf_buf_str(&b, " in a new directory");
     if (lost && saved->has_best)
         tf_buf_printf(&b, ", from the start or with --init %s/" TF_RUN_BEST, r->o->dir);
