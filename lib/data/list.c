@@ -165,7 +165,8 @@ void tf_list_permute(struct tf_list *l, uint64_t seed, uint64_t epoch)
     tf_rng_shuffle(&r, l->order, l->n);
     /* The plan of a group shuffles its pairs, so their order in memory may be that of the list. */
     for (size_t i = 0; i < l->n; i += l->group)
-        qsort(l->order + i, i + l->group < l->n ? l->group : l->n - i, sizeof *l->order, tf_order_u32);
+        qsort(l->order + i, i + l->group < l->n ? l->group : l->n - i, sizeof *l->order,
+              tf_order_u32);
 }
 
 static bool same_times(const struct tf_corpus *c, const struct tf_list_line *line)

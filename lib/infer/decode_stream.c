@@ -164,7 +164,8 @@ static int read_shortlist(struct decode *d, struct tf_err *err)
     uint8_t sum[32];
     const int rc = o->run.list == TF_LIST_FILE
                        ? tf_shortlist_read(&d->shortlist, o->shortlist, &vocab,
-                                           o->shortlist_cut ? &cut : NULL, sum, &d->list_is_text, err)
+                                           o->shortlist_cut ? &cut : NULL, sum,
+                                           &d->list_is_text, err)
                        : parse_own_list(d, &vocab, sum, err);
     if (rc != 0)
         return -1;

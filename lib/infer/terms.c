@@ -1,16 +1,16 @@
 /* terms.c - see terms_private.h. */
 #include "infer/terms_private.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "ops/host_search.h"
 #include "text/sp_check.h"
 #include "text/sp_piece.h"
-#include "text/unicode.h"
 #include "text/user_lines.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { EXACT, LOWER, MAX_LINE = 1 << 20 };
+enum { MAX_LINE = 1 << 20 };
 
 /* What reading needs. */
 struct reading {
@@ -45,17 +45,6 @@ static int find_piece(const struct reading *r, struct tf_text text, uint32_t *id
 
 /* ---- lines ---- */
 
-/* Cut the next part of *s off, up to a mark; false: there is none. */
-static bool cut(struct tf_text *s, char mark, struct tf_text *part)
-{
-    if (s->p == NULL)
-        return false;
-    const char *end = s->n > 0 ? memchr(s->p, mark, s->n) : NULL;
-    *part = (struct tf_text){s->p, end != NULL ? (size_t)(end - s->p) : s->n};
-    *s = end != NULL ? (struct tf_text){end + 1, s->n - part->n - 1} : (struct tf_text){NULL, 0};
-    return true;
-}
-
 static int read_phrase(struct reading *r, struct tf_text field, struct tf_wanted_phrase *p,
                        struct tf_err *err)
 {
@@ -63,7 +52,7 @@ static int read_phrase(struct reading *r, struct tf_text field, struct tf_wanted
     struct tf_text piece;
     uint32_t *ids = tf_arena_alloc(&t->mem, (field.n + 1) * sizeof *ids);
     *p = (struct tf_wanted_phrase){.ids = ids};
-    for (struct tf_text rest = field; cut(&rest, ' ', &piece);)
+    for (struct tf_text rest = field; tf_text_cut(&rest, ' ', &piece);)
         if (piece.n > 0 && find_piece(r, piece, &ids[p->n++], err) != 0)
             return -1;
     if (p->n == 0)
@@ -86,7 +75,7 @@ static int read_phrases(struct reading *r, struct tf_text line, bool one, struct
         fields += line.p[i] == '\t';
     struct tf_wanted_phrase *p = tf_arena_alloc(&r->t->mem, fields * sizeof *p);
     struct tf_wanted_term *v = tf_arena_zalloc(&r->t->mem, fields * sizeof *v);
-    while (cut(&line, '\t', &field)) {
+    while (tf_text_cut(&line, '\t', &field)) {
         if (read_phrase(r, field, &p[n], err) != 0)
             return -1;
         total += p[n].n;
@@ -118,39 +107,22 @@ static int add_term(const struct tf_user_lines *l, struct tf_text line, struct t
     struct tf_terms *t = r->t;
     struct tf_text source = {0};
     struct tf_wanted w;
-    cut(&line, '\t', &source);
-    struct tf_term term = {tf_plain_phrase(&t->mem, source.p, source.n), {0}, l->n};
-    if (term.source.n == 0 && line.n == 0)
+    (void)tf_text_cut(&line, '\t', &source);
+    const struct tf_text term = tf_plain_phrase(&t->mem, source.p, source.n);
+    if (term.n == 0 && line.n == 0)
         return 0;
     if (read_phrases(r, line, true, &w, err) != 0)
         return -1;
-    if (term.source.n == 0 || w.n == 0)
+    if (term.n == 0 || w.n == 0)
         return tf_fail(err, "no source term, a tab and its target");
-    term.target = w.v[0];
-    const int as = tf_is_lower(term.source) ? LOWER : EXACT;
-    TF_GROW(t->terms[as], t->n_terms[as], t->cap_terms[as]);
-    t->terms[as][t->n_terms[as]++] = term;
-    t->longest = term.source.n > t->longest ? term.source.n : t->longest;
-    return 0;
-}
-
-static int compare_terms(const void *x, const void *y)
-{
-    const struct tf_term *a = x, *b = y;
-    const int c = tf_text_compare(&a->source, &b->source);
-    return c != 0 ? c : (a->line > b->line) - (a->line < b->line);
-}
-
-static int sort_terms(struct tf_term *v, size_t n, const char *path, struct tf_err *err)
-{
-    if (n > 0)
-        qsort(v, n, sizeof *v, compare_terms);
-    for (size_t i = 1; i < n; i++)
-        if (tf_text_same(v[i].source, v[i - 1].source))
-            return tf_fail(err,
-                           "%s: line %" PRIu64 ": line %" PRIu64
-                           " has this source term, too (targets of a term are fields of one line)",
-                           path, v[i].line, v[i - 1].line);
+    const int64_t had = tf_term_set_add(&t->sources, term, (uint32_t)t->n_terms);
+    if (had >= 0)
+        return tf_fail(err,
+                       "line %" PRIu64 " has this source term, too (targets of a term are fields "
+                       "of one line)",
+                       t->terms[had].line);
+    TF_GROW(t->terms, t->n_terms, t->cap_terms);
+    t->terms[t->n_terms++] = (struct tf_term){w.v[0], l->n};
     return 0;
 }
 
@@ -175,19 +147,12 @@ static int read_constraints(struct reading *r, const char *path, struct tf_ensem
 static int read_terms(struct reading *r, const char *path, const char *name, struct tf_ensemble *m,
                       struct tf_err *err)
 {
-    struct tf_terms *t = r->t;
-    struct tf_user_lines lines = {.add = add_term,
-                                  .arg = r,
-                                  .longest = MAX_LINE,
-                                  .name = name != NULL ? name : path};
+    struct tf_user_lines lines = {
+        .add = add_term, .arg = r, .longest = MAX_LINE, .name = name != NULL ? name : path};
     if (tf_user_lines_read(&lines, path, err) != 0)
         return -1;
     tf_ensemble_add_input(m, "terms", lines.sum);
-    if (t->n_terms[EXACT] + t->n_terms[LOWER] == 0)
-        return tf_fail(err, "%s: no terms", lines.name);
-    return sort_terms(t->terms[EXACT], t->n_terms[EXACT], lines.name, err) != 0
-               ? -1
-               : sort_terms(t->terms[LOWER], t->n_terms[LOWER], lines.name, err);
+    return r->t->n_terms > 0 ? 0 : tf_fail(err, "%s: no terms", lines.name);
 }
 
 int tf_terms_read(struct tf_terms *t, const char *constraints, const char *terms,
@@ -217,46 +182,13 @@ int tf_terms_read(struct tf_terms *t, const char *constraints, const char *terms
 void tf_terms_release(struct tf_terms *t)
 {
     free(t->lines);
-    free(t->terms[EXACT]);
-    free(t->terms[LOWER]);
+    free(t->terms);
+    tf_term_set_release(&t->sources);
     tf_arena_release(&t->mem);
     *t = (struct tf_terms){0};
 }
 
 /* ---- a source ---- */
-
-static const struct tf_term *find_term(const struct tf_terms *t, struct tf_text text,
-                                       struct tf_buf *low)
-{
-    const struct tf_term key = {.source = text}, *found = NULL;
-    if (t->n_terms[EXACT] > 0)
-        found =
-            bsearch(&key.source, t->terms[EXACT], t->n_terms[EXACT], sizeof key, tf_text_compare);
-    if (found != NULL || t->n_terms[LOWER] == 0)
-        return found;
-    tf_buf_clear(low);
-    tf_uc_lower(low, text.p, text.n);
-    const struct tf_text key_low = {low->p, low->len};
-    return bsearch(&key_low, t->terms[LOWER], t->n_terms[LOWER], sizeof key, tf_text_compare);
-}
-
-/* The longest term at this place, which is an edge of words. *end: after it. */
-static const struct tf_term *longest_term(const struct tf_terms *t, struct tf_text text, size_t at,
-                                          struct tf_buf *low, size_t *end)
-{
-    /* Lower case may have up to three times the bytes, or a third. */
-    const size_t most = text.n - at < 3 * t->longest ? text.n - at : 3 * t->longest;
-    for (size_t n = most; n > 0; n--) {
-        if (((unsigned char)text.p[at + n] & 0xc0) == 0x80 ||
-            !tf_is_word_edge(text.p, text.n, at + n))
-            continue;
-        const struct tf_term *found = find_term(t, (struct tf_text){text.p + at, n}, low);
-        *end = at + n;
-        if (found != NULL)
-            return found;
-    }
-    return NULL;
-}
 
 static void add_wanted(struct tf_wanted *w, struct tf_wanted_term *v,
                        const struct tf_wanted_term *t)
@@ -271,17 +203,15 @@ static void add_wanted(struct tf_wanted *w, struct tf_wanted_term *v,
 static void find_terms(const struct tf_terms *t, struct tf_text text, struct tf_wanted *w,
                        struct tf_wanted_term *v)
 {
-    struct tf_buf low = {0};
     for (size_t at = 0; at < text.n;) {
-        size_t end = at + 1;
-        const bool begins = ((unsigned char)text.p[at] & 0xc0) != 0x80 && text.p[at] != ' ' &&
-                            tf_is_word_edge(text.p, text.n, at);
-        const struct tf_term *found = begins ? longest_term(t, text, at, &low, &end) : NULL;
-        if (found != NULL)
-            add_wanted(w, v, &found->target);
-        at = found != NULL ? end : at + 1;
+        uint32_t number;
+        bool as_is;
+        const bool begins = ((unsigned char)text.p[at] & 0xc0) != 0x80;
+        const size_t n = begins ? tf_term_set_find(&t->sources, text, at, &number, &as_is) : 0;
+        if (n > 0)
+            add_wanted(w, v, &t->terms[number].target);
+        at += n > 0 ? n : 1;
     }
-    tf_buf_release(&low);
 }
 
 int tf_terms_of(const struct tf_terms *t, struct tf_arena *mem, uint64_t number,
@@ -294,7 +224,7 @@ int tf_terms_of(const struct tf_terms *t, struct tf_arena *mem, uint64_t number,
         return -1;
     if (t->lines != NULL)
         line = &t->lines[number];
-    for (size_t i = 0; i < n && t->n_terms[EXACT] + t->n_terms[LOWER] > 0; i++) {
+    for (size_t i = 0; i < n && t->n_terms > 0; i++) {
         if (source[i] == t->unk)
             tf_buf_byte(&text, 1); /* a character that no term has */
         else if (source[i] < t->source.n)

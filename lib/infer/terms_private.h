@@ -5,21 +5,19 @@
  * constraints has a line for each input. One of terms has lines of a source term, which is text,
  * and its targets, which are phrases: an output needs one of them.
  *
- * A source contains a term where its text, as its ids spell it (text/spelling.h), has the term
- * between edges of words (tf_is_word_edge). A term in lower case stands for itself in any case,
- * another as it is. Of terms that overlap the first counts, of those the longest, of these the one
- * as it is. A term that is there more than once counts once. */
+ * A source contains the terms that its text, as its ids spell it (text/spelling.h), has by the rule
+ * of text/glossary.h. A term that is there more than once counts once. */
 #ifndef TF_INFER_TERMS_PRIVATE_H
 #define TF_INFER_TERMS_PRIVATE_H
 
 #include "infer/ensemble_private.h"
 #include "infer/wanted_private.h"
+#include "text/glossary.h"
 #include "text/spelling.h"
 
 #define TF_TERMS_MOST ((size_t)1024) /* ids of all phrases of a line, or of those of a sentence */
 
 struct tf_term {
-    struct tf_text source;
     struct tf_wanted_term target;
     uint64_t line;
 };
@@ -32,9 +30,9 @@ struct tf_terms {
     int64_t unk; /* of sources */
     struct tf_wanted *lines; /* of the constraints, n_lines */
     size_t n_lines, cap_lines;
-    struct tf_term *terms[2]; /* as they are, and in lower case; by source */
-    size_t n_terms[2], cap_terms[2];
-    size_t longest; /* bytes of a source */
+    struct tf_term_set sources; /* numbers of terms */
+    struct tf_term *terms;
+    size_t n_terms, cap_terms;
 };
 
 /* Read the files, each a path or NULL (terms_name: what messages call it, or NULL), for a search

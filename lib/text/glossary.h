@@ -8,7 +8,22 @@
 #define TF_TEXT_GLOSSARY_H
 
 #include "base/err.h"
-#include "text/text.h"
+#include "text/text_table_private.h"
+
+/* Terms, each with a number. Zero-initialise. */
+struct tf_term_set {
+    struct tf_text_table as[2]; /* as they are, and in lower case */
+    size_t longest;             /* bytes of a term */
+};
+
+/* Add a term (tf_plain_phrase), whose bytes are not copied. Returns -1, or the number of the same
+ * term that is there, which stays. */
+int64_t tf_term_set_add(struct tf_term_set *s, struct tf_text term, uint32_t number);
+/* The bytes of the longest term at text.p[at], and its number; 0: there is none. *as_is: it stands
+ * for itself as it is. text: checked UTF-8, with a NUL after it. */
+size_t tf_term_set_find(const struct tf_term_set *s, struct tf_text text, size_t at,
+                        uint32_t *number, bool *as_is);
+void tf_term_set_release(struct tf_term_set *s);
 
 struct tf_glossary;
 
@@ -18,7 +33,7 @@ int tf_glossary_add(struct tf_glossary **g, struct tf_text term, struct tf_text 
                     struct tf_err *err) TF_MUST_CHECK;
 /* Errors name the line: no term or no translation, a term that is there twice, not UTF-8. */
 int tf_glossary_read(struct tf_glossary **g, const char *path, struct tf_err *err) TF_MUST_CHECK;
-void tf_glossary_free(struct tf_glossary *g); /* may be NULL */
+void tf_glossary_free(struct tf_glossary *g);          /* may be NULL */
 size_t tf_glossary_terms(const struct tf_glossary *g); /* how many it has */
 size_t tf_glossary_longest(const struct tf_glossary *g); /* bytes of its longest term */
 
