@@ -7,6 +7,7 @@
 #include "convert/hf_private.h"
 #include "convert/hf_search_private.h"
 #include "convert/hf_settings_private.h"
+#include "convert/positions_private.h"
 #include "convert/segmenters_private.h"
 #include "exchange/safetensors.h"
 #include "text/sp_check.h"
@@ -15,8 +16,6 @@
 #include "text/tags.h"
 
 #include <string.h>
-
-enum { NO_POSITION = 2 /* first rows of a table of positions */ };
 
 static const char *const tables[] = {"model.encoder.embed_positions.weight",
                                      "model.decoder.embed_positions.weight"};
@@ -44,29 +43,12 @@ static int read_bart_settings(struct tf_hf_settings *s, struct tf_err *err)
                : tf_import_refused(s->m, err);
 }
 
-/* Learned tables, without the rows of no position. */
-static int read_tables(struct tf_import *m, struct tf_err *err)
-{
-    m->config.positions = TF_POS_LEARNED;
-    for (int i = 0; i < 2; i++) {
-        struct tf_tensor *t = tf_bundle_find(&m->bundle, tables[i]);
-        if (t == NULL || t->rank != 2 || t->dims[0] <= NO_POSITION)
-            return tf_fail(err, "tensor '%s': no table of positions", tables[i]);
-        const size_t skip = NO_POSITION * (t->bytes / t->dims[0]);
-        t->data = (const char *)t->data + skip;
-        t->bytes -= skip;
-        t->dims[0] -= NO_POSITION;
-        m->config.max_positions = (int64_t)t->dims[0];
-    }
-    return 0;
-}
-
 static int import_bart(struct tf_import *m, struct tf_err *err)
 {
     struct tf_hf_settings s;
     if (tf_hf_settings_read(&s, m, err) != 0 || read_bart_settings(&s, err) != 0)
         return tf_context(err, "config.json");
-    if (read_tables(m, err) != 0)
+    if (tf_positions_learned(m, tables, err) != 0)
         return -1;
     m->config.output_bias = tf_hf_has_output_bias(m);
     return tf_hf_import_tensors(m, err);
@@ -176,12 +158,12 @@ static void add_rows(struct tf_bundle *b)
 {
     for (int i = 0; i < 2; i++) {
         struct tf_tensor *t = tf_bundle_find(b, tables[i]);
-        const size_t more = NO_POSITION * (t->bytes / t->dims[0]);
+        const size_t more = TF_NO_POSITION * (t->bytes / t->dims[0]);
         char *data = tf_arena_zalloc(&b->arena, t->bytes + more);
         memcpy(data + more, t->data, t->bytes);
         t->data = data;
         t->bytes += more;
-        t->dims[0] += NO_POSITION;
+        t->dims[0] += TF_NO_POSITION;
     }
 }
 

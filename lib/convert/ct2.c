@@ -141,7 +141,6 @@ static int read_shapes(struct tf_import *m, struct tf_err *err)
     c->output_bias = tf_bundle_find(&m->bundle, "decoder/projection/bias") != NULL;
     c->attention_bias =
         tf_bundle_find(&m->bundle, "encoder/layer_0/self_attention/linear_0/bias") != NULL;
-    c->final_norm = tf_bundle_find(&m->bundle, "decoder/layer_norm/gamma") != NULL;
     c->embedding_norm = tf_bundle_find(&m->bundle, "decoder/layernorm_embedding/gamma") != NULL;
     return 0;
 }
@@ -159,6 +158,16 @@ static enum tf_activation find_activation(double number)
                          : TF_ACTIVATION_RELU;
 }
 
+static struct tf_norms norms_of(const struct tf_import *m, const char *stack)
+{
+    char before[64], top[64];
+    snprintf(before, sizeof before, "%s/pre_norm", stack);
+    snprintf(top, sizeof top, "%s/layer_norm/gamma", stack);
+    const struct tf_tensor *t = tf_bundle_find(&m->bundle, before);
+    return (struct tf_norms){.before = t == NULL || t->rank != 0 || setting_value(t) != 0,
+                             .top = tf_bundle_find(&m->bundle, top) != NULL};
+}
+
 static int read_ct2_settings(struct tf_import *m, struct tf_err *err)
 {
     struct tf_config *c = &m->config;
@@ -168,7 +177,7 @@ static int read_ct2_settings(struct tf_import *m, struct tf_err *err)
                  activation = stacks_value(m, "activation", 0, 1),
                  scale = stacks_value(m, "scale_embeddings", root, root);
     check_numbers(m, heads);
-    c->pre_norm = stacks_value(m, "pre_norm", 1, 1) != 0;
+    tf_config_set_norms(c, norms_of(m, "encoder"), norms_of(m, "decoder"));
     c->start = zero != NULL && setting_value(zero) != 0 ? TF_START_ZERO : TF_START_BOS;
     c->activation = find_activation(activation);
     if (activation_number(c->activation) != activation)
@@ -508,6 +517,7 @@ static const struct tf_export_member ct2_has[] = {
     {"decoder_self", "attention", ", a recurrent decoder (but --to marian)"},
     {"pre_norm", NULL, NULL},
     {"final_norm", NULL, NULL},
+    {"decoder_norms", NULL, NULL},
     {"source_vocab_size", NULL, NULL},
     {"source_eos", NULL, NULL},
     {"positions", "sin|learned", NULL},
@@ -551,7 +561,7 @@ static void put_stack_numbers(struct tf_export *e, const char *stack)
     const struct tf_config *c = &e->config;
     const float scale = c->unscaled_embeddings ? 1 : sqrtf((float)c->d_model);
     char name[64];
-    put_flag(e, stack, "pre_norm", c->pre_norm);
+    put_flag(e, stack, "pre_norm", tf_config_norms(c, strcmp(stack, "decoder") == 0).before);
     put_flag(e, stack, "activation", (int)activation_number(c->activation));
     snprintf(name, sizeof name, "%s/num_heads", stack);
     put_scalar(e, name, TF_I32, &(int32_t){(int32_t)c->heads});

@@ -2,6 +2,7 @@
 #include "convert/fairseq_private.h"
 #include "base/gunzip.h"
 #include "base/memory.h"
+#include "convert/positions_private.h"
 #include "convert/search_private.h"
 #include "convert/segmenters_private.h"
 
@@ -30,11 +31,7 @@ static void refuse_argument(struct tf_import *m, const char *key, const char *va
 }
 
 /* Flags that change the function, and that we do not compute. */
-static const char *const off[] = {"encoder_learned_pos",
-                                  "decoder_learned_pos",
-                                  "no_token_positional_embeddings",
-                                  "no_scale_embedding",
-                                  "layernorm_embedding",
+static const char *const off[] = {"no_token_positional_embeddings",
                                   "no_cross_attention",
                                   "cross_self_attention",
                                   "char_inputs",
@@ -57,10 +54,14 @@ static void check_flags(struct tf_import *m)
     if (strncmp(arch, "transformer", 11) != 0 || strncmp(arch, "transformer_lm", 14) == 0)
         refuse_argument(m, "arch", arch);
     const char *activation = tf_torch_text(args, "activation_fn", "relu");
-    if (strcmp(activation, "relu") != 0 && strcmp(activation, "swish") != 0)
+    int i = 0;
+    while (tf_activations[i] != NULL && strcmp(activation, tf_activations[i]) != 0)
+        i++;
+    if (tf_activations[i] == NULL)
         refuse_argument(m, "activation_fn", activation);
-    m->config.activation =
-        strcmp(activation, "relu") == 0 ? TF_ACTIVATION_RELU : TF_ACTIVATION_SWISH;
+    m->config.activation = (enum tf_activation)i;
+    m->config.unscaled_embeddings = tf_torch_int(args, "no_scale_embedding", 0) != 0;
+    m->config.embedding_norm = tf_torch_int(args, "layernorm_embedding", 0) != 0;
 }
 
 /* A number that has to be the same for both stacks. */
@@ -106,8 +107,17 @@ static double dropout_of(const struct tf_py *args, const char *key, double missi
     return p >= 0 && p <= 0.999 ? p : missing;
 }
 
+/* Those on top are there or not (no_decoder_final_norm). */
+static struct tf_norms norms_of(const struct tf_import *m, const char *before, const char *top)
+{
+    return (struct tf_norms){.before = tf_torch_int(arguments(m), before, 0) != 0,
+                             .top = tf_bundle_find(&m->bundle, top) != NULL};
+}
+
 static int read_arguments(struct tf_import *m, struct tf_err *err)
 {
+    static const char *const tables[] = {"encoder.embed_positions.weight",
+                                         "decoder.embed_positions.weight"};
     struct tf_config *c = &m->config;
     const struct tf_py *args = arguments(m);
     check_flags(m);
@@ -118,13 +128,12 @@ static int read_arguments(struct tf_import *m, struct tf_err *err)
         refuse_argument(m, "decoder_ffn_embed_dim",
                         "less than an eighth of the encoder's, or the reverse");
     c->heads = both_stacks(m, "attention_heads");
-    c->pre_norm = both_stacks(m, "normalize_before") != 0;
-    if (c->pre_norm && tf_torch_int(args, "no_decoder_final_norm", 0) != 0)
-        refuse_argument(m, "no_decoder_final_norm",
-                        "true with decoder_normalize_before: a norm on top of the encoder alone");
+    tf_config_set_norms(c,
+                        norms_of(m, "encoder_normalize_before", "encoder.layer_norm.weight"),
+                        norms_of(m, "decoder_normalize_before", "decoder.layer_norm.weight"));
+    const bool learned = both_stacks(m, "learned_pos") != 0;
     c->encoder_layers = tf_torch_int(args, "encoder_layers", 0);
     c->decoder_layers = tf_torch_int(args, "decoder_layers", 0);
-    c->final_norm = tf_bundle_find(&m->bundle, "decoder.layer_norm.weight") != NULL;
     c->dropout = dropout_of(args, "dropout", c->dropout);
     c->attention_dropout = dropout_of(args, "attention_dropout", 0);
     c->relu_dropout = dropout_of(args, "activation_dropout", dropout_of(args, "relu_dropout", 0));
@@ -134,7 +143,7 @@ static int read_arguments(struct tf_import *m, struct tf_err *err)
         return tf_fail(err, "encoder_embed_dim %" PRId64 ": not a multiple of %" PRId64 " heads",
                        c->d_model, c->heads);
     c->d_k = c->d_v = c->d_model / c->heads;
-    return 0;
+    return learned ? tf_positions_learned(m, tables, err) : 0;
 }
 
 /* ---- tensors ---- */
@@ -167,10 +176,16 @@ const struct tf_names_row tf_fairseq_layers[] = {
 };
 
 #define PROJECTION "decoder.output_projection.weight decoder.embed_out"
-#define NORMS                                         \
-    NORM("enc", "encoder."), NORM("dec", "decoder."), \
-    {                                                 \
-        NULL, NULL                                    \
+#define NORMS                                                       \
+    NORM("enc", "encoder."), NORM("dec", "decoder."),               \
+        {"enc.input.norm.g", "encoder.layernorm_embedding.weight"}, \
+        {"enc.input.norm.b", "encoder.layernorm_embedding.bias"},   \
+        {"dec.input.norm.g", "decoder.layernorm_embedding.weight"}, \
+        {"dec.input.norm.b", "decoder.layernorm_embedding.bias"},   \
+        {"enc.pos", "encoder.embed_positions.weight"},              \
+        {"dec.pos", "decoder.embed_positions.weight"},              \
+    {                                                               \
+        NULL, NULL                                                  \
     }
 
 static const struct tf_names_row model_names[] = {
@@ -411,10 +426,10 @@ static void guess_direction(const struct tf_import *m, struct direction *d)
     for (int i = 0; i < 2; i++) {
         char end[520];
         const char *const *given = m->opts->lang;
-        const bool named = (given[0] != NULL && strcmp(given[0], langs[i]) == 0 &&
-                            (given[1] == NULL || strcmp(given[1], langs[1 - i]) == 0)) ||
-                           (given[0] == NULL && given[1] != NULL &&
-                            strcmp(given[1], langs[1 - i]) == 0);
+        const bool named =
+            (given[0] != NULL && strcmp(given[0], langs[i]) == 0 &&
+             (given[1] == NULL || strcmp(given[1], langs[1 - i]) == 0)) ||
+            (given[0] == NULL && given[1] != NULL && strcmp(given[1], langs[1 - i]) == 0);
         const size_t len = (size_t)snprintf(end, sizeof end, "%s-%s", langs[i], langs[1 - i]);
         if (!named && (n <= len || memcmp(data + n - len, end, len) != 0 ||
                        strchr("./_", data[n - len - 1]) == NULL))
@@ -511,7 +526,7 @@ static int search_of_fairseq(struct tf_import *m, struct tf_err *err)
     tf_search_put_limit(m, a, 1, floor(b), "max_len_a");
     tf_search_put_length(m, "min-length", tf_torch_int(g, "min_len", 1), "min_len");
     tf_search_put_length(m, "no-repeat-ngram", tf_torch_int(g, "no_repeat_ngram_size", 0),
-               "no_repeat_ngram_size");
+                         "no_repeat_ngram_size");
     tf_search_put(m, "allow-unk", tf_value_bool(true));
     if (tf_torch_real(g, "unkpen", 0) != 0)
         tf_buf_item(&m->left, "unkpen");

@@ -127,3 +127,20 @@ struct tf_tensor tf_positions_table(const struct tf_config *c, size_t rows, stru
     return (struct tf_tensor){
         .dtype = TF_F32, .rank = 2, .dims = {rows, D}, .data = pe, .bytes = bytes};
 }
+
+int tf_positions_learned(struct tf_import *m, const char *const tables[2], struct tf_err *err)
+{
+    m->config.positions = TF_POS_LEARNED;
+    m->config.position_offset = 0;
+    for (int i = 0; i < 2; i++) {
+        struct tf_tensor *t = tf_bundle_find(&m->bundle, tables[i]);
+        if (t == NULL || t->rank != 2 || t->dims[0] <= TF_NO_POSITION)
+            return tf_fail(err, "tensor '%s': no table of positions", tables[i]);
+        const size_t skip = TF_NO_POSITION * (t->bytes / t->dims[0]);
+        t->data = (const char *)t->data + skip;
+        t->bytes -= skip;
+        t->dims[0] -= TF_NO_POSITION;
+        m->config.max_positions = (int64_t)t->dims[0];
+    }
+    return 0;
+}

@@ -27,4 +27,9 @@ int tf_positions_check(const struct tf_config *c, const struct tf_tensor *t,
 /* The table [rows, D] of a configuration with sinusoids, f32 in the arena. */
 struct tf_tensor tf_positions_table(const struct tf_config *c, size_t rows, struct tf_arena *a);
 
+enum { TF_NO_POSITION = 2 /* first rows of a learned table of fairseq's */ };
+/* Learned tables of encoder and decoder, which lose these rows. */
+int tf_positions_learned(struct tf_import *m, const char *const tables[2],
+                         struct tf_err *err) TF_MUST_CHECK;
+
 #endif

@@ -11,6 +11,7 @@ const char *const tf_position_kinds[] = {"sin", "learned", NULL};
 const char *const tf_position_tables[] = {"dialect", "paper", "t2t", "halves", NULL};
 const char *const tf_activations[] = {"relu", "swish", "gelu", NULL};
 const char *const tf_decoder_selves[] = {"attention", "ssru", NULL};
+const char *const tf_decoder_norms[] = {"same", "after", "after-top", "before", "before-top", NULL};
 const char *const tf_ties[] = {"all", "decoder", "none", NULL};
 const char *const tf_starts[] = {"bos", "zero", NULL};
 const char *const tf_smoothings[] = {"V", "V-1", NULL};
@@ -56,6 +57,7 @@ static const struct tf_member fields[] = {
     F(source_vocab_size, INT, 0, 1 << 24, NULL),
     F(embedding_norm, BOOL, 0, 0, NULL),
     F(unscaled_embeddings, BOOL, 0, 0, NULL),
+    F(decoder_norms, CHOICE, 0, 0, tf_decoder_norms),
 #undef F
 };
 enum { N_FIELDS = sizeof fields / sizeof *fields };
@@ -121,6 +123,10 @@ int tf_config_check(const struct tf_config *c, struct tf_err *err)
     if (c->vocab_size > 0 &&
         (c->bos >= c->vocab_size || c->eos >= c->vocab_size || c->pad >= c->vocab_size))
         return tf_fail(err, "a special id is not below vocab_size %lld", (long long)c->vocab_size);
+    const struct tf_norms all = tf_config_norms(c, false), own = tf_config_norms(c, true);
+    if (c->decoder_norms != TF_NORMS_SAME && all.before == own.before && all.top == own.top)
+        return tf_fail(err, "decoder_norms %s: where the encoder's are, which is the default",
+                       tf_decoder_norms[c->decoder_norms]);
     if (c->source_vocab_size > 0 && c->tie == TF_TIE_ALL)
         return tf_fail(err, "source_vocab_size %lld: with one matrix for all embeddings",
                        (long long)c->source_vocab_size);
@@ -221,6 +227,26 @@ enum tf_position_table tf_config_position_table(const struct tf_config *c)
     if (c->position_table != TF_TABLE_DIALECT)
         return c->position_table;
     return c->dialect == TF_AS_PAPER ? TF_TABLE_PAPER : TF_TABLE_T2T;
+}
+
+struct tf_norms tf_config_norms(const struct tf_config *c, bool decoder)
+{
+    const enum tf_decoder_norms n = decoder ? c->decoder_norms : TF_NORMS_SAME;
+    return n == TF_NORMS_SAME
+               ? (struct tf_norms){.before = c->pre_norm, .top = c->final_norm}
+               : (struct tf_norms){.before = n == TF_NORMS_BEFORE || n == TF_NORMS_BEFORE_TOP,
+                                   .top = n == TF_NORMS_AFTER_TOP || n == TF_NORMS_BEFORE_TOP};
+}
+
+void tf_config_set_norms(struct tf_config *c, struct tf_norms encoder, struct tf_norms decoder)
+{
+    c->pre_norm = encoder.before;
+    c->final_norm = encoder.top;
+    c->decoder_norms = encoder.before == decoder.before && encoder.top == decoder.top
+                           ? TF_NORMS_SAME
+                       : decoder.before ? decoder.top ? TF_NORMS_BEFORE_TOP : TF_NORMS_BEFORE
+                       : decoder.top    ? TF_NORMS_AFTER_TOP
+                                        : TF_NORMS_AFTER;
 }
 
 float tf_config_embedding_scale(const struct tf_config *c)

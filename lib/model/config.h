@@ -27,12 +27,21 @@ enum tf_start { TF_START_BOS, TF_START_ZERO };
 /* label smoothing: probability eps/V on all V ids, or eps/(V-1) on all but the target */
 enum tf_smoothing { TF_SMOOTH_V, TF_SMOOTH_V1 };
 /* initial weights, see params.h */
+/* The norms of a decoder that has others than the encoder: before its sublayers or after them, and
+ * perhaps on top. */
+enum tf_decoder_norms {
+    TF_NORMS_SAME,
+    TF_NORMS_AFTER,
+    TF_NORMS_AFTER_TOP,
+    TF_NORMS_BEFORE,
+    TF_NORMS_BEFORE_TOP
+};
 enum tf_initializer { TF_INITIALIZER_GLOROT, TF_INITIALIZER_FUSED, TF_INITIALIZER_SCALED };
 
 /* Their names in options and files, in that order, NULL-terminated. */
 extern const char *const tf_dialects[],
     *const tf_position_kinds[], *const tf_position_tables[], *const tf_activations[],
-    *const tf_decoder_selves[], *const tf_ties[], *const tf_starts[], *const tf_smoothings[],
+    *const tf_decoder_selves[], *const tf_decoder_norms[], *const tf_ties[], *const tf_starts[], *const tf_smoothings[],
     *const tf_initializers[];
 
 #define TF_MAX_LAYERS 256
@@ -52,6 +61,7 @@ struct tf_config {
     enum tf_start start;
     bool pre_norm;   /* LayerNorm before each sublayer instead of after it */
     bool final_norm; /* LayerNorm at the end of each stack; default: as pre_norm */
+    enum tf_decoder_norms decoder_norms;
     bool embedding_norm;      /* LayerNorm on embeddings with their positions, before dropout */
     bool unscaled_embeddings; /* embeddings are not multiplied by the root of d_model */
     bool attention_bias;      /* biases on Q, K, V and O */
@@ -95,6 +105,12 @@ int tf_config_read(struct tf_config *c, const struct tf_value *map,
 bool tf_config_own_start(const struct tf_config *c);
 /* The table of sinusoids by its own name: never TF_TABLE_DIALECT. */
 enum tf_position_table tf_config_position_table(const struct tf_config *c);
+/* Where the norms of a stack are: before each sublayer, not after it; at its end. */
+struct tf_norms {
+    bool before, top;
+};
+struct tf_norms tf_config_norms(const struct tf_config *c, bool decoder);
+void tf_config_set_norms(struct tf_config *c, struct tf_norms encoder, struct tf_norms decoder);
 /* What embeddings are multiplied by. */
 float tf_config_embedding_scale(const struct tf_config *c);
 /* Ids that a source may have. */

@@ -29,6 +29,7 @@ struct plan {
     struct tf_params *p;
     const struct tf_config *c;
     struct tf_stack *stack;
+    struct tf_norms norms;
     struct tf_step next;
 };
 
@@ -46,7 +47,7 @@ static void end_step(struct plan *to, int gain)
     stack->step = tf_xarray(stack->step, (size_t)stack->n + 1, sizeof *stack->step);
     to->next.norm_g = gain;
     to->next.norm_b = gain + 1;
-    to->next.x_is_sum = to->c->pre_norm;
+    to->next.x_is_sum = to->norms.before;
     stack->step[stack->n++] = to->next;
     to->next = norm_alone;
 }
@@ -83,18 +84,18 @@ static void add_sublayer(struct plan *to, const struct tf_sublayer *f, const cha
     most->o = max(most->o, max(s.width.o, s.width.shared));
     most->cache += s.width.cache;
     const int norm = add_norm(to, name);
-    if (to->c->pre_norm)
+    if (to->norms.before)
         end_step(to, norm);
     to->next = s;
-    if (!to->c->pre_norm)
+    if (!to->norms.before)
         end_step(to, norm);
 }
 
 static void end_stack(struct plan *to, const char *name)
 {
     struct tf_stack *stack = to->stack;
-    stack->ends_in_sum = to->c->pre_norm && !to->c->final_norm;
-    if (to->c->final_norm)
+    stack->ends_in_sum = to->norms.before && !to->norms.top;
+    if (to->norms.top)
         end_step(to, add_norm(to, name));
     else if (stack->ends_in_sum)
         end_step(to, stack->step[stack->n - 1].norm_g);
@@ -103,7 +104,8 @@ static void end_stack(struct plan *to, const char *name)
 /* "N identical layers" of two sublayers each. */
 static void add_encoder(struct tf_params *p, const struct tf_config *c)
 {
-    struct plan to = {.p = p, .c = c, .stack = &p->enc, .next = norm_alone};
+    struct plan to = {
+        .p = p, .c = c, .stack = &p->enc, .norms = tf_config_norms(c, false), .next = norm_alone};
     begin_stack(&to, "enc.input", TF_DROPOUT_SRC_EMBED);
     for (int l = 0; l < c->encoder_layers; l++) {
         add_sublayer(&to, &tf_self_attention, "enc", l, "self", TF_DROPOUT_ENC_SELF);
@@ -117,7 +119,8 @@ static void add_decoder(struct tf_params *p, const struct tf_config *c)
 {
     static const struct tf_sublayer *const first[] = {
         [TF_DECODER_ATTENTION] = &tf_self_attention, [TF_DECODER_SSRU] = &tf_ssru};
-    struct plan to = {.p = p, .c = c, .stack = &p->dec, .next = norm_alone};
+    struct plan to = {
+        .p = p, .c = c, .stack = &p->dec, .norms = tf_config_norms(c, true), .next = norm_alone};
     begin_stack(&to, "dec.input", TF_DROPOUT_TGT_EMBED);
     for (int l = 0; l < c->decoder_layers; l++) {
         add_sublayer(&to, first[c->decoder_self], "dec", l, "self", TF_DROPOUT_DEC_SELF);

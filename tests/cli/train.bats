@@ -387,7 +387,7 @@ PY
     for v in "--pre-norm" "--as t2t" "--positions learned --max-positions 40" "--tie none" \
         "--tie decoder" "--attention-window 2" "--start zero" \
         "--label-smoothing 0" "--initializer glorot" "--schedule inverse-sqrt --lr 0.01" \
-            "--relu-dropout 0.2 --accumulate 2" "--embedding-norm --unscaled-embeddings"; do
+            "--relu-dropout 0.2 --accumulate 2" "--embedding-norm --unscaled-embeddings" "--decoder-norms before-top"; do
         i=$((i + 1))
         # shellcheck disable=SC2086
         train --steps 6 --save-every 100 $v -o whole$i b.tfs

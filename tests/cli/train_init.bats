@@ -142,6 +142,7 @@ PY
 --as t2t:dialect:'paper':'t2t':force
 --pre-norm:pre_norm:false:true:shapes
 --attention-bias:attention_bias:false:true:shapes
+--decoder-norms before:decoder_norms:'same':'before':force
 --embedding-norm:embedding_norm:false:true:shapes
 --unscaled-embeddings:unscaled_embeddings:false:true:force
 --d-ff 64:d_ff:32:64:shapes

@@ -202,6 +202,8 @@ static void configurations(void)
                .pre_norm = true,
                .final_norm = true}},
              {"norm on the embeddings", {.embedding_norm = true}},
+             {"pre-norm in the encoder", {.pre_norm = true, .decoder_norms = TF_NORMS_AFTER}},
+             {"pre-norm in the decoder", {.decoder_norms = TF_NORMS_BEFORE_TOP}},
              {"recurrent units", {.decoder_self = TF_DECODER_SSRU}},
              {"recurrent units, window of 1, pre-norm",
               {.decoder_self = TF_DECODER_SSRU,
@@ -224,6 +226,7 @@ static void configurations(void)
         c.pre_norm = v[i].c.pre_norm;
         c.final_norm = v[i].c.final_norm;
         c.activation = v[i].c.activation;
+        c.decoder_norms = v[i].c.decoder_norms;
         c.embedding_norm = v[i].c.embedding_norm;
         c.unscaled_embeddings = v[i].c.unscaled_embeddings;
         c.output_bias = v[i].c.output_bias;

@@ -179,6 +179,12 @@ int main(void)
     c.pre_norm = c.final_norm = c.unscaled_embeddings = true;
     check("a norm on embeddings as they are, pre-norm", &c);
     c = plain;
+    c.decoder_norms = TF_NORMS_BEFORE;
+    check("norms before the decoder's sublayers, and after the encoder's", &c);
+    c.pre_norm = c.final_norm = true;
+    c.decoder_norms = TF_NORMS_AFTER;
+    check("norms before the encoder's sublayers, and after the decoder's", &c);
+    c = plain;
     c.encoder_layers = 3;
     c.decoder_layers = 1;
     c.heads = 3;

@@ -113,6 +113,8 @@ static const struct tf_setting rows[] = {
     MODEL(pre_norm, 0, NEGATABLE, .help = "layer norm before each sublayer instead of after it"),
     MODEL(final_norm, 0, NEGATABLE,
           .help = "layer norm at the end of each stack (default: with --pre-norm)"),
+    MODEL(decoder_norms, 0, 0, .arg = "WORD",
+          .help = "those of the decoder, if they are not where the encoder's are"),
     MODEL(embedding_norm, 0, NEGATABLE, .help = "layer norm on the embeddings"),
     MODEL(unscaled_embeddings, 0, NEGATABLE,
           .help = "do not multiply embeddings by the root of d-model"),

@@ -31,6 +31,8 @@ JOINED = ["--joined-dictionary"]
 SHARED = ["--share-all-embeddings"]
 BEFORE = ["--encoder-normalize-before", "--decoder-normalize-before"]
 NO_TOP = ["--no-decoder-final-norm"]
+MBART = ["--encoder-learned-pos", "--decoder-learned-pos", "--layernorm-embedding",
+         "--activation-fn", "gelu", "--max-source-positions", "20", "--max-target-positions", "20"]
 # Name: options of fairseq-preprocess, of fairseq-train. Without -s and -t, as in its manual, a
 # checkpoint does not say which language is which, but in the name of the directory of its data.
 UNDIRECTED = ["before"]
@@ -38,7 +40,13 @@ VARIANTS = {
     "default": (JOINED, SHARED),
     "optimizer": (JOINED, SHARED + ["--save-optimizer-state"]),
     "before": (JOINED, SHARED + BEFORE),
-    "before-no-top": (JOINED, SHARED + BEFORE + NO_TOP),  # refused
+    "before-no-top": (JOINED, SHARED + BEFORE + NO_TOP),
+    "encoder-before": (JOINED, SHARED + BEFORE[:1]),
+    "decoder-before": (JOINED, SHARED + BEFORE[1:]),
+    "decoder-before-no-top": (JOINED, SHARED + BEFORE[1:] + NO_TOP),
+    "as-mbart": (JOINED, SHARED + BEFORE + MBART),
+    "as-mbart-encoder-before": (JOINED, SHARED + BEFORE[:1] + MBART),
+    "unscaled": (JOINED, SHARED + ["--no-scale-embedding"]),
     "no-top": (JOINED, SHARED + NO_TOP),  # which has no meaning after a layer
     "two": ([], ["-s", "en", "-t", "de", "--share-decoder-input-output-embed",
                  "--decoder-ffn-embed-dim", "4"]),
@@ -53,7 +61,7 @@ SIZES = {"--arch": "transformer", "--encoder-layers": "1", "--decoder-layers": "
          "--encoder-embed-dim": "4", "--decoder-embed-dim": "4", "--encoder-ffn-embed-dim": "6",
          "--decoder-ffn-embed-dim": "6", "--encoder-attention-heads": "2",
          "--decoder-attention-heads": "2", "--max-update": "8", "--lr": "0.05"}
-GOLDEN = ["default", "before", "no-top", "two"]
+GOLDEN = ["default", "before", "two", "as-mbart-encoder-before"]
 
 
 def import_fairseq():
