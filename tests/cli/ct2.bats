@@ -176,12 +176,17 @@ np.savez("less.npz", **w)'
         grep -q '"rows":\["▁100","▁170","</s>"\],"columns":\["▁word0","▁word3","▁100"\]'
 }
 
-@test "a package: the model in a folder, its segmenter beside it" {
+# The model in a folder p, as in a package of Argos.
+make_folder() {
     make
     mkdir -p p
     mv d p/model
     rm p/model/source.spm
     echo '{"from_code": "en"}' >p/metadata.json
+}
+
+@test "a package: the model in a folder, its segmenter beside it" {
+    make_folder
     cp "$VOCAB" p/sentencepiece.model
     tf-convert p -o p.tfm
     tf-convert m.npz --vocab "$VOCAB" -o m.tfm
@@ -239,11 +244,7 @@ PY
 }
 
 @test "a package in one file" {
-    make
-    mkdir -p p
-    mv d p/model
-    rm p/model/source.spm
-    echo '{"from_code": "en"}' >p/metadata.json
+    make_folder
     cp "$VOCAB" p/sentencepiece.model
     tf-convert p -o p.tfm
     # Data of other programs are in it, too, as zip(1) and argostranslate put them.
@@ -267,11 +268,7 @@ put("en_de/x/y", "x")'
 }
 
 @test "a package in one file that is damaged, or no package" {
-    make
-    mkdir -p p
-    mv d p/model
-    rm p/model/source.spm
-    echo '{"from_code": "en"}' >p/metadata.json
+    make_folder
     cp "$VOCAB" p/sentencepiece.model
     refused() { # ERROR PYTHON...
         package x "${@:2}"
@@ -308,11 +305,7 @@ crc = struct.pack("<I", zlib.crc32(b"x" * 99)); b = b.replace(crc, b"1234")'
 
 @test "a package whose words codes of subword-nmt split" {
     printf '%s\n' '<blank>' '<unk>' '<s>' '</s>' l@@ o@@ w@@ e@@ lo@@ w r er low >words
-    PIECES=words make
-    mkdir -p p
-    mv d p/model
-    rm p/model/source.spm
-    echo '{"from_code": "en"}' >p/metadata.json
+    PIECES=words make_folder
     printf '%s\n' '#version: 0.2' 'l o' 'lo w</w>' 'e r</w>' >p/bpe.model
     t 0 tf-convert p -o p.tfm
     expect_contains "$stderr" "tf-tokenize splits words by p/bpe.model"
