@@ -119,6 +119,36 @@ static void use_own(struct tf_import *in, const struct tf_model_file *own)
         tf_buf_add(&in->list, list->text, list->n);
 }
 
+/* What a list of the model is for. */
+static struct tf_shortlist_vocab list_vocab(const struct tf_import *m)
+{
+    const struct tf_buf *source = &m->segmenter[0],
+                        *target = &m->segmenter[m->segmenter[1].p != NULL];
+    return (struct tf_shortlist_vocab){
+        .source = source->p,
+        .source_n = source->len,
+        .target = target->p,
+        .target_n = target->len,
+        .source_ids = (size_t)tf_config_source_ids(&m->config),
+        .target_ids = (size_t)m->config.vocab_size,
+        .unk = m->header.special.unk,
+    };
+}
+
+/* That of a .tfm, unless it is left out. */
+static int check_list(const struct tf_import *m, const char *name, struct tf_err *err)
+{
+    const struct tf_shortlist_vocab vocab = list_vocab(m);
+    struct tf_shortlist s;
+    if (m->list.len == 0 || m->opts->list != NULL)
+        return 0;
+    if (tf_shortlist_parse(&s, m->list.p, m->list.len, &vocab, err) != 0)
+        return tf_fail(err, "%s: %s (--shortlist none leaves it out)", name,
+                       err->msg);
+    tf_shortlist_release(&s);
+    return 0;
+}
+
 static int read_own(struct tf_conversion *m, struct tf_in *in, struct tf_err *err)
 {
     if (tf_model_read_in(&m->own, in, TF_MODEL_WEIGHTS, 0, err) < 0)
@@ -126,7 +156,8 @@ static int read_own(struct tf_conversion *m, struct tf_in *in, struct tf_err *er
     use_own(&m->in, &m->own);
     return tf_model_load(&m->own, &m->in.config, NULL, "p/", err) != 0
                ? tf_context(err, "%s", in->name)
-               : tf_plain_vocab(&m->in, in->name, err);
+           : tf_plain_vocab(&m->in, in->name, err) != 0 ? -1
+                                                        : check_list(&m->in, in->name, err);
 }
 
 /* ---- files of weights ---- */
@@ -359,17 +390,7 @@ static int read_dir(struct tf_import *m, struct tf_dir *d, struct tf_package *pa
 static int read_list(struct tf_import *m, const char *path, const struct tf_shortlist_cut *cut,
                      struct tf_err *err)
 {
-    const struct tf_buf *source = &m->segmenter[0],
-                        *target = &m->segmenter[m->segmenter[1].p != NULL];
-    const struct tf_shortlist_vocab vocab = {
-        .source = source->p,
-        .source_n = source->len,
-        .target = target->p,
-        .target_n = target->len,
-        .source_ids = (size_t)tf_config_source_ids(&m->config),
-        .target_ids = (size_t)m->config.vocab_size,
-        .unk = m->header.special.unk,
-    };
+    const struct tf_shortlist_vocab vocab = list_vocab(m);
     struct tf_shortlist s;
     uint8_t sum[32];
     bool text;

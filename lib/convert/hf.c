@@ -282,9 +282,9 @@ static int find_marian_mt_files(struct tf_import *m, struct tf_err *err)
     struct tf_model_files *f = &m->files;
     if (tf_hf_find_weights(m, err) != 0 ||
         tf_dir_require(m->dir, &f->vocab[0], "source.spm", class, err) != 0 ||
+        tf_dir_require(m->dir, &f->vocab[1], "target.spm", class, err) != 0 ||
         tf_dir_require(m->dir, &f->pieces[0], "vocab.json", class, err) != 0)
         return -1;
-    f->vocab[1] = tf_dir_has(m->dir, "target.spm");
     return find_target_pieces(m, class, err);
 }
 

@@ -121,6 +121,11 @@ int tf_hf_check_type(const struct tf_import *m, struct tf_err *err)
     const char *type = "missing";
     if (tf_value_text_of(&m->json, "model_type", &type, err) < 0)
         return -1;
+    if (tf_value_get(&m->json, "model_type") == NULL &&
+        tf_value_get(&m->json, "decoder_start_token") != NULL)
+        return tf_fail(err,
+                       "a model of CTranslate2 without model.bin, or without shared_vocabulary or "
+                       "source_vocabulary beside it");
     return find_defaults(type) != NULL
                ? 0
                : tf_fail(err, "model_type: %.80s: %sonly marian, m2m_100, fsmt, bart and mbart are "

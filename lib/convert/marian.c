@@ -547,6 +547,13 @@ static int fail_unknown(const struct tf_dir *d, struct tf_err *err)
     for (size_t i = 0; i < d->n; i++) /* in the order of their steps */
         if (strncmp(d->v[i].name, "ckpt-", 5) == 0 && tf_ends_with(d->v[i].name, ".tfm"))
             newest = d->v[i].file;
+    if (tf_dir_has(d, "adapter_config.json") != NULL)
+        return tf_fail(err, "%s: an adapter of another model: merge it into that first", d->path);
+    if (tf_dir_has(d, "model.safetensors") != NULL || tf_dir_has(d, "pytorch_model.bin") != NULL)
+        return tf_fail(err,
+                       "%s: no config.json, the settings of a model of transformers: copy it from "
+                       "the model that this one comes from",
+                       d->path);
     return newest != NULL
                ? tf_fail(err,
                          "%s: the directory of a run; name a model in it: %s/%s, or the average "

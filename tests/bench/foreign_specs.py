@@ -155,6 +155,7 @@ VARIANTS = {
     "positions of halves, t2t, from 5": {"positions": table(halves=True, base=D // 2 - 1,
                                                             offset=5)},
     "learned positions": {"positions": learned()},
+    "unlike norms": {"change": flag("pre_norm", False, "encoder")},
 }
 QUANTIZATIONS = ("int8", "int8_float32", "int8_float16", "int8_bfloat16", "int16", "float16",
                  "bfloat16")
@@ -192,7 +193,6 @@ REFUSED = {
     "scale of one side": {"change": flag("scale_embeddings", False, "encoder")},
     "unlike heads": {"change": flag("num_heads", INT16(4), "encoder")},
     "unlike activations": {"change": flag("activation", INT8(2), "encoder")},
-    "unlike norms": {"change": flag("pre_norm", False, "encoder")},
     "a bias that is not there": {"change": one_bias},
     "begin of sources": {"config": {"add_source_bos": True}},
     "another end": {"config": {"eos_token": "w3"}},

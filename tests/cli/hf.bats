@@ -314,6 +314,13 @@ d_is_refused() {
         want 'new: ' '{"model_type": "new", "architectures": [1]}'
         want 'missing: ' '{}'
     done
+    echo '{"decoder_start_token": "<s>", "add_source_eos": true}' >d/config.json
+    d_is_refused 'd/config.json: a model of CTranslate2 without model.bin, or without shared_vocabulary or source_vocabulary beside it'
+    rm d/config.json
+    d_is_refused 'd: no config.json, the settings of a model of transformers: copy it from the model that this one comes from'
+    echo '{}' >d/adapter_config.json
+    d_is_refused 'd: an adapter of another model: merge it into that first'
+    rm d/adapter_config.json
     echo '[]' >d/config.json
     d_is_refused 'd/config.json: not a JSON object'
     echo '{"model_type": 5}' >d/config.json
@@ -321,6 +328,9 @@ d_is_refused() {
     rm d/source.spm
     echo '{"model_type": "marian"}' >d/config.json
     d_is_refused 'd: no source.spm, a file of MarianTokenizer: copy it from the model that this one comes from'
+    touch d/source.spm
+    d_is_refused 'd: no target.spm, a file of MarianTokenizer: copy it from the model that this one comes from'
+    rm d/source.spm
     echo '{"model_type": "m2m_100"}' >d/config.json
     d_is_refused 'd: no sentencepiece.bpe.model, a file of NllbTokenizer, M2M100Tokenizer or MBart50Tokenizer: copy it'
     echo '{"model_type": "fsmt"}' >d/config.json

@@ -54,6 +54,11 @@ for want, h in zip(wants, hyps):
     settings "shortlist: [/there/one.lex, 4, 3, 0.15]"
     tf-convert dir -o with.tfm 2>log
     grep -q 'with its shortlist, dir/one.lex' log
+    tf-cbor json with.tfm | sed '/"name":"shortlist"/s/"\$hex":"f517/"$hex":"f518/' |
+        tf-cbor unjson >broken.tfm
+    t 1 tf-convert --to tfm broken.tfm -o x.tfm
+    expect_error "broken.tfm: shortlist: "
+    tf-convert --to tfm --shortlist none broken.tfm -o x.tfm
     settings ''
     tf-convert dir -o without.tfm 2>log
     [ "$(grep -c shortlist log)" -eq 0 ]
