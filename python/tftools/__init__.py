@@ -9,8 +9,20 @@
 Streams and models as arrays of numpy are in tftools.streams and tftools.modelfile. The whole guide
 is the description of the package: importlib.metadata.metadata("tftools").get_payload().
 """
+from typing import TYPE_CHECKING
+
+from . import tools
 from .metrics import Bleu, bleu, score
 from .tools import ToolError
 from .translator import Alignment, Translation, Translator
 
 __all__ = ["Alignment", "Bleu", "ToolError", "Translation", "Translator", "bleu", "score"]
+
+if TYPE_CHECKING:
+    __version__: str
+else:
+    def __getattr__(name):
+        """__version__: that of the tools that are used."""
+        if name == "__version__":
+            return tools.run(["tf-bleu", "--version"]).decode().split()[-1]
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

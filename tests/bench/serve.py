@@ -7,7 +7,7 @@ Both have the same model, which tf-convert writes for CTranslate2 (one that it t
 SentencePiece vocabulary), two threads of 8-bit products, and CTranslate2's search with beam 4; each
 client sends a random line of TEXT when it has the answer to the one before. Prints requests a
 second, the median and the 99th percentile of the latency, the proportional memory of all processes,
-the time from the start to the first answer, and how many texts are equal. The tools are those in
+the time from the start to the first answer and the CPU time that it took, and how many texts are equal. The tools are those in
 PATH; needs ctranslate2, sentencepiece, starlette and uvicorn, from PyPI. With --memory only the
 memory of tf-serve, after 40 lines, for so many pipelines."""
 import argparse
@@ -86,6 +86,12 @@ def megabytes(pid):
     return total / 1024
 
 
+def cpu_seconds(pid):
+    """Of all threads that its processes have."""
+    return sum(int(open(f"/proc/{p}/task/{t}/schedstat").read().split()[0])
+               for p in processes(pid) for t in os.listdir(f"/proc/{p}/task")) / 1e9
+
+
 def memory(o, lines):
     for n in o.memory:
         process, url, _ = start(["tf-serve", f"en-xx={o.model}", "--listen", "127.0.0.1:0",
@@ -152,13 +158,15 @@ def main():
                            f"http://127.0.0.1:{port}",
                            cwd=os.path.dirname(os.path.abspath(__file__)),
                            env=dict(os.environ, CT2_MODEL=d + "/m"))
-            took.append((ours[2], theirs[2]))
+            took.append(tuple((s[2], cpu_seconds(s[0].pid)) for s in (ours, theirs)))
             for process, _, _ in (ours, theirs) if i + 1 < o.starts else ():
                 process.send_signal(signal.SIGTERM)
                 process.wait()
-        for name, times in zip(("tf-serve", "CTranslate2"), zip(*took)):
+        for name, of in zip(("tf-serve", "CTranslate2"), zip(*took)):
+            times, cpu = zip(*of)
             print(f"first answer after: {name} {statistics.median(times):.3f} s "
-                  f"({min(times):.3f} to {max(times):.3f})", flush=True)
+                  f"({min(times):.3f} to {max(times):.3f}), {statistics.median(cpu):.3f} s of CPU",
+                  flush=True)
         for n in o.clients:
             texts = []
             for name, (process, url, _) in ("tf-serve", ours), ("CTranslate2", theirs):

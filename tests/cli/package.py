@@ -45,6 +45,8 @@ def translate(model, source, target):
     with tftools.Translator(model) as t:
         got = t.translate(texts)
         assert [str(x) for x in got] == want
+        assert tftools.__version__[0].isdigit()
+        fails("has no attribute 'x'", getattr, tftools, "x")
         assert all(x.reason is None and x.alternatives == [] and x.alignment is None for x in got)
         assert all(x.score < 0 for x, text in zip(got, texts) if text)
         assert t.translate([]) == []
