@@ -41,6 +41,7 @@ static void add_foreign(struct tf_arena *a, struct tf_value *info, const char *t
                                        "model",        "special",     "config",      "made",
                                        "search",       "tags",        "lang",        "target_lang",
                                        "source_size",  "converts_to", "vocab_bytes", "parameters",
+                                       "added_tokens",
                                        "tensor_bytes", "tensors",     "header",      "state"};
     struct tf_value apart = tf_value_map();
     for (size_t i = 0; map->kind == TF_MAP && i < map->n; i++) {

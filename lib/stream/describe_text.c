@@ -207,15 +207,19 @@ void tf_describe_text(struct tf_buf *b, const struct tf_value *info)
 {
     for (size_t i = 0; i < info->n; i++)
         if (info->items[i].kind != TF_MAP && strcmp(info->keys[i], "tensors") != 0 &&
-            strcmp(info->keys[i], "made") != 0 && strcmp(info->keys[i], "tags") != 0)
+            strcmp(info->keys[i], "made") != 0 && strcmp(info->keys[i], "tags") != 0 &&
+            strcmp(info->keys[i], "added_tokens") != 0)
             put_row(b, 0, info->keys[i], &info->items[i]);
     for (size_t i = 0; i < info->n; i++)
         if (info->items[i].kind == TF_MAP)
             put_map(b, 0, info->keys[i], &info->items[i]);
     const struct tf_value *tags = tf_value_get(info, "tags"),
+                          *added = tf_value_get(info, "added_tokens"),
                           *tensors = tf_value_get(info, "tensors");
     if (tags != NULL)
         put_words(b, "tags", tags);
+    if (added != NULL)
+        put_words(b, "added_tokens", added);
     if (tensors != NULL)
         put_tensors(b, tensors);
     put_made(b, tf_value_get(info, "made"));

@@ -127,6 +127,28 @@ void tf_tags_suggest(struct tf_buf *out, const struct tf_tags *t, const char *te
         tf_buf_printf(out, ", ... (tf-info lists all %zu)", t->n);
 }
 
+static void push_text(struct tf_arena *a, struct tf_value *list, struct tf_span text)
+{
+    if (list->n < TF_MAX_VALUES / 2)
+        tf_value_push(a, list,
+                      tf_value_str(a, tf_arena_strndup(a, (const char *)text.p, text.n)));
+}
+
+/* Those of version 0.1 are pieces without an id. */
+static void describe_added(struct tf_arena *a, struct tf_value *info, struct tf_span model)
+{
+    struct tf_value list = tf_value_array();
+    struct tf_proto_added token;
+    struct tf_proto_piece piece;
+    for (struct tf_span left = model; tf_proto_added(&left, &token);)
+        push_text(a, &list, token.text);
+    for (struct tf_span left = model; tf_proto_unlisted(&left, &piece);)
+        if (piece.stands_for >= 0)
+            push_text(a, &list, piece.text);
+    if (list.n > 0)
+        tf_value_put(a, info, "added_tokens", list);
+}
+
 void tf_tags_describe(struct tf_arena *a, struct tf_value *info, const void *bytes, size_t n)
 {
     struct tf_tags t;
@@ -137,4 +159,5 @@ void tf_tags_describe(struct tf_arena *a, struct tf_value *info, const void *byt
     if (list.n > 0)
         tf_value_put(a, info, "tags", list);
     tf_tags_release(&t);
+    describe_added(a, info, (struct tf_span){bytes, n});
 }

@@ -32,7 +32,7 @@ enum tf_tag tf_tags_begin(const struct tf_tags *t, const char *line, size_t n, c
  * if there are none. */
 void tf_tags_suggest(struct tf_buf *out, const struct tf_tags *t, const char *text);
 
-/* For tf_describe_file: the key "tags" for a vocabulary that has some. */
+/* For tf_describe_file: the keys "tags" and "added_tokens" for a vocabulary that has some. */
 void tf_tags_describe(struct tf_arena *a, struct tf_value *info, const void *bytes, size_t n);
 
 #endif

@@ -43,6 +43,8 @@ ids() {
         [ "$d" = marian ] || ids --sample --alpha 0 | diff - <(jq -c '.[1]' "$G/$d.expected")
     done
     tf-convert "$G/marian" --positions halves -o m.tfm
+    tf-info --json m.tfm | jq -r '.added_tokens[]' |
+        diff - <(printf '%s\n' '<e>' '<l>' '<r>' Qx7 '<e>x' '<lr>' '<w>' '<a b>' '<wl>' '<n>' '<s1>' '<s2>')
     tf-convert m.tfm --to hf -o hf
     tf-convert hf --positions halves -o back.tfm
     [ "$(tf-info back.tfm | grep ^model)" = "$(tf-info m.tfm | grep ^model)" ]
