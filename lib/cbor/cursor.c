@@ -205,7 +205,8 @@ static const char *list_enter(struct list *l, size_t (*width_of)(uint64_t tag), 
     return l->n > max ? f->count : NULL;
 }
 
-size_t tf_id_width(uint64_t tag)
+/* The bytes of an id under this tag; 0: no tag of ids. */
+static size_t id_width(uint64_t tag)
 {
     return tag == TF_TAG_U8    ? 1
            : tag == TF_TAG_U16 ? 2
@@ -222,7 +223,7 @@ static TF_NOINLINE const char *any_ids(struct tf_cbor_cursor *c, struct tf_arena
                                               "ids: bytes left over", "too many ids"};
     struct list l;
     l.at = *c;
-    const char *why = list_enter(&l, tf_id_width, max, &faults);
+    const char *why = list_enter(&l, id_width, max, &faults);
     if (why != NULL)
         return why;
     const uint8_t *p = l.p;

@@ -34,8 +34,6 @@ bool tf_cursor_is_null(const struct tf_cbor_cursor *c);
 /* At most max ids below 2^32: tag 64, 69, 70 or 71, or a plain array of integers. */
 const char *tf_cursor_ids(struct tf_cbor_cursor *c, struct tf_arena *a, size_t max,
                           const uint32_t **ids, size_t *n);
-/* The bytes of an id under this tag; 0: no tag of ids. */
-size_t tf_id_width(uint64_t tag);
 /* At most max numbers: tag 84, 85 or 86, or a plain array of numbers. */
 const char *tf_cursor_reals(struct tf_cbor_cursor *c, struct tf_arena *a, size_t max,
                             const float **x, size_t *n);

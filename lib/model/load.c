@@ -97,16 +97,6 @@ void tf_stored_floats(float *dst, const struct tf_stored *s)
     tf_stored_rows(dst, s, 0, (size_t)s->p->dims[0]);
 }
 
-int tf_model_load_param(float *dst, const struct tf_model_file *m, const struct tf_param *p,
-                        const char *prefix, struct tf_err *err)
-{
-    struct tf_stored s;
-    if (tf_stored_find(&s, m, p, prefix, err) != 0)
-        return -1;
-    tf_stored_floats(dst, &s);
-    return 0;
-}
-
 int tf_model_check_size(const struct tf_model_file *m, const struct tf_params *p,
                         struct tf_err *err)
 {
@@ -116,12 +106,16 @@ int tf_model_check_size(const struct tf_model_file *m, const struct tf_params *p
                          (unsigned long long)p->count, (unsigned long long)m->tensor_bytes);
 }
 
-int tf_model_load_at(float *flat, const struct tf_model_file *m, const struct tf_params *p,
-                     const char *prefix, struct tf_err *err)
+/* All parameters, to a block [p->size] of zeros. */
+static int load_all(float *flat, const struct tf_model_file *m, const struct tf_params *p,
+                    const char *prefix, struct tf_err *err)
 {
-    for (size_t i = 0; i < p->n; i++)
-        if (tf_model_load_param(flat + p->v[i].offset, m, &p->v[i], prefix, err) != 0)
+    struct tf_stored s;
+    for (size_t i = 0; i < p->n; i++) {
+        if (tf_stored_find(&s, m, &p->v[i], prefix, err) != 0)
             return -1;
+        tf_stored_floats(flat + p->v[i].offset, &s);
+    }
     return 0;
 }
 
@@ -146,7 +140,7 @@ int tf_model_load(const struct tf_model_file *m, struct tf_config *c, float **fl
     if (rc == 0)
         memset(*flat, 0, p.size * sizeof **flat);
     if (rc == 0)
-        rc = tf_model_load_at(*flat, m, &p, prefix, err);
+        rc = load_all(*flat, m, &p, prefix, err);
     if (rc < 0) {
         free(*flat);
         *flat = NULL;

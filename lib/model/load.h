@@ -14,9 +14,6 @@ int tf_check_shape(const struct tf_tensor *t, const struct tf_param *p,
  * frees *flat. flat NULL: the configuration only. */
 int tf_model_load(const struct tf_model_file *m, struct tf_config *c, float **flat,
                   const char *prefix, struct tf_err *err) TF_MUST_CHECK;
-/* One parameter, to dst [p->n]. */
-int tf_model_load_param(float *dst, const struct tf_model_file *m, const struct tf_param *p,
-                        const char *prefix, struct tf_err *err) TF_MUST_CHECK;
 /* The tensor of a parameter in a file, and its amax if it is in 8 bits. */
 struct tf_stored {
     const struct tf_tensor *t, *amax;
@@ -33,9 +30,6 @@ void tf_stored_outputs(float *dst, const struct tf_stored *s, size_t first, size
 void tf_stored_halves(uint16_t *dst, const struct tf_stored *s, size_t first, size_t n);
 /* Rows first .. first + n of dims[0]. */
 void tf_stored_rows(float *dst, const struct tf_stored *s, size_t first, size_t n);
-/* All of them into a block [p->size] of zeros, for the table of that configuration. */
-int tf_model_load_at(float *flat, const struct tf_model_file *m, const struct tf_params *p,
-                     const char *prefix, struct tf_err *err) TF_MUST_CHECK;
 /* Fail if the tensors of a file cannot be the parameters of a table, before there is memory for
  * those: sizes come from the file. */
 int tf_model_check_size(const struct tf_model_file *m, const struct tf_params *p,

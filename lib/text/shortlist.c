@@ -34,7 +34,8 @@ enum tf_list_use tf_shortlist_use(const char *text)
                                         : TF_LIST_FILE;
 }
 
-bool tf_shortlist_is_binary(const void *p, size_t n)
+/* Do these bytes, of which 8 are enough, begin a binary list? */
+static bool is_binary(const void *p, size_t n)
 {
     return n >= 8 && tf_load64(p) == MAGIC;
 }
@@ -81,7 +82,7 @@ int tf_shortlist_parse(struct tf_shortlist *s, const void *bytes, size_t n,
 {
     const char *p = bytes;
     *s = (struct tf_shortlist){0};
-    if (!tf_shortlist_is_binary(p, n) || n < HEADER)
+    if (!is_binary(p, n) || n < HEADER)
         return tf_fail(err, "shortlist: truncated, or not a binary shortlist");
     const uint64_t first = tf_load64(p + 16), best = tf_load64(p + 24), offsets = tf_load64(p + 32),
                    ids = tf_load64(p + 40);
@@ -310,7 +311,7 @@ int tf_shortlist_read(struct tf_shortlist *s, const char *path, const struct tf_
         rc = tf_in_unpack(&in, err);
     if (rc == 0 && tf_in_fill(&in, 8, err) < 0)
         rc = -1;
-    *text = rc == 0 && !tf_shortlist_is_binary(in.buf + in.pos, in.len - in.pos);
+    *text = rc == 0 && !is_binary(in.buf + in.pos, in.len - in.pos);
     if (*text)
         rc = read_text(s, &in, v, cut != NULL ? cut : &marian, sum, err);
     else if (rc == 0)

@@ -53,8 +53,6 @@ struct tf_shortlist_cut {
 };
 enum { TF_SHORTLIST_FIRST = 100, TF_SHORTLIST_BEST = 100 }; /* Marian's */
 
-/* Do these bytes, of which 8 are enough, begin a binary list? */
-bool tf_shortlist_is_binary(const void *p, size_t n);
 /* Read n bytes of a binary list. Errors say what is wrong: sizes, offsets, ids, the checksum, the
  * number of source ids. */
 int tf_shortlist_parse(struct tf_shortlist *s, const void *p, size_t n,

@@ -26,11 +26,9 @@ struct tf_tree {
     size_t n, cap;
 };
 void tf_tree_release(struct tf_tree *t);
-/* Append a node; mate is set by tf_tree_mate. */
+/* Append a node, without its mate. */
 void tf_tree_add(struct tf_tree *t, enum tf_tree_kind kind, struct tf_text label,
                  struct tf_text word);
-void tf_tree_mate(struct tf_tree *t); /* set all mates, after nodes were added or removed */
-size_t tf_tree_words(const struct tf_tree *t);
 
 /* Parse s, which must be exactly one tree. Errors give the reason and the byte: brackets that don't
  * match, a word without a tag, a word next to a bracket, text outside of the tree. */
