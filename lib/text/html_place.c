@@ -478,6 +478,13 @@ static bool in_units(const struct word *w, size_t a, size_t b, size_t u)
     return w->first <= w->last && u >= a && u < b;
 }
 
+/* After a unit, or before it if it is the signs that a word ends with. */
+static size_t after_letters(const struct placing *x, size_t u)
+{
+    const struct unit *unit = &x->units[u];
+    return beside(x, u, skip_signs(x->text.p, unit->begin, unit->end) < unit->end);
+}
+
 /* Where something without words goes that was at this offset of the source's text. */
 static size_t place_empty(const struct placing *x, uint32_t v, size_t at)
 {
@@ -492,6 +499,9 @@ static size_t place_empty(const struct placing *x, uint32_t v, size_t at)
         before < x->n_words && x->words[before].begin < at && x->h->text.p[at] == ' ';
     const struct word *last = before < x->n_words ? &x->words[before] : NULL,
                       *first = next < x->n_words ? &x->words[next] : NULL;
+    if (first != NULL && first->begin < at && in_units(first, p->a, p->b, first->last) &&
+        skip_signs(x->h->text.p, at, first->end) == first->end)
+        return after_letters(x, first->last);
     if (touches && in_units(last, p->a, p->b, last->last))
         return beside(x, last->last, true);
     if (first != NULL && in_units(first, p->a, p->b, first->first))

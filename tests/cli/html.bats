@@ -448,6 +448,8 @@ lang: en
 
 Three **four** `five()`, a note.[^1]
 
+One <kbd>a</kbd>+<kbd>b</kbd> <u>two<br>three</u> four[^2].
+
 -   [a b](c.html)
 -   ![alt text](c.png) x
 
@@ -460,6 +462,8 @@ one two
 | three   | 4 € |
 
 [^1]: Six *seven*.
+
+[^2]: Eight.
 X
     pandoc a.md -o a.json
     texts_around a.json >b.json
@@ -474,6 +478,9 @@ title: TWO ONE
 
 NOTE. A `five()`, **FOUR** THREE[^1]
 
+FOUR[^2]. `<u>`{=html}THREE TWO`<br>`{=html}`</u>`{=html}
+`<kbd>`{=html}a`</kbd>`{=html}+`<kbd>`{=html}b`</kbd>`{=html} ONE
+
 -   [B A](c.html)
 -   ![TEXT ALT](c.png) X
 
@@ -486,6 +493,8 @@ one two
   THREE     € 4
 
 [^1]: *SEVEN*. SIX
+
+[^2]: EIGHT.
 X
     for kind in docx odt; do
         pandoc a.md -o a.$kind
