@@ -413,6 +413,16 @@ no <no> [[0,0]]" ]
         'glossary: with a term of 200 bytes for at most 2621 of text'
 }
 
+@test "a model with a segmenter of its own for targets" {
+    local golden=$TOP/tests/golden/marian
+    tf-convert "$golden/two.npz.gz" --vocab "$golden/en.spm" --vocab-target "$golden/de.spm" \
+        -o two.tfm 2>/dev/null
+    head -3 "$golden/en" >in
+    tf-translate -q --no-split -m two.tfm --max-extra 5 in >want
+    serve tf-serve en-xx=two.tfm -l 127.0.0.1:0 -p 1 --no-split --max-extra 5 --copy-unk
+    client texts in | diff want -
+}
+
 @test "a socket of systemd" {
     serve "$TF_PYTHON" -I "$TOP/tests/cli/serve.py" activated http://-:0 tf-serve en-xx="$MODEL" -p 1 -t 1
     output=$(ask translate -d 'q=a b c&source=en&target=xx')
