@@ -102,6 +102,8 @@ __device__ static inline uint32_t column_at(const struct view &v, uint32_t id)
     return from;
 }
 
+/* LISTED: with lists, so that kernels which walk a row have code for one or the other. */
+template <bool LISTED>
 __device__ static inline struct view look(const struct tf_search &s, uint32_t i)
 {
     const uint32_t *off = s.prefix_off, *prefix = s.prefix;
@@ -114,7 +116,7 @@ __device__ static inline struct view look(const struct tf_search &s, uint32_t i)
     v.forced = !v.may_end || v.t >= s.limit[i];
     v.columns = (uint32_t)s.opts.V;
     v.list = nullptr;
-    if (s.allowed != nullptr) {
+    if (LISTED && s.allowed != nullptr) {
         const uint32_t *lists = s.list_off;
         v.columns = lists[i + 1] - lists[i];
         v.list = s.list + lists[i];
@@ -159,10 +161,10 @@ __device__ static inline uint64_t candidate(const struct tf_search_opts &r, cons
 /* f(numbers, how many, the first one's column) for this thread's part of a row of the block: four
  * at once where V allows, as in softmax.cu; the rows begin at a multiple of 16 bytes then, which
  * tf_cuda_search_step() checks. A list has few columns for many threads. */
-template <uint32_t AT_ONCE, typename F>
+template <uint32_t AT_ONCE, bool LISTED, typename F>
 __device__ static inline void each(const struct view &v, const float *lp, F f)
 {
-    if (v.list == nullptr && v.columns % 4 == 0)
+    if (!LISTED && v.columns % 4 == 0)
         each_of_block<AT_ONCE>((const vec<float> *)lp, v.columns / 4,
                                [&](uint32_t i, const vec<float> &x) { f(x.v, 4, 4 * i); });
     else
@@ -186,7 +188,7 @@ static __global__ void __launch_bounds__(RULES)
 {
     wait_for_previous();
     const struct tf_search_opts &o = s.opts;
-    const struct view v = look(s, blockIdx.x / o.K);
+    const struct view v = look<true>(s, blockIdx.x / o.K);
     const uint32_t k = blockIdx.x % o.K, n = (uint32_t)o.ngram;
     if (k >= v.live || v.forced)
         return;
@@ -229,6 +231,7 @@ static __global__ void __launch_bounds__(RULES)
  * share), the bar is raised by bisection, a pass a step, until they are not: keys are distinct, so
  * that at some bar there are just `want`. The gathered find their places by counting who stands
  * before them. */
+template <bool LISTED>
 static __global__ void __launch_bounds__(THREADS)
     grow_kernel(const __grid_constant__ struct tf_search s, const float *lp, struct lists l)
 {
@@ -238,7 +241,7 @@ static __global__ void __launch_bounds__(THREADS)
     __shared__ float sums[WARP];
     uint32_t k = blockIdx.x % s.opts.K, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP,
              warps = blockDim.x / WARP, want = l.want;
-    struct view v = look(s, blockIdx.x / s.opts.K);
+    struct view v = look<LISTED>(s, blockIdx.x / s.opts.K);
     if (k >= v.live)
         return;
     uint64_t *top = l.top + (size_t)blockIdx.x * want;
@@ -249,7 +252,7 @@ static __global__ void __launch_bounds__(THREADS)
         struct seen seen = {-INFINITY, 0};
         uint32_t best_column = 0;
         const bool careful = has_banned(s.opts, v);
-        each<8>(v, lp, [&](const float *z, int n, uint32_t column) {
+        each<8, LISTED>(v, lp, [&](const float *z, int n, uint32_t column) {
             see(seen, z, n);
             for (int i = 0; i < n; i++) { /* without a branch, which most warps would take */
                 bool more = z[i] > most && z[i] < INFINITY;
@@ -277,7 +280,7 @@ static __global__ void __launch_bounds__(THREADS)
     auto each_key = [&](uint64_t from, auto at_once, auto f) {
         /* below the key of the smallest float are those of infinities and nan */
         float bar = from >> 32 < 0x00800000 ? -INFINITY : (float)x_of(from);
-        each<decltype(at_once)::value>(v, lp, [&](const float *z, int n, uint32_t column) {
+        each<decltype(at_once)::value, LISTED>(v, lp, [&](const float *z, int n, uint32_t column) {
             for (int i = 0; i < n; i++) {
                 float x = z[i] - max - log_sum;
                 if (x >= bar) {
@@ -344,6 +347,7 @@ static __global__ void __launch_bounds__(THREADS)
 
 /* Draw d of sentence i is block i * K + d. Threads own runs of ids, one after the other, so that
  * the sums of the runs, added up in order, say in whose run the draw falls. */
+template <bool LISTED>
 static __global__ void __launch_bounds__(THREADS)
     draw_kernel(struct tf_search s, const float *lp, struct lists l)
 {
@@ -351,7 +355,7 @@ static __global__ void __launch_bounds__(THREADS)
     __shared__ double run[THREADS + 1];
     __shared__ float room[WARP];
     uint32_t i = blockIdx.x / s.opts.K, d = blockIdx.x % s.opts.K;
-    struct view v = look(s, i);
+    struct view v = look<LISTED>(s, i);
     const uint32_t V = v.columns;
     uint32_t draws = v.live == 0       ? 0
                      : v.t == v.prefix ? (uint32_t)s.opts.K
@@ -524,7 +528,7 @@ static __global__ void __launch_bounds__(1024)
     wait_for_previous();
     TF_SHARED(struct grown, g); /* [want] */
     uint32_t i = blockIdx.x, n = 0, out = 0, K = (uint32_t)s.opts.K;
-    struct view v = look(s, i);
+    struct view v = look<true>(s, i);
     struct grown *next = l.next + (size_t)i * K;
     if (!s.opts.sample) {
         n = merge(g, s, v, l, (size_t)i * K);
@@ -703,7 +707,9 @@ void tf_cuda_search_step(struct tf_ctx *c, struct tf_search *s, tf_mem *lp)
     if (rules)
         launch_early(c, "search_step: rules", rules_kernel, dim3((unsigned)lists), dim3(RULES), 0,
                      *s, (float *)lp, l);
-    launch_early(c, "search_step: rows", s->opts.sample ? draw_kernel : grow_kernel,
+    auto *walk = !s->opts.sample ? (listed ? grow_kernel<true> : grow_kernel<false>)
+                                 : (listed ? draw_kernel<true> : draw_kernel<false>);
+    launch_early(c, "search_step: rows", walk,
            dim3((unsigned)lists), dim3(threads), 0, *s, p, l);
     launch_early(c, "search_step: sentences", take_kernel, dim3((unsigned)S), dim3(merging),
            want * sizeof(struct grown), *s, p, l);
