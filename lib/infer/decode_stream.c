@@ -29,6 +29,11 @@ struct decode {
     struct tf_lane_search **search; /* one per lane */
     struct tf_sentence *sentences;  /* of the window */
     struct tf_lane_item *items;     /* the good ones among them */
+    /* Lanes write what is ready of the window, in order: held by one that does. */
+    pthread_mutex_t lock;
+    size_t next; /* the first that is not written */
+    int rc;      /* -1: writing has failed, as `failure` says */
+    struct tf_err failure;
     /* With --alignment a forward pass over the outputs follows the search. */
     struct tf_alignment alignment;
     struct tf_lane_forward **forward; /* one per lane */
@@ -279,13 +284,6 @@ static int want(struct decode *d, struct tf_item *it, uint64_t number, struct tf
     return 0;
 }
 
-static int search_group(void *arg, size_t lane, const struct tf_lane_item *group, size_t n,
-                        struct tf_err *err)
-{
-    struct decode *d = arg;
-    return tf_lane_search_run(d->search[lane], group, n, err);
-}
-
 /* The outputs of a sentence that are written; an item without becomes bad. */
 static void judge(const struct decode *d, struct tf_item *it, struct tf_sentence *s)
 {
@@ -341,6 +339,45 @@ static int write_result(struct decode *d, struct tf_item *it, const struct tf_se
     return tf_writer_record(&d->s.out.writer, &rec, err);
 }
 
+static void free_hyps(const struct tf_sentence *s)
+{
+    for (size_t k = 0; k < s->n_hyps; k++)
+        free((void *)(uintptr_t)s->hyps[k].alignment);
+    free(s->hyps);
+}
+
+/* Write the sentences of the window that are ready, up to the first that is not. */
+static void write_ready(struct decode *d)
+{
+    struct tf_sentence *s = d->sentences;
+    for (; d->rc == 0 && d->next < d->s.in.n && s[d->next].ready; d->next++) {
+        d->rc = write_result(d, &d->s.in.items[d->next], &s[d->next], &d->failure);
+        free_hyps(&s[d->next]);
+    }
+}
+
+/* Nobody sends more before the answers where the input pauses: they do not wait for the rest of
+ * the window. With --alignment they get it first. */
+static void sentence_done(void *arg, struct tf_sentence *s)
+{
+    struct decode *d = arg;
+    pthread_mutex_lock(&d->lock);
+    const size_t written = d->next;
+    judge(d, &d->s.in.items[s - d->sentences], s);
+    s->ready = !d->o->alignment;
+    write_ready(d);
+    if (d->rc == 0 && d->s.in.paused && d->next > written)
+        d->rc = tf_output_flush(&d->s.out, &d->failure);
+    pthread_mutex_unlock(&d->lock);
+}
+
+static int search_group(void *arg, size_t lane, const struct tf_lane_item *group, size_t n,
+                        struct tf_err *err)
+{
+    struct decode *d = arg;
+    return tf_lane_search_run(d->search[lane], group, n, sentence_done, d, err);
+}
+
 static int align_group(void *arg, size_t lane, const struct tf_lane_item *group, size_t n,
                        struct tf_err *err)
 {
@@ -388,13 +425,6 @@ static int align_window(struct decode *d, struct tf_err *err)
     return rc;
 }
 
-static void free_hyps(const struct tf_sentence *s)
-{
-    for (size_t k = 0; k < s->n_hyps; k++)
-        free((void *)(uintptr_t)s->hyps[k].alignment);
-    free(s->hyps);
-}
-
 static int decode_window(void *arg, struct tf_err *err)
 {
     struct decode *d = arg;
@@ -414,17 +444,22 @@ static int decode_window(void *arg, struct tf_err *err)
             return -1;
         if (in[i].code == 0 && in[i].n_source > 0)
             d->items[good++] = tf_search_item(&d->sentences[i], &d->search_opts, &d->memory);
+        else
+            d->sentences[i].ready = true;
     }
+    d->next = 0;
     int rc = tf_lanes_run(d->s.lanes, d->items, good, search_group, d, err);
-    for (size_t i = 0; i < n; i++)
-        judge(d, &in[i], &d->sentences[i]);
-    if (rc == 0 && d->o->alignment)
+    if (rc == 0 && d->rc == 0 && d->o->alignment)
         rc = align_window(d, err);
-    for (size_t i = 0; i < n; i++) {
-        if (rc == 0)
-            rc = write_result(d, &in[i], &d->sentences[i], err);
-        free_hyps(&d->sentences[i]);
-    }
+    for (size_t i = 0; i < n && rc == 0; i++)
+        d->sentences[i].ready = true;
+    write_ready(d);
+    for (; d->next < n; d->next++)
+        free_hyps(&d->sentences[d->next]);
+    if (rc == 0 && d->rc != 0)
+        *err = d->failure;
+    if (rc == 0)
+        rc = d->rc;
     if (tf_progress_due(&d->s.progress)) {
         double t = tf_now() - d->s.progress.start;
         tf_progress_show(&d->s.progress, "%llu lines, %.1f lines/s, %.0f tokens/s",
@@ -436,6 +471,7 @@ static int decode_window(void *arg, struct tf_err *err)
 
 static void release_decode(struct decode *d)
 {
+    pthread_mutex_destroy(&d->lock);
     tf_lane_search_free(d->search, d->s.lanes);
     tf_lane_forward_free(d->forward, d->s.lanes);
     tf_alignment_close(&d->alignment);
@@ -458,6 +494,7 @@ int tf_decode_stream(const struct tf_decode_opts *o, const char *input, const ch
                                      .single = tokens,
                                      .second = tokens};
     struct decode d = {.o = o, .table = table};
+    pthread_mutex_init(&d.lock, NULL);
     int rc = tf_session_open(&d.s, &o->run, TF_USE_DECODING, output, false, err);
     if (rc == 0)
         rc = read_lists(&d, err);

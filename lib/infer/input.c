@@ -351,6 +351,7 @@ enum tf_input_event tf_input_next(struct tf_input *in, struct tf_err *err)
         case FILL: {
             bool wait = !ready(in);
             in->state = wait ? REPORT_IDLE : READ;
+            in->paused = wait;
             if (full(in) || (wait && in->n > 0))
                 return deliver(in);
             break;

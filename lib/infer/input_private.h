@@ -56,6 +56,7 @@ struct tf_input {
     const struct tf_header *header[2]; /* of this part; header[1] NULL without a second stream */
     struct tf_item *items;             /* the window: n items, valid until the next call */
     size_t n;
+    bool paused; /* the window ended because the input has to be waited for */
 
     /* Private. */
     const struct tf_ensemble *models;

@@ -33,6 +33,10 @@ struct tf_lane_search {
     size_t logits_cap, start_cap;
     bool first_step;
     /* The group. */
+    const struct tf_lane_item *group;
+    size_t n;
+    tf_sentence_fn *done;
+    void *arg;
     struct tf_packed_ids src, prefix;
     uint32_t *limit;
     uint64_t *key;
@@ -308,31 +312,6 @@ static int steps(struct tf_lane_search *s, size_t n, struct tf_err *err)
     return 0;
 }
 
-/* All steps of a group. On a GPU, asking for the number of live rows means waiting, so we ask only
- * every `poll` steps and use an upper bound in between. The steps between two polls are one graph
- * that the GPU can replay. A graph depends on the fields of the search alone, and these repeat:
- * each step swaps two pairs of buffers, and poll is even. */
-static int search(struct tf_lane_search *s, struct tf_err *err)
-{
-    struct tf_search *q = &s->search;
-    size_t poll = (size_t)s->be->poll;
-    TF_ASSERT((poll == 1 || poll % 2 == 0) && q->max_steps % poll == 1 % poll);
-    s->first_step = true;
-    if (step_models(s, err) != 0 || (poll == 1 && tf_search_poll(q, false, err) != 0))
-        return -1;
-    for (size_t t = 1; q->rows > 0 && t < q->max_steps; t += poll) {
-        int rc = 0;
-        do {
-            if (s->be->graph_begin(s->ctx, q, sizeof *q))
-                break;
-            rc = steps(s, poll, err);
-        } while (!s->be->graph_end(s->ctx));
-        if (rc < 0 || tf_search_poll(q, poll > 1, err) != 0)
-            return -1;
-    }
-    return 0;
-}
-
 /* The hypotheses of sentence i, their ids and log-probabilities in one block. */
 static void copy_hypotheses(struct tf_lane_search *s, struct tf_sentence *v, size_t i)
 {
@@ -362,9 +341,57 @@ static void copy_hypotheses(struct tf_lane_search *s, struct tf_sentence *v, siz
         v->n_hyps = tf_diverse_rank(v->hyps, v->n_hyps, &s->search.opts, v->n_prefix, v->limit);
 }
 
-int tf_lane_search_run(struct tf_lane_search *s, const struct tf_lane_item *group, size_t n,
-                       struct tf_err *err)
+/* Give those of the sentences that are done their hypotheses: on the CPU after any step, on a GPU
+ * when all are. */
+static int deliver(struct tf_lane_search *s, struct tf_err *err)
 {
+    const size_t copies = copies_of(s);
+    if (tf_search_fetch(&s->search, err) != 0)
+        return -1;
+    for (size_t i = 0; i < s->n; i++) {
+        struct tf_sentence *v = s->group[i].item;
+        bool live = v->hyps != NULL;
+        for (size_t c = i * copies; c < (i + 1) * copies && !live && s->be->host; c++)
+            live = s->search.live[c] > 0;
+        if (live)
+            continue;
+        copy_hypotheses(s, v, i);
+        s->done(s->arg, v);
+    }
+    return 0;
+}
+
+/* All steps of a group. On a GPU, asking for the number of live rows means waiting, so we ask only
+ * every `poll` steps and use an upper bound in between. The steps between two polls are one graph
+ * that the GPU can replay. A graph depends on the fields of the search alone, and these repeat:
+ * each step swaps two pairs of buffers, and poll is even. */
+static int search(struct tf_lane_search *s, struct tf_err *err)
+{
+    struct tf_search *q = &s->search;
+    size_t poll = (size_t)s->be->poll;
+    TF_ASSERT((poll == 1 || poll % 2 == 0) && q->max_steps % poll == 1 % poll);
+    s->first_step = true;
+    if (step_models(s, err) != 0 ||
+        (poll == 1 && (tf_search_poll(q, false, err) != 0 || deliver(s, err) != 0)))
+        return -1;
+    for (size_t t = 1; q->rows > 0 && t < q->max_steps; t += poll) {
+        int rc = 0;
+        do {
+            if (s->be->graph_begin(s->ctx, q, sizeof *q))
+                break;
+            rc = steps(s, poll, err);
+        } while (!s->be->graph_end(s->ctx));
+        if (rc < 0 || tf_search_poll(q, poll > 1, err) != 0 ||
+            (s->be->host && deliver(s, err) != 0))
+            return -1;
+    }
+    return deliver(s, err);
+}
+
+int tf_lane_search_run(struct tf_lane_search *s, const struct tf_lane_item *group, size_t n,
+                       tf_sentence_fn *done, void *arg, struct tf_err *err)
+{
+    s->group = group, s->n = n, s->done = done, s->arg = arg;
     pack_group(s, group, n);
     for (size_t i = 0; i < s->models->n; i++)
         if (tf_encode(s->lane->work[i], &s->member[i].memory, n, s->src.ids.v, s->src.offsets.v,
@@ -387,9 +414,5 @@ int tf_lane_search_run(struct tf_lane_search *s, const struct tf_lane_item *grou
     if (tf_search_start(&s->search, &g, err) < 0 || reserve_memory(s, err) != 0 ||
         upload_start_ids(s, n * copies, err) < 0)
         return -1;
-    if (search(s, err) != 0 || tf_search_fetch(&s->search, err) != 0)
-        return -1;
-    for (size_t i = 0; i < n; i++)
-        copy_hypotheses(s, group[i].item, i);
-    return 0;
+    return search(s, err);
 }

@@ -23,7 +23,11 @@ struct tf_sentence {
     struct tf_wanted wanted;      /* for a search with `continues` */
     struct tf_hyp *hyps; /* out: best first, with token_logp; one block for the caller to free() */
     size_t n_hyps;
+    bool ready; /* the owner's */
 };
+/* Called by a lane when a sentence of its group has its hypotheses: on the CPU while others are
+ * searched still. */
+typedef void tf_sentence_fn(void *arg, struct tf_sentence *s);
 
 /* Memory that groups take, in bytes, as cost and budget of tf_lanes. */
 struct tf_search_memory {
@@ -55,9 +59,9 @@ struct tf_lane_search **tf_lane_search_new(const struct tf_lanes *l,
                                            const struct tf_search_opts *opts,
                                            struct tf_search_limits limits);
 void tf_lane_search_free(struct tf_lane_search **s, const struct tf_lanes *l);
-/* Decode a group whose items are struct tf_sentence. What a sentence gets does not depend on the
- * others. */
+/* Decode a group whose items are struct tf_sentence with hyps NULL, and call done(arg, sentence) for
+ * each. What a sentence gets does not depend on the others. */
 int tf_lane_search_run(struct tf_lane_search *s, const struct tf_lane_item *group, size_t n,
-                       struct tf_err *err) TF_MUST_CHECK;
+                       tf_sentence_fn *done, void *arg, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

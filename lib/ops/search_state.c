@@ -18,7 +18,7 @@ struct tf_search_host {
 #define RESULT(type, name, n) type *name;
         TF_SEARCH_HISTORY(RESULT)
         TF_SEARCH_FINISHED(RESULT)
-    } result;          /* copies on the host, after tf_search_fetch */
+    } result; /* after tf_search_fetch: copies on the host, or there the arrays themselves */
     size_t prefix_ids; /* ids of all prefixes of the group */
     size_t lists, list_ids; /* copied to a device, and their ids */
     uint32_t *stage;   /* host values on their way to the backend */
@@ -58,7 +58,9 @@ void tf_search_release(struct tf_search *s)
     if (s->name != NULL)          \
         s->be->free(s->ctx, s->name);
     TF_SEARCH_ARRAYS(FREE_ARRAY)
-#define FREE_RESULT(type, name, n) free(h->result.name);
+#define FREE_RESULT(type, name, n) \
+    if (!s->be->host)              \
+        free(h->result.name);
     TF_SEARCH_HISTORY(FREE_RESULT)
     TF_SEARCH_FINISHED(FREE_RESULT)
     free(h->stage);
@@ -260,10 +262,14 @@ int tf_search_fetch(struct tf_search *s, struct tf_err *err)
     if (s->be->download(s->ctx, counts, TF_ELEM_U32, s->counts, TF_SEARCH_COUNTS, err) < 0)
         return -1;
     h->steps = counts[TF_SEARCH_STEP];
-#define DOWNLOAD(name, n)                                                                 \
-    h->result.name = tf_xarray(h->result.name, (n) + 1, sizeof *h->result.name);          \
-    if (s->be->download(s->ctx, h->result.name, ELEM_OF(s->name), s->name, (n), err) < 0) \
-        return -1;
+#define DOWNLOAD(name, n)                                                                     \
+    if (s->be->host) {                                                                        \
+        h->result.name = s->name;                                                             \
+    } else {                                                                                  \
+        h->result.name = tf_xarray(h->result.name, (n) + 1, sizeof *h->result.name);          \
+        if (s->be->download(s->ctx, h->result.name, ELEM_OF(s->name), s->name, (n), err) < 0)\
+            return -1;                                                                        \
+    }
 #define HISTORY(type, name, n) DOWNLOAD(name, h->steps * s->max_rows)
 #define FINISHED(type, name, n) DOWNLOAD(name, n)
     TF_SEARCH_HISTORY(HISTORY)

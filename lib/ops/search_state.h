@@ -278,7 +278,8 @@ struct tf_search_hyp {
     double logp; /* that of the whole output, with the forced prefix */
     double score;
 };
-/* Download the results of the group; waits. */
+/* Download the results of the group; waits. On a host backend these are the arrays of the search,
+ * which nothing copies: after each step those of the sentences without a live row are there. */
 int tf_search_fetch(struct tf_search *s, struct tf_err *err) TF_MUST_CHECK;
 /* After tf_search_fetch: the number of hypotheses of sentence i, the one of that rank (0 is the
  * best), and its tokens: ids [n] and token_logp [n + 1] (EOS last) or NULL. */

@@ -359,8 +359,6 @@ static void send_line(struct tf_pipe *p, struct tf_job *job, size_t line)
     struct tf_job_line *l = &job->lines[line];
     l->sent = true;
     p->sent[p->n++] = (struct tf_sent){job, line};
-    tf_buf_add(&p->worker.send, l->seen.p, l->seen.n);
-    tf_buf_byte(&p->worker.send, '\n');
     p->route->characters += l->n;
     job->sent++;
     job->next = line + 1;
@@ -370,7 +368,19 @@ static void send_line(struct tf_pipe *p, struct tf_job *job, size_t line)
         queue_add(job);
 }
 
-/* Give an idle pipeline its share of what waits. */
+static const struct tf_job_line *line_of(const struct tf_sent *s)
+{
+    return &s->job->lines[s->line];
+}
+
+static int by_length(const void *x, const void *y)
+{
+    const size_t a = line_of(x)->seen.n, b = line_of(y)->seen.n;
+    return (a > b) - (a < b);
+}
+
+/* Give an idle pipeline its share of what waits. It answers in order, so that what is done first
+ * comes first. */
 static void fill(struct tf_pipe *p, size_t most)
 {
     struct tf_route *r = p->route;
@@ -385,6 +395,12 @@ static void fill(struct tf_pipe *p, size_t most)
         send_line(p, job, line);
         if (again)
             break;
+    }
+    qsort(p->sent, p->n, sizeof *p->sent, by_length);
+    for (size_t i = 0; i < p->n; i++) {
+        const struct tf_text *seen = &line_of(&p->sent[i])->seen;
+        tf_buf_add(&p->worker.send, seen->p, seen->n);
+        tf_buf_byte(&p->worker.send, '\n');
     }
     p->worker.state = TF_WORKER_BUSY;
     p->worker.since = tf_now();

@@ -105,6 +105,23 @@ assert not talk([["tf-tokenize", *model], ["tf-decode", *model, *limit], ["tf-to
 PY
 }
 
+@test "where the input pauses, a line that is done does not wait for those read with it" {
+    cat >early.py <<'PY'
+import json, subprocess, sys
+model, PIPE = sys.argv[1], subprocess.PIPE
+tokenize = subprocess.Popen(["tf-tokenize", "-m", model], stdin=PIPE, stdout=PIPE)
+decode = subprocess.Popen(["tf-decode", "-m", model, "-t", "1"], stdin=tokenize.stdout, stdout=PIPE)
+show = subprocess.Popen(["tf-cbor", "json"], stdin=decode.stdout, stdout=PIPE)
+tokenize.stdin.write(b"a\na b c a b c a b c\n")
+tokenize.stdin.flush()
+kinds = [json.loads(show.stdout.readline())["type"] for _ in range(4)]
+assert kinds == ["header", "tokens", "check", "tokens"], kinds  # a check where it is flushed
+tokenize.stdin.close()
+assert not decode.wait()
+PY
+    t 0 "$TF_PYTHON" early.py "$MODEL"
+}
+
 @test "prefixes from a pipe: a line is translated when its prefix arrives, before the next one is sent" {
     cat >talk.py <<'PY'
 import subprocess, sys

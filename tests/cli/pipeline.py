@@ -35,6 +35,8 @@ def answer(n, line):
 
 def pipeline():
     for n, line in enumerate(os.fdopen(0, encoding="utf-8", newline="\n"), 1):
+        with open(here + "/lines", "a", encoding="utf-8") as f:
+            f.write(line)
         print(answer(n, line.rstrip("\n")), flush=True)
     if model == "stay":
         time.sleep(600)

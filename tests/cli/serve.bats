@@ -187,6 +187,13 @@ tf-serve: none: its pipeline ended before it was ready" ]
     client fair
 }
 
+@test "a pipeline gets the shortest of its sentences first, and answers are in their order" {
+    with_script -p 1
+    ask translate -d 'q=c d e' -d 'q=a' -d 'q=b c' -d source=en -d target=xx >answer
+    expect_contains "$(<answer)" '["<c d e>","<a>","<b c>"]'
+    [ "$(tail -n 3 bin/lines)" = $'a\nb c\nc d e' ]
+}
+
 @test "a full queue, and too many connections" {
     with_script -p 1 --queue 40 --connections 20 --patience 1
     client full
