@@ -135,8 +135,9 @@ const char *tf_dir_shown(const struct tf_dir *d, const char *path)
 {
     for (size_t i = 0; d != NULL && d->package != NULL && i < d->package->n; i++) {
         const struct tf_package_file *f = &d->package->v[i];
-        if (strncmp(path, IN_MEMORY, sizeof IN_MEMORY - 1) == 0 &&
-            atoi(path + sizeof IN_MEMORY - 1) == f->fd)
+        char in_memory[32];
+        snprintf(in_memory, sizeof in_memory, IN_MEMORY "%d", f->fd);
+        if (strcmp(path, in_memory) == 0)
             return join(d, f->name);
     }
     return path;

@@ -41,8 +41,8 @@ enum tf_initializer { TF_INITIALIZER_GLOROT, TF_INITIALIZER_FUSED, TF_INITIALIZE
 /* Their names in options and files, in that order, NULL-terminated. */
 extern const char *const tf_dialects[],
     *const tf_position_kinds[], *const tf_position_tables[], *const tf_activations[],
-    *const tf_decoder_selves[], *const tf_decoder_norms[], *const tf_ties[], *const tf_starts[], *const tf_smoothings[],
-    *const tf_initializers[];
+    *const tf_decoder_selves[], *const tf_decoder_norms[], *const tf_ties[], *const tf_starts[],
+    *const tf_smoothings[], *const tf_initializers[];
 
 #define TF_MAX_LAYERS 256
 #define TF_MAX_WIDTH 65536

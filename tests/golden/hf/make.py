@@ -7,7 +7,7 @@
     added      that of nllb with two tokens that were added, one of which takes the space before it
     ct2        nllb by CTranslate2's own converter, with the SentencePiece model that it came from
 
-and `expected`, lines of JSON: a directory; keys that config.json lacks; a text; the ids that its
+and `expected.gz`, lines of JSON: a directory; keys that config.json lacks; a text; the ids that its
 tokenizer has for it, with the tag in front; ids of a target, which begins with a tag for nllb; its
 log-probability in fp32, the end included.
 
@@ -91,7 +91,7 @@ def fresh(*names):
         os.mkdir(name)
 
 
-out = open("expected", "w", encoding="utf-8")
+out = gzip.open("expected.gz", "wt", encoding="utf-8")
 rng = random.Random(1)
 
 
