@@ -848,9 +848,9 @@ int main(void)
     random_searches("rules, wide vocabularies", 4, MAX_V, 0, 0, true, false);
     with_lists = true;
     random_searches("lists, rules", 30, 40, 0, 0.1, true, false);
-    random_searches("lists, rules, sampling", 12, 30, 0, 0.1, true, true);
+    random_searches("lists, rules, sampling", 20, 30, 0, 0.1, true, true);
     with_rules = false;
-    random_searches("lists, ties", 24, 100, 3, 0, true, false);
+    random_searches("lists, ties", 30, 100, 3, 0, true, false);
     random_searches("lists from wide vocabularies", 1, MAX_V, 0, 0, true, false);
     with_lists = false;
     static const char *const names[] = {"", "fairseq", "CTranslate2", "transformers", "Marian"};
