@@ -13,8 +13,8 @@
 # al., 2018), and a model trains on both. Distillation: the plain model translates the sources of
 # TRAIN, and a small model trains on what it wrote (Kim and Rush, 2016); beside it are the same
 # small model without a teacher, and the time that one thread takes for the test set. Tuning: the
-# plain model continues on DOMAIN, and the best model by BLEU on DOMAIN_DEV is kept; MODEL, such as a
-# published one (tf-convert(1)), takes the place of the plain model, and TRAIN and DEV are not
+# plain model continues on DOMAIN, and the best model by BLEU on DOMAIN_DEV is kept; MODEL, such as
+# a published one (tf-convert(1)), takes the place of the plain model, and TRAIN and DEV are not
 # needed then. Ensemble: models of SEEDS translate together, by the mean of their probabilities.
 
 #: TRAIN text to train on

@@ -59,8 +59,8 @@ struct tf_lane_search **tf_lane_search_new(const struct tf_lanes *l,
                                            const struct tf_search_opts *opts,
                                            struct tf_search_limits limits);
 void tf_lane_search_free(struct tf_lane_search **s, const struct tf_lanes *l);
-/* Decode a group whose items are struct tf_sentence with hyps NULL, and call done(arg, sentence) for
- * each. What a sentence gets does not depend on the others. */
+/* Decode a group whose items are struct tf_sentence with hyps NULL, and call done(arg, sentence)
+ * for each. What a sentence gets does not depend on the others. */
 int tf_lane_search_run(struct tf_lane_search *s, const struct tf_lane_item *group, size_t n,
                        tf_sentence_fn *done, void *arg, struct tf_err *err) TF_MUST_CHECK;
 

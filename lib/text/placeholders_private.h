@@ -2,8 +2,8 @@
  * programs. A model sees a short name in its place, such as X1, which models copy.
  *
  * Kept are URLs, e-mail addresses, {name}, {name:>5}, ${name}, %{name} and {{name}}, conversions of
- * printf and Qt such as %s, %1$d, %(name)s, %%, %1 and %n, options such as --key and -k, @name and #name, and what
- * has backslashes, such as C:\path. In the same way a term gets its translation. */
+ * printf and Qt such as %s, %1$d, %(name)s, %%, %1 and %n, options such as --key and -k, @name and
+ * #name, and what has backslashes, such as C:\path. In the same way a term gets its translation. */
 #ifndef TF_TEXT_PLACEHOLDERS_PRIVATE_H
 #define TF_TEXT_PLACEHOLDERS_PRIVATE_H
 

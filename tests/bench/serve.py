@@ -7,9 +7,9 @@ Both have the same model, which tf-convert writes for CTranslate2 (one that it t
 SentencePiece vocabulary), two threads of 8-bit products, and CTranslate2's search with beam 4; each
 client sends a random line of TEXT when it has the answer to the one before. Prints requests a
 second, the median and the 99th percentile of the latency, the proportional memory of all processes,
-the time from the start to the first answer and the CPU time that it took, and how many texts are equal. The tools are those in
-PATH; needs ctranslate2, sentencepiece, starlette and uvicorn, from PyPI. With --memory only the
-memory of tf-serve, after 40 lines, for so many pipelines."""
+the time from the start to the first answer and the CPU time that it took, and how many texts are
+equal. The tools are those in PATH; needs ctranslate2, sentencepiece, starlette and uvicorn, from
+PyPI. With --memory only the memory of tf-serve, after 40 lines, for so many pipelines."""
 import argparse
 import asyncio
 import json

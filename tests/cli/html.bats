@@ -54,7 +54,8 @@ call <code>f(<b>x</b>)</code> now <!-- <p>not</p> --> or <span translate="no">Fo
 <textarea><b>one</textarea> <svg><text>one</text></svg> &lcub;one&rcub; <CODE>Two</CODE>
 <!doctype html><br/><code>x</code> <!-- unended <b>one
 see {name} at http://example.org/?a=1&amp;b=2, 5 %s
-<p>one <kbd>a</kbd>+<kbd>b</kbd></p> <p><kbd>a</kbd> / <i><kbd>b</kbd></i>: {name}&lt;<kbd>c</kbd></p>
+<p>one <kbd>a</kbd>+<kbd>b</kbd></p>
+<p><kbd>a</kbd> / <i><kbd>b</kbd></i>: {name}&lt;<kbd>c</kbd></p>
 X
     bash -c 'around --placeholders in' >got
     diff - got <<'X'
@@ -63,7 +64,8 @@ X
 <textarea><b>one</textarea> <svg><text>one</text></svg> <CODE>Two</CODE> &rcub; ONE &lcub;
 <!doctype html><br/><code>x</code> <!-- unended <b>one
 %s 5 http://example.org/?a=1&amp;b=2, AT {name} SEE
-<p><kbd>a</kbd>+<kbd>b</kbd> ONE</p> <p><kbd>a</kbd> / <i><kbd>b</kbd></i>: {name}&lt;<kbd>c</kbd></p>
+<p><kbd>a</kbd>+<kbd>b</kbd> ONE</p>
+<p><kbd>a</kbd> / <i><kbd>b</kbd></i>: {name}&lt;<kbd>c</kbd></p>
 X
 }
 

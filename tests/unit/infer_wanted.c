@@ -236,7 +236,8 @@ static void search(struct results *out, const struct tf_backend *be, struct tf_c
     struct tf_err err = {0};
     /* Without terms a smaller beam counts. */
     const struct tf_search_opts o = {
-        .V = V, .K = wanted.n == 0 && K < MAX_K ? K + 3 : K, .N = N, .start = 1, .eos = EOS, .normalize = normalize};
+        .V = V, .K = wanted.n == 0 && K < MAX_K ? K + 3 : K, .N = N,
+        .start = 1, .eos = EOS, .normalize = normalize};
     struct tf_search q;
     const uint32_t off[] = {0, 1}, most = (uint32_t)limit, prefix_off[] = {0, (uint32_t)n_prefix};
     const struct tf_search_group g = {
