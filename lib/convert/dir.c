@@ -136,8 +136,8 @@ const char *tf_dir_shown(const struct tf_dir *d, const char *path)
     for (size_t i = 0; d != NULL && d->package != NULL && i < d->package->n; i++) {
         const struct tf_package_file *f = &d->package->v[i];
         char in_memory[32];
-        snprintf(in_memory, sizeof in_memory, IN_MEMORY "%d", f->fd);
-        if (strcmp(path, in_memory) == 0)
+        const int n = snprintf(in_memory, sizeof in_memory, IN_MEMORY "%d", f->fd);
+        if (strncmp(path, in_memory, (size_t)n) == 0 && (path[n] < '0' || path[n] > '9'))
             return join(d, f->name);
     }
     return path;
