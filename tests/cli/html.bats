@@ -306,6 +306,13 @@ msgid_plural "All"
 msgstr[0] "SHUT"
 msgstr[1] "ALL"
 X
+    # Translations that msgcat --indent wrote stay, and the mark of an obsolete message is its own.
+    printf '%s\n' '#, fuzzy' '#~ msgid "Old"' '#~ msgstr ""' '#~ "Alt"' '' 'msgid   "Open"' \
+        'msgstr  ""' '        "Offen"' '' 'msgid   "Shut"' 'msgstr  ""' >indented.po
+    "$TOP/examples/files/texts" indented.po tr a-z A-Z >got
+    diff <(sed 's/^msgid   "Shut"/#, fuzzy\n&/; $s/.*/msgstr "SHUT"/' indented.po) got
+    printf '%s\n' '#, fuzzy' '#~ msgid "Old"' '#~ msgstr "Alt"' 'msgid "Open"' 'msgstr ""' >old.po
+    "$TOP/examples/files/texts" old.po tr a-z A-Z | grep -A1 -x '#, fuzzy' | grep -qx 'msgid "Open"'
     # A shortcut is before a letter of the text, not within markup.
     printf 'msgid "%s"\nmsgstr ""\n\n' '&Save %s' '<b>_Bold</b>' '_Name: {name}, %(next)s' >keys.po
     "$TOP/examples/files/texts" keys.po sed 's/Save/Guardar/; s/Bold/Fett/; s/Name/X/' >got
