@@ -411,6 +411,26 @@ static bool two_langs(const struct tf_import *m, const char *langs[2])
     return true;
 }
 
+/* Does the user say it? */
+static bool is_given(const char *const given[2], const char *source, const char *target)
+{
+    return (given[0] != NULL || given[1] != NULL) &&
+           (given[0] == NULL || strcmp(given[0], source) == 0) &&
+           (given[1] == NULL || strcmp(given[1], target) == 0);
+}
+
+/* Does a path end with [./_]SOURCE-TARGET, and slashes? */
+static bool is_of_path(const char *path, const char *source, const char *target)
+{
+    char end[520];
+    const size_t len = (size_t)snprintf(end, sizeof end, "%s-%s", source, target);
+    size_t n = strlen(path);
+    while (n > 0 && path[n - 1] == '/')
+        n--;
+    return n > len && memcmp(path + n - len, end, len) == 0 &&
+           strchr("./_", path[n - len - 1]) != NULL;
+}
+
 /* fairseq-train without -s and -t does not say in which direction it trains. The user does; or its
  * data, by custom, are in a directory NAME.SOURCE-TARGET; and one dictionary needs no direction. */
 static void guess_direction(const struct tf_import *m, struct direction *d)
@@ -418,27 +438,15 @@ static void guess_direction(const struct tf_import *m, struct direction *d)
     const char *langs[2], *data = task_text(m, "data");
     if (!two_langs(m, langs))
         return;
-    d->lang[0] = langs[0];
-    d->lang[1] = langs[1];
-    size_t n = data != NULL ? strlen(data) : 0;
-    while (n > 0 && data[n - 1] == '/')
-        n--;
-    for (int i = 0; i < 2; i++) {
-        char end[520];
-        const char *const *given = m->opts->lang;
-        const bool named =
-            (given[0] != NULL && strcmp(given[0], langs[i]) == 0 &&
-             (given[1] == NULL || strcmp(given[1], langs[1 - i]) == 0)) ||
-            (given[0] == NULL && given[1] != NULL && strcmp(given[1], langs[1 - i]) == 0);
-        const size_t len = (size_t)snprintf(end, sizeof end, "%s-%s", langs[i], langs[1 - i]);
-        if (!named && (n <= len || memcmp(data + n - len, end, len) != 0 ||
-                       strchr("./_", data[n - len - 1]) == NULL))
-            continue;
-        d->lang[0] = langs[i];
-        d->lang[1] = langs[1 - i];
-        d->known = true;
-        return;
+    int source = 0;
+    bool known = false;
+    for (int i = 0; i < 4 && !known; i++) {
+        source = i % 2;
+        known = i < 2 ? is_given(m->opts->lang, langs[source], langs[1 - source])
+                      : data != NULL && is_of_path(data, langs[source], langs[1 - source]);
     }
+    *d = (struct direction){.lang = {langs[known ? source : 0], langs[known ? 1 - source : 1]},
+                            .known = known};
 }
 
 static int read_dictionaries(struct tf_import *m, const struct direction *d, struct tf_err *err)

@@ -46,6 +46,11 @@ trained() {
         tf-convert d $options -o m.tfm
         [ "$(tf-info m.tfm | awk '/^(lang|target_lang) / { print $2 }')" = $'en\nde' ]
     done
+    # It counts more than the name of the data.
+    make source=40 tie=none langs=data.de-en
+    tf-convert d --lang en -o m.tfm
+    [ "$(tf-info m.tfm | awk '/^(lang|target_lang) / { print $2 }')" = $'en\nde' ]
+    make source=40 tie=none langs=none
     t 1 tf-convert d --lang de --target-lang fr -o x.tfm
     expect_error "d: no source_lang and target_lang in the model"
     cp d/dict.de.txt d/dict.fr.txt

@@ -168,8 +168,8 @@ def fairseq(path, npz, words):
     if int(k["ff"]):
         arguments["decoder_ffn_embed_dim"] = int(k["ff"])
     langs = {"source_lang": "en", "target_lang": "de"}
-    if k["langs"] == "none":
-        langs = dict.fromkeys(langs)
+    if k["langs"]: # none, or the directory of the data
+        langs = {**dict.fromkeys(langs), "data": k["langs"]}
     root = {"model": model, "extra_state": {"epoch": 3, "best": 1.5, "set": {1, 2}, "b": b"\0x"},
             "last_optimizer_state": {"state": {0: {"exp_avg": Tensor(np.zeros((3, 2), "<f4"))}}}}
     if k["cfg"] == "true":
