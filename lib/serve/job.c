@@ -216,7 +216,8 @@ static int read_glossary(struct tf_job *job, struct tf_json_reader *r, struct tf
         tf_buf_add(&term, r->text.p, r->text.len);
         if ((rc = tf_json_next(r, &kind, err)) != 0)
             break;
-        if (kind != TF_JSON_STRING)
+        if (kind != TF_JSON_STRING || memchr(r->text.p, 0, r->text.len) != NULL ||
+            (term.len > 0 && memchr(term.p, 0, term.len) != NULL))
             rc = invalid(err, name, "an object of texts");
         else if (term.len > LONGEST_TERM || r->text.len > LONGEST_TERM ||
                  (job->glossary != NULL && tf_glossary_terms(job->glossary) == MOST_TERMS))

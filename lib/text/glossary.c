@@ -23,14 +23,29 @@ int64_t tf_term_set_add(struct tf_term_set *s, struct tf_text term, uint32_t num
     return -1;
 }
 
+/* Append the characters of s in lower case, as far as a term may have them so or as they are.
+ * Returns their bytes in s. */
+static size_t bytes_of_terms(const struct tf_term_set *t, struct tf_text s, struct tf_buf *low)
+{
+    size_t n = 0;
+    int len;
+    while (n < s.n) {
+        (void)tf_utf8_get(s.p + n, &len);
+        tf_uc_lower(low, s.p + n, (size_t)len);
+        if (n + (size_t)len > t->longest && low->len > t->longest)
+            break;
+        n += (size_t)len;
+    }
+    return n;
+}
+
 size_t tf_term_set_find(const struct tf_term_set *s, struct tf_text text, size_t at,
                         uint32_t *number, bool *as_is)
 {
     struct tf_buf low = {0};
     if (text.p[at] == ' ' || !tf_is_word_edge(text.p, text.n, at))
         return 0;
-    /* Lower case may have up to three times the bytes, or a third. */
-    size_t n = text.n - at < 3 * s->longest ? text.n - at : 3 * s->longest;
+    size_t n = bytes_of_terms(s, (struct tf_text){text.p + at, text.n - at}, &low);
     for (; n > 0; n--) {
         if (((unsigned char)text.p[at + n] & 0xc0) == 0x80 ||
             !tf_is_word_edge(text.p, text.n, at + n))

@@ -414,6 +414,7 @@ no <no> [[0,0]]" ]
     expect() { output=$(with "$1" "$2" | jq -r .error); [ "$output" = "$3" ] || { echo "$output"; return 1; }; }
     expect '["b"]' '"a"' 'Invalid request: glossary is not one object of texts'
     expect '{"b": 1}' '"a"' 'Invalid request: glossary is not an object of texts'
+    expect '{"b": "x\u0000y"}' '"a"' 'Invalid request: glossary is not an object of texts'
     expect '{"b": " "}' '"a"' 'Invalid request: glossary: a term or a translation has no text, or a term is there twice'
     expect '{"b": "'"$(printf 'x%.0s' {1..201})"'"}' '"a"' 'glossary: at most 1000 terms of 200 bytes'
     expect '{"'"$(printf 'x%.0s' {1..200})"'": "x"}' "\"$(printf 'a b %.0s' {1..700})\"" \
