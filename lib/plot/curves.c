@@ -143,6 +143,7 @@ static void name_lines(struct tf_series_list *list, size_t from, size_t to,
                        const struct tf_run_facts *facts)
 {
     char *run = to > from ? run_name(c, log, facts) : NULL;
+    const size_t things = c->may_lack_y ? 1 : k->ny;
     for (size_t key = 0; key < k->ny; key++) {
         size_t lines = 0;
         bool several = divided(list, from, to, key);
@@ -150,7 +151,7 @@ static void name_lines(struct tf_series_list *list, size_t from, size_t to,
             struct tf_series *s = &list->v[i];
             if (s->key != key)
                 continue;
-            s->name = line_name(run, k->y[key], k->ny, several ? group_name(k, s->group) : NULL);
+            s->name = line_name(run, k->y[key], things, several ? group_name(k, s->group) : NULL);
             lines++;
         }
         if (!lines && !c->may_lack_y)

@@ -11,13 +11,13 @@
 
 enum { COLUMNS = 2, HEIGHT = 250, TOP = 46, LINE = 17, MOST_LINES = 12, LONGEST = 1 << 24 };
 
-/* Keys of the log, and what they are. */
+/* Keys of the log, ours and those of transformers and fairseq, and what they are. */
 static const struct {
     const char *key, *label;
 } panels[] = {{"loss", "loss"},
               {"metric", "number of --valid-command"},
-              {"lr", "learning rate"},
-              {"grad_norm", "norm of the gradient"},
+              {"lr,learning_rate", "learning rate"},
+              {"grad_norm,gnorm", "norm of the gradient"},
               {"tok_s", "target tokens/s"}};
 enum { PANELS = sizeof panels / sizeof *panels };
 

@@ -77,8 +77,15 @@ PY
     # Logs of others: what they have.
     printf '{"num_updates":"%d","loss":"5.%d","gnorm":"1"}\n' 1 9 2 5 3 2 >fairseq.jsonl
     t 0 tf-plot -x num_updates run fairseq.jsonl -o other.svg
-    [ "$(grep -c '<clipPath' other.svg)" -eq 1 ]
-    expect_contains "$(svg other.svg)" num_updates
+    [ "$(grep -c '<clipPath' other.svg)" -eq 2 ]
+    text=$(svg other.svg)
+    expect_contains "$text" num_updates
+    expect_contains "$text" 'norm of the gradient'
+    printf '{"step":%d,"loss":5,"learning_rate":0.%d,"grad_norm":%d}\n' 1 1 3 2 2 2 >hf.jsonl
+    t 0 tf-plot run hf.jsonl two -o others.svg
+    text=$(svg others.svg)
+    expect_contains "|$text|" '|hf|two|0.10|0.15|0.20|'
+    expect_contains "$text" 'norm of the gradient'
     t 1 tf-plot run fairseq.jsonl
     expect_error 'fairseq.jsonl: nothing to draw: no line has "step" and one of loss, metric, lr, '
     t 2 tf-plot run -
