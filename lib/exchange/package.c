@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* Packages have data of other programs, too, of which some find sentences. */
-enum { MOST_MEMBERS = 100000, MOST_RATIO = 100, MOST_BYTES = 64 << 20 };
+enum { MOST_MEMBERS = 100000, MOST_RATIO = 10, MOST_BYTES = 64 << 20 };
 
 struct unpacking {
     struct tf_package *p;
