@@ -38,7 +38,7 @@ static int read_bart_settings(struct tf_hf_settings *s, struct tf_err *err)
     c->unscaled_embeddings = !scale;
     c->embedding_norm = true;
     c->pre_norm = c->final_norm = s->m->program == &tf_mbart;
-    return tf_hf_head_width(c, err) != 0 || tf_hf_dropout(s, err) != 0
+    return tf_names_heads(s->m, "d_model", err) != 0 || tf_hf_dropout(s, err) != 0
                ? -1
                : tf_import_refused(s->m, err);
 }

@@ -34,24 +34,30 @@ static double setting_value(const struct tf_tensor *t)
     return tf_tensor_floats(&x, t, &(struct tf_err){0}) == 0 ? (double)x : NAN;
 }
 
-/* The value of encoder/NAME and decoder/NAME, which have to be the same where both are there; flag
- * for an integer of 1. */
+static const char *const stacks[] = {"encoder", "decoder"};
+
+/* The value of NAME of a stack; flag for an integer of 1. */
+static double stack_value(const struct tf_import *m, int stack, const char *name, double missing,
+                          double flag)
+{
+    char full[64];
+    snprintf(full, sizeof full, "%s/%s", stacks[stack], name);
+    const struct tf_tensor *t = tf_bundle_find(&m->bundle, full);
+    if (t == NULL || t->rank != 0)
+        return missing;
+    const double x = setting_value(t);
+    return t->dtype == TF_I32 && x == 1 ? flag : x;
+}
+
+/* The same of both stacks, which has to be one value. */
 static double stacks_value(struct tf_import *m, const char *name, double missing, double flag)
 {
-    char full[2][64];
-    double x[2] = {missing, missing};
-    for (int i = 0; i < 2; i++) {
-        snprintf(full[i], sizeof full[i], "%s/%s", i == 0 ? "encoder" : "decoder", name);
-        const struct tf_tensor *t = tf_bundle_find(&m->bundle, full[i]);
-        if (t == NULL || t->rank != 0)
-            continue;
-        x[i] = setting_value(t);
-        if (t->dtype == TF_I32 && x[i] == 1)
-            x[i] = flag;
-    }
-    if (x[0] != x[1])
-        tf_buf_item(&m->refused, "%s: %g, but %s: %g", full[0], x[0], full[1], x[1]);
-    return x[0];
+    const double x = stack_value(m, 0, name, missing, flag),
+                 y = stack_value(m, 1, name, missing, flag);
+    if (x != y)
+        tf_buf_item(&m->refused, "%s/%s: %g, but %s/%s: %g", stacks[0], name, x, stacks[1], name,
+                    y);
+    return x;
 }
 
 /* Numbers that have to be these; the others of them say what read_ct2_settings() reads, or nothing.
@@ -88,12 +94,12 @@ static bool is_setting(const struct tf_tensor *t)
     return t->rank == 0 || strcmp(t->name, "decoder/alignment_heads") == 0;
 }
 
-static void check_numbers(struct tf_import *m, double heads)
+static void check_numbers(struct tf_import *m, const double *heads)
 {
-    const double scale = sqrt(heads / (double)m->config.d_model); /* of queries, by default */
     for (size_t i = 0; i < m->bundle.n; i++) {
         const struct tf_tensor *t = &m->bundle.tensors[i];
         const char *slash = strchr(t->name, '/');
+        const double scale = sqrt(heads[*t->name == 'd'] / (double)m->config.d_model);
         if (t->rank == 0 && tf_ends_with(t->name, "/queries_scale")) {
             if (!(fabs(setting_value(t) - scale) <= 1e-3 * scale))
                 tf_buf_item(&m->refused, "%s: %g", t->name, setting_value(t));
@@ -173,7 +179,8 @@ static int read_ct2_settings(struct tf_import *m, struct tf_err *err)
     struct tf_config *c = &m->config;
     const struct tf_tensor *zero = tf_bundle_find(&m->bundle, "decoder/start_from_zero_embedding");
     const double root = sqrt((double)c->d_model),
-                 heads = stacks_value(m, "num_heads", UNKNOWN_HEADS, 1),
+                 heads[] = {stack_value(m, 0, "num_heads", UNKNOWN_HEADS, 1),
+                            stack_value(m, 1, "num_heads", UNKNOWN_HEADS, 1)},
                  activation = stacks_value(m, "activation", 0, 1),
                  scale = stacks_value(m, "scale_embeddings", root, root);
     check_numbers(m, heads);
@@ -189,11 +196,12 @@ static int read_ct2_settings(struct tf_import *m, struct tf_err *err)
                     c->d_model);
     if (tf_import_refused(m, err) != 0)
         return -1;
-    if (!(heads >= 1 && heads <= 1024) || c->d_model % (int64_t)heads != 0)
-        return tf_fail(err, "num_heads: %g, and a width of %" PRId64, heads, c->d_model);
-    c->heads = (int64_t)heads;
-    c->d_k = c->d_v = c->d_model / c->heads;
-    return 0;
+    for (int i = 0; i < 2; i++) {
+        if (!(heads[i] >= 1 && heads[i] <= 1024))
+            return tf_fail(err, "%s/num_heads: %g", stacks[i], heads[i]);
+        m->heads[i] = (int64_t)heads[i];
+    }
+    return tf_names_heads(m, "width", err);
 }
 
 static int read_positions(struct tf_import *m, struct tf_err *err)

@@ -127,7 +127,8 @@ static int read_arguments(struct tf_import *m, struct tf_err *err)
     if (!tf_names_ff(m))
         refuse_argument(m, "decoder_ffn_embed_dim",
                         "less than an eighth of the encoder's, or the reverse");
-    c->heads = both_stacks(m, "attention_heads");
+    m->heads[0] = tf_torch_int(args, "encoder_attention_heads", 0);
+    m->heads[1] = tf_torch_int(args, "decoder_attention_heads", m->heads[0]);
     tf_config_set_norms(c,
                         norms_of(m, "encoder_normalize_before", "encoder.layer_norm.weight"),
                         norms_of(m, "decoder_normalize_before", "decoder.layer_norm.weight"));
@@ -137,12 +138,8 @@ static int read_arguments(struct tf_import *m, struct tf_err *err)
     c->dropout = dropout_of(args, "dropout", c->dropout);
     c->attention_dropout = dropout_of(args, "attention_dropout", 0);
     c->relu_dropout = dropout_of(args, "activation_dropout", dropout_of(args, "relu_dropout", 0));
-    if (tf_import_refused(m, err) != 0)
+    if (tf_import_refused(m, err) != 0 || tf_names_heads(m, "encoder_embed_dim", err) != 0)
         return -1;
-    if (c->heads < 1 || c->d_model % c->heads != 0)
-        return tf_fail(err, "encoder_embed_dim %" PRId64 ": not a multiple of %" PRId64 " heads",
-                       c->d_model, c->heads);
-    c->d_k = c->d_v = c->d_model / c->heads;
     return learned ? tf_positions_learned(m, tables, err) : 0;
 }
 

@@ -67,7 +67,7 @@ static int read_fsmt_settings(struct tf_import *m, struct fsmt *f, struct tf_err
 {
     if (tf_hf_settings_read(&f->s, m, err) != 0 || read_fsmt_flags(f, err) != 0 ||
         tf_hf_shape(&f->s, err) != 0 || read_fsmt_ids(f, err) != 0 ||
-        tf_import_refused(m, err) != 0 || tf_hf_head_width(&m->config, err) != 0)
+        tf_import_refused(m, err) != 0 || tf_names_heads(m, "d_model", err) != 0)
         return tf_context(err, "config.json");
     read_langs(m, f);
     return 0;

@@ -125,7 +125,7 @@ static int read_marian_mt_settings(struct tf_hf_settings *s, double *scale, stru
         return -1;
     if (start != c->pad)
         tf_hf_refuse(s, "decoder_start_token_id", "another than pad_token_id");
-    return tf_hf_head_width(c, err) != 0 || tf_hf_dropout(s, err) != 0 ||
+    return tf_names_heads(s->m, "d_model", err) != 0 || tf_hf_dropout(s, err) != 0 ||
                    read_scale(s, scale, err) != 0
                ? -1
                : tf_import_refused(s->m, err);
@@ -304,7 +304,7 @@ static int read_m2m100_settings(struct tf_hf_settings *s, struct tf_err *err)
     c->bos = c->eos;
     c->pre_norm = c->final_norm = true;
     c->position_offset = 2;
-    return tf_hf_head_width(c, err) != 0 || tf_hf_dropout(s, err) != 0
+    return tf_names_heads(s->m, "d_model", err) != 0 || tf_hf_dropout(s, err) != 0
                ? -1
                : tf_import_refused(s->m, err);
 }

@@ -182,32 +182,18 @@ int tf_hf_number(struct tf_hf_settings *s, const char *key, int64_t most, int64_
     return rc == 1 ? tf_fail(err, "%s is missing", key) : rc;
 }
 
-static int both_stacks(struct tf_hf_settings *s, const char *what, int64_t most, int64_t *to,
-                       struct tf_err *err)
-{
-    char key[64], other[64], value[32];
-    int64_t more;
-    snprintf(key, sizeof key, "encoder_%s", what);
-    snprintf(other, sizeof other, "decoder_%s", what);
-    if (tf_hf_number(s, key, most, to, err) != 0 || tf_hf_number(s, other, most, &more, err) != 0)
-        return -1;
-    snprintf(value, sizeof value, "%" PRId64, more);
-    if (*to != more)
-        tf_hf_refuse(s, other, value);
-    return 0;
-}
-
 int tf_hf_shape(struct tf_hf_settings *s, struct tf_err *err)
 {
     struct tf_config *c = &s->m->config;
-    int64_t *ff = s->m->ff;
+    int64_t *ff = s->m->ff, *heads = s->m->heads;
     char value[32];
     if (tf_hf_number(s, "encoder_layers", TF_MAX_LAYERS, &c->encoder_layers, err) != 0 ||
         tf_hf_number(s, "decoder_layers", TF_MAX_LAYERS, &c->decoder_layers, err) != 0 ||
         tf_hf_number(s, "d_model", TF_MAX_WIDTH, &c->d_model, err) != 0 ||
         tf_hf_number(s, "encoder_ffn_dim", TF_MAX_WIDTH, &ff[0], err) != 0 ||
         tf_hf_number(s, "decoder_ffn_dim", TF_MAX_WIDTH, &ff[1], err) != 0 ||
-        both_stacks(s, "attention_heads", 1024, &c->heads, err) != 0)
+        tf_hf_number(s, "encoder_attention_heads", 1024, &heads[0], err) != 0 ||
+        tf_hf_number(s, "decoder_attention_heads", 1024, &heads[1], err) != 0)
         return -1;
     snprintf(value, sizeof value, "%" PRId64, ff[1]);
     if (!tf_names_ff(s->m))
@@ -273,14 +259,5 @@ int tf_hf_activation(struct tf_hf_settings *s, struct tf_err *err)
             return 0;
         }
     tf_hf_refuse(s, "activation_function", word);
-    return 0;
-}
-
-int tf_hf_head_width(struct tf_config *c, struct tf_err *err)
-{
-    if (c->heads < 1 || c->d_model % c->heads != 0)
-        return tf_fail(err, "d_model %" PRId64 ": not a multiple of %" PRId64 " heads", c->d_model,
-                       c->heads);
-    c->d_k = c->d_v = c->d_model / c->heads;
     return 0;
 }

@@ -29,14 +29,13 @@ int tf_hf_require_flag(struct tf_hf_settings *s, const char *key, bool want,
 int tf_hf_number(struct tf_hf_settings *s, const char *key, int64_t most, int64_t *to,
                  struct tf_err *err) TF_MUST_CHECK;
 
-/* Set members of m->config: layers, d_model, d_ff and heads; eos, pad and *start, with which the
- * decoder starts; vocab_size, and source_vocab_size where m->files has two lists; the three kinds
- * of dropout; the activation; d_k and d_v. */
+/* Set members of m->config: layers, d_model and d_ff, and m->heads; eos, pad and *start, with which
+ * the decoder starts; vocab_size, and source_vocab_size where m->files has two lists; the three kinds
+ * of dropout; the activation. */
 int tf_hf_shape(struct tf_hf_settings *s, struct tf_err *err) TF_MUST_CHECK;
 int tf_hf_ids(struct tf_hf_settings *s, int64_t *start, struct tf_err *err) TF_MUST_CHECK;
 int tf_hf_vocab_size(struct tf_hf_settings *s, struct tf_err *err) TF_MUST_CHECK;
 int tf_hf_dropout(struct tf_hf_settings *s, struct tf_err *err) TF_MUST_CHECK;
 int tf_hf_activation(struct tf_hf_settings *s, struct tf_err *err) TF_MUST_CHECK;
-int tf_hf_head_width(struct tf_config *c, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

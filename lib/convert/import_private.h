@@ -50,6 +50,7 @@ struct tf_import {
     struct tf_config config;
     struct tf_header header; /* special.unk, labels of languages, search */
     int64_t ff[2];           /* widths of the inner layers of encoder and decoder */
+    int64_t heads[2];        /* of encoder and decoder; 0: those of config */
     struct tf_buf refused;   /* settings that the model cannot express, by name */
     struct tf_piece_list pieces[2];
     const uint8_t *added;      /* flags (added.h) by id of tokens besides pieces, or NULL */

@@ -4,6 +4,7 @@
 #include "convert/import_private.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,9 +24,10 @@ struct renaming {
     const struct tf_names *f;
     const struct tf_config *c;
     struct tf_bundle *b;
-    const int64_t *ff; /* widths of inner layers of both stacks; 0: d_ff */
-    bool *used;        /* [b->n] */
-    uint64_t bytes;    /* of parameters so far */
+    const int64_t *ff;    /* widths of inner layers of both stacks; 0: d_ff */
+    const int64_t *heads; /* of both stacks; 0: those of c */
+    bool *used;           /* [b->n] */
+    uint64_t bytes;       /* of parameters so far */
 };
 
 /* The first word of *list, which then begins after it; 0 at the end. */
@@ -247,7 +249,7 @@ static void join_parts(struct renaming *m, struct tf_tensor *out, const struct p
                        struct shape want)
 {
     const size_t size = tf_dtype_size(out->dtype);
-    char *data = tf_arena_zalloc(&m->b->arena, out->bytes);
+    char *data = tf_arena_zalloc(&m->b->arena, (size_t)(want.rows * want.cols) * size);
     uint64_t at = 0; /* columns so far */
     for (size_t i = 0; i < p->n; i++) {
         const struct shape s = shape_of(p->v[i]);
@@ -268,10 +270,89 @@ bool tf_names_ff(struct tf_import *m)
     return m->ff[wider] >= m->config.d_ff / 8 + (m->config.d_ff % 8 != 0);
 }
 
+/* ---- stacks with unlike heads ---- */
+
+int tf_names_heads(struct tf_import *m, const char *width, struct tf_err *err)
+{
+    struct tf_config *c = &m->config;
+    const int64_t *h = m->heads, most = h[0] > h[1] ? h[0] : h[1], least = h[0] + h[1] - most;
+    for (int i = 0; i < 2; i++)
+        if (h[i] < 1 || c->d_model % h[i] != 0)
+            return tf_fail(err, "%s %" PRId64 ": not a multiple of %" PRId64 " heads", width,
+                           c->d_model, h[i]);
+    if (most > 8 * least)
+        return tf_fail(err,
+                       "%" PRId64 " heads in the encoder, %" PRId64
+                       " in the decoder: one is more than 8 times the other",
+                       h[0], h[1]);
+    c->heads = most;
+    c->d_k = c->d_v = c->d_model / least;
+    return 0;
+}
+
+/* The heads that a stack of a file has, or 0 if they are those of the model. */
+static int64_t own_heads(const struct renaming *m, const char *ours)
+{
+    const struct tf_config *c = m->c;
+    return c->heads * c->d_k == c->d_model ? 0 : m->heads[*ours == 'd'];
+}
+
+/* Are the columns of a parameter those of heads? */
+static bool makes_heads(const char *ours)
+{
+    return strstr(ours, ".qkv.") != NULL || strstr(ours, ".q.") != NULL ||
+           strstr(ours, ".kv.") != NULL;
+}
+
+/* Multiply the queries of out, which are every n-th of runs of so many elements. They become f32,
+ * as half precision has no room for other factors than powers of two. */
+static void scale_queries(struct renaming *m, struct tf_tensor *out, size_t run, size_t n,
+                          double by)
+{
+    const size_t all = out->bytes / tf_dtype_size(out->dtype);
+    float *x = tf_arena_alloc(&m->b->arena, all * sizeof *x);
+    tf_elements_as_floats(x, out, 0, all);
+    for (size_t at = 0; at < all; at += n * run)
+        for (size_t i = 0; i < run; i++)
+            x[at + i] *= (float)by;
+    out->data = x;
+    out->dtype = TF_F32;
+    out->bytes = all * sizeof *x;
+}
+
+/* out, which has the heads of its stack side by side, gets those of the model: the columns and the
+ * heads that the stack lacks are zero. Of W^O these are rows. Attention divides by sqrt(d_k), so
+ * queries are multiplied by the root of the ratio. */
+static void widen_heads(struct renaming *m, struct tf_tensor *out)
+{
+    const struct tf_config *c = m->c;
+    const size_t own = (size_t)own_heads(m, out->name), heads = (size_t)c->heads,
+                 dk = (size_t)c->d_k, own_dk = (size_t)c->d_model / own,
+                 size = tf_dtype_size(out->dtype),
+                 unit = makes_heads(out->name) ? size : (size_t)c->d_model * size,
+                 sets = out->bytes / (heads * dk * unit);
+    const char *from = out->data;
+    char *to = tf_arena_zalloc(&m->b->arena, out->bytes);
+    for (size_t s = 0; s < sets; s++)
+        for (size_t h = 0; h < own; h++)
+            memcpy(to + (s * heads + h) * dk * unit, from + (s * own + h) * own_dk * unit,
+                   own_dk * unit);
+    out->data = to;
+    const bool qkv = strstr(out->name, ".qkv.") != NULL;
+    if (dk > own_dk && (qkv || strstr(out->name, ".q.") != NULL))
+        scale_queries(m, out, heads * dk, qkv ? 3 : 1, sqrt((double)dk / (double)own_dk));
+}
+
+/* ---- a parameter ---- */
+
 /* The shape in the file of a parameter of that shape. */
 static struct shape in_file(const struct renaming *m, const char *ours, struct shape s)
 {
-    const uint64_t ff = (uint64_t)m->ff[*ours == 'd'];
+    const uint64_t ff = (uint64_t)m->ff[*ours == 'd'], D = (uint64_t)m->c->d_model;
+    if (own_heads(m, ours) > 0 && makes_heads(ours))
+        s.cols = s.cols / (uint64_t)(m->c->heads * m->c->d_k) * D;
+    else if (own_heads(m, ours) > 0 && tf_ends_with(ours, ".o.w"))
+        s.rows = D;
     if (ff > 0 && strstr(ours, ".ff.1.") != NULL)
         s.cols = ff;
     else if (ff > 0 && tf_ends_with(ours, ".ff.2.w"))
@@ -304,10 +385,14 @@ static int import_tensor(struct renaming *m, struct tf_tensor *out, const struct
         .bytes = q->n * tf_dtype_size(p.v[0]->dtype),
     };
     const struct shape want = shape_of(out), have = in_file(m, q->name, want);
+    const bool heads = own_heads(m, q->name) > 0 && (makes_heads(q->name) ||
+                                                     tf_ends_with(q->name, ".o.w"));
     if (check_shapes(&p, have, err) != 0 || count_bytes(m, out->bytes, err) != 0)
         return -1;
     if (p.n > 1 || p.transposed || have.rows < want.rows || have.cols < want.cols)
-        join_parts(m, out, &p, want);
+        join_parts(m, out, &p, heads ? have : want);
+    if (heads)
+        widen_heads(m, out);
     return 0;
 }
 
@@ -341,6 +426,7 @@ int tf_names_import(const struct tf_names *f, struct tf_import *in, struct tf_er
                          .c = &in->config,
                          .b = b,
                          .ff = in->ff,
+                         .heads = in->heads,
                          .used = tf_arena_zalloc(&b->arena, b->n + 1)};
     struct tf_params p;
     tf_params_init(&p, &in->config);

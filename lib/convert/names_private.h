@@ -47,6 +47,11 @@ struct tf_config tf_names_config(void);
  * same with further units whose weights are zero: a narrower stack gets them. False: one is more
  * than 8 times the other. */
 bool tf_names_ff(struct tf_import *m);
+/* Set heads, d_k and d_v of m->config for m->heads, the heads of both stacks, which share d_model:
+ * as many and as wide as the most and the widest, where zeros take the place of what a stack lacks.
+ * Such heads attend to all alike and add nothing. Errors: heads that do not divide d_model, which
+ * `width` names; one more than 8 times the other. */
+int tf_names_heads(struct tf_import *m, const char *width, struct tf_err *err) TF_MUST_CHECK;
 
 /* Replace the tensors of m->bundle by the parameters of m->config, under our names, in our layout;
  * data that can be used as they are stay where they are, others are in the bundle's arena. Tensors

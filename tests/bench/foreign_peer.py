@@ -258,7 +258,8 @@ def transformers_models(only=()):
             "width 36, 3 heads": {"d_model": 36, "encoder_attention_heads": 3,
                                   "decoder_attention_heads": 3},
             "inner layers of 37": {"encoder_ffn_dim": 37, "decoder_ffn_dim": 37},
-            "unlike inner layers": {"decoder_ffn_dim": 12}, "silu": {"activation_function": "silu"},
+            "unlike inner layers": {"decoder_ffn_dim": 12},
+            "2 + 4 heads": {"decoder_attention_heads": 4}, "silu": {"activation_function": "silu"},
             "width 40, 5 heads": {"d_model": 40, "encoder_attention_heads": 5,
                                   "decoder_attention_heads": 5},
             "width 64, 32 heads": {"d_model": 64, "encoder_attention_heads": 32,
@@ -275,8 +276,7 @@ def transformers_models(only=()):
              left_out=[pad], beams=())
     refusals("MarianMT, other settings", "marian0", halves, [
         {"activation_function": "tanh"}, {"activation_function": "gelu_new"},
-        {"tie_word_embeddings": False}, {"decoder_attention_heads": 4},
-        {"normalize_before": True}, {"eos_token_id": [0, 1]},
+        {"tie_word_embeddings": False}, {"normalize_before": True}, {"eos_token_id": [0, 1]},
         {"decoder_start_token_id": 5}, {"model_type": "t5"}, {"model_type": "pegasus"}])
     if not only:
         model, pad = marian(30, "marian_tokenizer/two-zero/vocab.json", 47)
@@ -298,6 +298,7 @@ def transformers_models(only=()):
     for i, (form, change) in enumerate({
             "swish": {"activation_function": "swish"},
             "1 + 4 layers": {"encoder_layers": 1, "decoder_layers": 4},
+            "4 + 2 heads": {"encoder_attention_heads": 4, "decoder_attention_heads": 2},
             "unlike inner layers": {"encoder_ffn_dim": 40}}.items()):
         copy("search/m", at(f"m2m-{i}"), "sentencepiece.bpe.model", "special_tokens_map.json",
              "vocab.json")
@@ -312,7 +313,7 @@ def transformers_models(only=()):
     save(tagged("M2M100", size, one, 4, encoder_layers=4, decoder_layers=1), "small100",
          "M2M100, as SMALL100", pairs_of(4, first, first, one), lines=many(4, n, one))
     refusals("M2M100, other settings", "m2m0", [], [
-        {"activation_function": "tanh"}, {"decoder_attention_heads": 4}, {"scale_embedding": False},
+        {"activation_function": "tanh"}, {"scale_embedding": False},
         {"tie_word_embeddings": False}, {"pad_token_id": 0}, {"decoder_start_token_id": 0},
         {"model_type": "nllb-moe"}])
     copy("hf/nllb", at("nllb"), "tokenizer.json", "tokenizer_config.json")
@@ -330,6 +331,7 @@ def transformers_models(only=()):
     V = [len(json.loads((GOLDEN / f"fsmt/m/vocab-{x}.json").read_text("utf-8")))
          for x in ("src", "tgt")]
     for i, (form, change) in enumerate({"swish": {"activation_function": "swish"}, "": {},
+                                        "2 + 4 heads": {"decoder_attention_heads": 4},
                                         "unlike inner layers": {"decoder_ffn_dim": 9}}.items()):
         torch.manual_seed(60)
         model = transformers.FSMTForConditionalGeneration(transformers.FSMTConfig(
@@ -348,8 +350,7 @@ def transformers_models(only=()):
         save(model.eval(), f"fsmt{i}", "FSMT, .bin" + (", " + form if form else ""),
              pairs_of(4, *V), lines=[] if form else many(4, n), beams=() if form else BEAMS)
     refusals("FSMT, other settings", "fsmt1", [], [
-        {"activation_function": "tanh"}, {"decoder_attention_heads": 4},
-        {"scale_embedding": False}, {"pad_token_id": 0}])
+        {"activation_function": "tanh"}, {"scale_embedding": False}, {"pad_token_id": 0}])
 
 
 # ---- CTranslate2, by its converter from models of transformers ----
@@ -654,7 +655,7 @@ def fairseq_refused(make, fairseq):
     paths = {}
     for what in ("--encoder-learned-pos", "--no-token-positional-embeddings",
                  "--activation-fn tanh", "--activation-fn gelu_accurate",
-                 "--decoder-output-dim 8", "--cross-self-attention", "--encoder-attention-heads 4",
+                 "--decoder-output-dim 8", "--cross-self-attention",
                  "--adaptive-softmax-cutoff 9,15 --criterion adaptive_loss"):
         more = [] if "-dim" in what or "adaptive" in what or "cross" in what else make.SHARED
         make.VARIANTS[what] = make.JOINED, what.split() + more

@@ -156,6 +156,7 @@ VARIANTS = {
                                                             offset=5)},
     "learned positions": {"positions": learned()},
     "unlike norms": {"change": flag("pre_norm", False, "encoder")},
+    "unlike heads": {"change": flag("num_heads", INT16(4), "encoder")},
 }
 QUANTIZATIONS = ("int8", "int8_float32", "int8_float16", "int8_bfloat16", "int16", "float16",
                  "bfloat16")
@@ -191,7 +192,6 @@ REFUSED = {
     "scale of outputs": {"change": flag("scale_outputs", FLOAT(0.5))},
     "scale of embeddings": {"change": flag("scale_embeddings", FLOAT(2.5), "encoder decoder")},
     "scale of one side": {"change": flag("scale_embeddings", False, "encoder")},
-    "unlike heads": {"change": flag("num_heads", INT16(4), "encoder")},
     "unlike activations": {"change": flag("activation", INT8(2), "encoder")},
     "a bias that is not there": {"change": one_bias},
     "begin of sources": {"config": {"add_source_bos": True}},

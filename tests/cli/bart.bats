@@ -172,7 +172,8 @@ PY
     }
     refused 'd/model.safetensors: config.json: settings that are not supported: tie_word_embeddings: false, activation_function: gelu_new, decoder_start_token_id: another than eos_token_id' \
         '.tie_word_embeddings = false | .activation_function = "gelu_new" | .decoder_start_token_id = 44'
-    refused 'decoder_attention_heads: 4' '.decoder_attention_heads = 4'
+    refused '1 heads in the encoder, 16 in the decoder: one is more than 8 times the other' \
+        '.d_model = 48 | .encoder_attention_heads = 1 | .decoder_attention_heads = 16'
     refused 'decoder_start_token_id' 'del(.decoder_start_token_id)'
     # Keys that the file lacks are those of the class.
     jq 'del(.activation_function, .pad_token_id, .eos_token_id, .dropout)' "$G/mbart/config.json" >d/config.json

@@ -32,8 +32,8 @@ make_all() {
 }
 
 @test "a directory is the model that was put into it, in each version and variant" {
-    variants=('' version=2 version=3 version=4 quant=int8 quant=int16 quant=f16
-        'quant=int8 version=2' tie=decoder 'tie=none quant=int8' 'activation=swish bias=false'
+    variants=('' heads=2 'heads=8 quant=int8' version=2 version=3 version=4 quant=int8 quant=int16
+        quant=f16 'quant=int8 version=2' tie=decoder 'tie=none quant=int8' 'activation=swish bias=false'
         'pre_norm=true positions=paper' 'positions=t2t offset=2' positions=absent
         positions=learned 'start=zero positions=halves')
     make_all "${variants[@]}"
@@ -354,7 +354,7 @@ PY
     damaged 'variables in the' 'b[26:30] = b"\xff\xff\xff\xff"'
     damaged 'alias 3: of no variable' 'b[-10:-5] = b"other"'
     damaged '5 bytes after the end' 'b += bytes(5)'
-    damaged "encoder/num_heads: 5, but decoder/num_heads: 4" \
+    damaged "width 16: not a multiple of 5 heads" \
         'i = b.index(b"encoder/num_heads"); b[i + 24] = 5'
     damaged "settings that are not supported: encoder/alibi: 1" \
         'i = b.index(b"encoder/alibi"); b[i + 20] = 1'

@@ -9,7 +9,7 @@
 Names and the file are those of CTranslate2 (python/ctranslate2/specs/transformer_spec.py,
 model_spec.py, src/models/model.cc). Keys: version, quant (none, int8, int16, f16), tie, pre_norm,
 activation, start, positions (t2t, halves, paper, learned, absent), offset, source (pieces of a
-vocabulary of its own), source_eos, bias."""
+vocabulary of its own), source_eos, bias, heads (of the decoder)."""
 import json
 import os
 import struct
@@ -24,7 +24,7 @@ from transformer import in_ct2, sinusoids  # noqa: E402
 D, F, H, L, ROWS = 16, 24, 4, 2, 40
 KEYS = {"version": "6", "quant": "none", "tie": "all", "pre_norm": "false", "activation": "relu",
         "start": "bos", "positions": "t2t", "offset": "0", "source": "0", "source_eos": "true",
-        "bias": "true"}
+        "bias": "true", "heads": str(H)}
 
 
 def table(kind, offset):
@@ -146,9 +146,32 @@ def config_of(k, V, source):
     return c
 
 
+def widen(w, enc, dec):
+    """Parameters of stacks that have so many heads each, as heads of one number and width."""
+    heads, width, out = max(enc, dec), D // min(enc, dec), dict(w)
+    for name, x in w.items():
+        own = enc if name.startswith("enc") else dec
+        *_, leaf, kind = ("." + name).split(".")
+        if leaf in ("qkv", "q", "kv"):
+            y = np.zeros((*x.shape[:-1], x.shape[-1] // D, heads, width), x.dtype)
+            y[..., :own, :D // own] = x.reshape(*x.shape[:-1], -1, own, D // own)
+            if leaf != "kv" and width > D // own:
+                y = y.astype("<f4")
+                y[..., 0, :, :] *= np.float32(np.sqrt(width * own / D))
+            out[name] = y.reshape(*x.shape[:-1], -1)
+        elif (leaf, kind) == ("o", "w"):
+            y = np.zeros((heads, width, D), x.dtype)
+            y[:own, :D // own] = x.reshape(own, D // own, D)
+            out[name] = y.reshape(-1, D)
+    return out, {"heads": heads, "d_k": width, "d_v": width}
+
+
 def save_ours(npz, k, w, V, source, **changes):
     c = config_of(k, V, source)
     c.update(changes)
+    if int(k["heads"]) != H:
+        w, sizes = widen(w, H, int(k["heads"]))
+        c.update(sizes)
     np.savez(npz, config=np.frombuffer(json.dumps(c).encode(), "u1"),
              **{name: np.ascontiguousarray(x) for name, x in w.items()})
 
@@ -182,7 +205,7 @@ def make(path, npz, vocab, words):
         variables.update((a + "_scale", variables[n + "_scale"]) for a, n in aliases.items()
                          if n + "_scale" in variables)
     for side in "encoder", "decoder":
-        variables[side + "/num_heads"] = np.int16(H)
+        variables[side + "/num_heads"] = np.int16(H if side == "encoder" else k["heads"])
         variables[side + "/pre_norm"] = np.int8(k["pre_norm"] == "true")
         variables[side + "/activation"] = np.int8(2 if k["activation"] == "swish" else 0)
         variables[side + "/alibi"] = np.int8(0)

@@ -68,7 +68,8 @@ trained() {
     natively
     variants=('' form=legacy fused=true 'form=legacy fused=true tie=decoder' tie=none
         'pre_norm=true activation=swish' 'dtype=f16 form=legacy' cfg=true
-        'source=40 tie=none' 'source=40 tie=decoder form=legacy' extra=code ff=8 'ff=8 fused=true')
+        'source=40 tie=none' 'source=40 tie=decoder form=legacy' extra=code ff=8 'ff=8 fused=true' heads=2
+        'heads=1 fused=true dtype=f16')
     for i in "${!variants[@]}"; do echo "fairseq d$i $i.npz ${variants[i]}"; done | each torch_file.py
     for i in "${!variants[@]}"; do
         t 0 tf-convert d$i -o d.tfm

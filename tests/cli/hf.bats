@@ -124,6 +124,58 @@ for line in sys.stdin: print(str(t(line.rstrip("\n"))["input_ids"][:-1]).replace
     [ $n -ge 15 ]
 }
 
+@test "stacks with unlike heads compute what they did" {
+    need "$TF_PYTHON"
+    cp -r "$G/marian" d
+    cases marian | jq -c 'select(.less == [])' >pairs
+    for heads in 4,2 2,4 8,1; do
+        changed ".encoder_attention_heads = ${heads%,*} | .decoder_attention_heads = ${heads#*,}"
+        "$TF_PYTHON" - "$heads" "$TOP/tests/cli" >want <<'PY'
+import json
+import sys
+import numpy as np
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[2])
+import tensor_file
+from transformer import Transformer, fairseq_name, sinusoids
+heads = tuple(map(int, sys.argv[1].split(",")))
+w = {n: x.astype(float) for n, x in tensor_file.read("d/model.safetensors")[1].items()}
+leaves = {"self": "qkvo", "cross": "qkvo", "ff": "12"}
+names = [f"{side}.0.{part}.{leaf}.{kind}" for side in ("enc", "dec") for part in leaves
+         for leaf in leaves[part] for kind in "wb" if (side, part) != ("enc", "cross")]
+p = {n: w["model." + fairseq_name(n)].T for n in names}
+for side in "enc", "dec":
+    for part in "self", "cross", "ff":
+        if (side, part) != ("enc", "cross"):
+            for kind in "gb":
+                p[f"{side}.0.{part}.norm.{kind}"] = w["model." + fairseq_name(
+                    f"{side}.0.{part}.norm.{kind}")]
+t, embed = Transformer(np, p, heads, [0], [0], eps=1e-5, swish=True), w["model.shared.weight"]
+for line in open("pairs"):
+    r = json.loads(line)
+    def rows(ids):
+        return t.embed(embed, ids, sinusoids(len(ids), 8, True))
+    memory = t.stack("enc", rows(r["ids"] + [0]))
+    x = t.stack("dec", rows([92] + r["target"]), memory)
+    z = x @ embed.T + w["final_logits_bias"][0]
+    z -= np.log(np.exp(z).sum(1, keepdims=True))
+    logp = sum(z[i, y] for i, y in enumerate(r["target"] + [0]))
+    print(json.dumps({**r, "logp": logp}))
+PY
+        t 0 tf-convert --positions halves d -o m.tfm
+        agrees want 4
+    done
+    run -1 cmp -s <(jq .logp want) <(jq .logp pairs)
+    t 1 tf-convert m.tfm --to hf -o x
+    expect_error 'd_k and d_v other than d_model / heads'
+    jq -c .ids pairs | stream | tf-cbor unjson | tf-decode -q -m m.tfm --beam 1 >/dev/null
+    tf-info m.tfm | awk '$1 == "heads" || $1 == "d_k" || $1 == "d_v" { print $2 }' | sort | uniq -c |
+        grep -Eq '^ *3 8$'
+    changed '.encoder_attention_heads = 3'
+    t 1 tf-convert d -o x.tfm
+    expect_error 'd_model 8: not a multiple of 3 heads'
+}
+
 # NAME: m.tfm has the ids of those cases, from their text
 same_ids() {
     cases "$1" >want

@@ -12,10 +12,11 @@
 
 Keys: form (zip, legacy; of fsmt also safetensors), fused (projections in one matrix), tie,
 pre_norm, activation, dtype (f32, f16), source (words of a dictionary of its own), dict (a file with
-the words of both), ff (width of the decoder's inner layers, if it is less than the encoder's), cfg
-(arguments as newer checkpoints have them), dropout, extra (what else is in the file); of fsmt
-target (its pieces), copies (each name that one matrix has), positions (learned: another table). The
-forms are those of torch/serialization.py; names are those of fairseq/models/transformer."""
+the words of both), ff (width of the decoder's inner layers, if it is less than the encoder's),
+heads (the decoder's), cfg (arguments as newer checkpoints have them), dropout, extra (what else is
+in the file); of fsmt target (its pieces), copies (each name that one matrix has), positions
+(learned: another table). The forms are those of torch/serialization.py; names are those of
+fairseq/models/transformer."""
 import argparse
 import io
 import json
@@ -165,6 +166,7 @@ def fairseq(path, npz, words):
         arguments.update({side + "_layers": ct2.L, side + "_embed_dim": ct2.D,
                           side + "_ffn_embed_dim": ct2.F, side + "_attention_heads": ct2.H,
                           side + "_normalize_before": k["pre_norm"] == "true"})
+    arguments["decoder_attention_heads"] = int(k["heads"])
     if int(k["ff"]):
         arguments["decoder_ffn_embed_dim"] = int(k["ff"])
     langs = {"source_lang": "en", "target_lang": "de"}
@@ -227,6 +229,7 @@ def fsmt(path, npz, words):
     for side in "encoder", "decoder":
         config.update({side + "_layers": ct2.L, side + "_attention_heads": ct2.H,
                        side + "_ffn_dim": ct2.F})
+    config["decoder_attention_heads"] = int(k["heads"])
     if int(k["ff"]):
         config["decoder_ffn_dim"] = int(k["ff"])
     for name, x in (("config", config), ("vocab-src", {p: i for i, p in enumerate(source)}),

@@ -116,9 +116,10 @@ def plain_name(name):
 
 class Transformer:
     def __init__(self, xp, p, heads, enc, dec, pre=False, eps=1e-6, swish=False):
-        """xp: numpy or torch; enc, dec: the numbers of the layers that a stack has, in turn; pre:
-        norms come before sublayers."""
-        self.xp, self.p, self.heads, self.layers = xp, p, heads, {"enc": enc, "dec": dec}
+        """xp: numpy or torch; heads: of each stack, or a pair; enc, dec: the numbers of the layers
+        that a stack has, in turn; pre: norms come before sublayers."""
+        self.xp, self.p, self.layers = xp, p, {"enc": enc, "dec": dec}
+        self.heads = dict(zip(STACKS, heads if isinstance(heads, tuple) else (heads, heads)))
         self.pre, self.eps, self.swish = pre, eps, swish
         self.weights = {}  # of attention: by the sublayer's name, a list of [T, S] by head
 
@@ -141,8 +142,9 @@ class Transformer:
         xp, out, self.weights[name] = self.xp, [], []
         qkv = self.linear(x, name + ".q"), self.linear(memory, name + ".k"), self.linear(
             memory, name + ".v")
-        for h in range(self.heads):
-            q, k, v = (columns(y, *[y.shape[1] // self.heads] * self.heads)[h] for y in qkv)
+        heads = self.heads[name[:3]]
+        for h in range(heads):
+            q, k, v = (columns(y, *[y.shape[1] // heads] * heads)[h] for y in qkv)
             z = q @ k.T / math.sqrt(k.shape[1])
             if causal:
                 z = z + xp.triu(xp.full(z.shape, -math.inf), 1)

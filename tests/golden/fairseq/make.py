@@ -55,6 +55,7 @@ VARIANTS = {
     "layerdrop": (JOINED, SHARED + ["--encoder-layerdrop", "0.1", "--decoder-layerdrop", "0.1"]),
     "heads": (JOINED, SHARED + ["--encoder-attention-heads", "1", "--decoder-attention-heads", "1",
                                 "--decoder-layers", "2"]),
+    "unlike-heads": (JOINED, SHARED + ["--encoder-attention-heads", "4"]),
     "big": (JOINED, ["--arch", "transformer_vaswani_wmt_en_de_big"] + SHARED),
 }
 SIZES = {"--arch": "transformer", "--encoder-layers": "1", "--decoder-layers": "1",
