@@ -422,8 +422,8 @@ static int find_model(struct tf_import *m, const struct tf_dir *d, struct tf_err
     f->pieces[0] = find_list(d, "shared_");
     if (f->pieces[0] == NULL)
         f->pieces[0] = find_list(d, "");
-    if (f->vocab[0] == NULL)
-        tf_import_find_segmenters(m, d);
+    if (f->vocab[0] == NULL && tf_import_find_segmenters(m, d, err) != 0)
+        return -1;
     if (f->pieces[0] != NULL)
         return 0;
     f->pieces[0] = find_list(d, "source_");
@@ -447,7 +447,8 @@ static int read_begin(struct tf_import *m, struct tf_err *err)
 static int find_package_files(struct tf_import *m, struct tf_err *err)
 {
     struct tf_dir inner;
-    tf_import_find_segmenters(m, m->dir);
+    if (tf_import_find_segmenters(m, m->dir, err) != 0)
+        return -1;
     if (m->files.vocab[0] == NULL)
         m->files.codes = tf_dir_has(m->dir, "bpe.model");
     if (read_begin(m, err) != 0 ||

@@ -484,7 +484,8 @@ static int find_fairseq_files(struct tf_import *m, struct tf_err *err)
     f->codes = tf_dir_first(m->dir, codes);
     if (f->codes != NULL && (stat(f->codes, &st) != 0 || !S_ISREG(st.st_mode)))
         f->codes = NULL; /* a folder of code */
-    tf_import_find_segmenters(m, m->dir);
+    if (tf_import_find_segmenters(m, m->dir, err) != 0)
+        return -1;
     return tf_dir_only(m->dir, "*.pt", "name one of them", &f->weights, err);
 }
 

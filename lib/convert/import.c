@@ -19,13 +19,23 @@ int tf_import_check_config(const struct tf_import *m, struct tf_err *err)
     return -1;
 }
 
-void tf_import_find_segmenters(struct tf_import *m, const struct tf_dir *d)
+int tf_import_find_segmenters(struct tf_import *m, const struct tf_dir *d, struct tf_err *err)
 {
     static const char *const shared[] = {"sentencepiece.model", "sentencepiece.bpe.model",
-                                         "spm.model", "source.spm", NULL};
-    if (m->files.vocab[0] == NULL)
-        m->files.vocab[0] = tf_dir_first(d, shared);
-    m->files.vocab[1] = tf_dir_has(d, "target.spm");
+                                         "spm.model", NULL};
+    const char **vocab = m->files.vocab;
+    vocab[1] = tf_dir_has(d, "target.spm");
+    if (vocab[0] == NULL)
+        vocab[0] = tf_dir_first(d, shared);
+    if (vocab[0] != NULL)
+        return 0;
+    vocab[0] = tf_dir_has(d, "source.spm");
+    return (vocab[0] == NULL) == (vocab[1] == NULL)
+               ? 0
+               : tf_fail(err,
+                         "%s: no %s: copy it from where the model comes from, or name the one of "
+                         "both sides, --vocab",
+                         d->path, vocab[0] == NULL ? "source.spm" : "target.spm");
 }
 
 int tf_import_refused(struct tf_import *m, struct tf_err *err)

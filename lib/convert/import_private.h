@@ -70,8 +70,9 @@ void tf_import_read_config(struct tf_import *m, const struct tf_dir *d);
 /* Fail if config.json could not be read. */
 int tf_import_check_config(const struct tf_import *m, struct tf_err *err) TF_MUST_CHECK;
 /* Set m->files.vocab to the segmenters of a directory, if there are any, under the names that
- * converters and packages give them. */
-void tf_import_find_segmenters(struct tf_import *m, const struct tf_dir *d);
+ * converters and packages give them. Error: that of one side alone. */
+int tf_import_find_segmenters(struct tf_import *m, const struct tf_dir *d,
+                              struct tf_err *err) TF_MUST_CHECK;
 /* Fail with the names of all settings in m->refused, if there are any. */
 int tf_import_refused(struct tf_import *m, struct tf_err *err) TF_MUST_CHECK;
 void tf_import_release(struct tf_import *m);

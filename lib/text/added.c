@@ -1,21 +1,31 @@
 /* added.c - see added.h. */
 #include "text/added.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "text/piece_trie_private.h"
 #include "text/sp_check.h"
 #include "text/sp_proto_private.h"
 #include "text/tags.h"
+#include "text/text.h"
 #include "text/unicode.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+struct first {
+    struct tf_text text;
+    int64_t id;
+};
+
 struct tf_added {
     struct tf_piece_trie trie; /* ids: places in v */
     struct tf_proto_added *v;
     size_t n;
+    struct first *first; /* tags of TF_ADDED_FIRST, by text */
+    size_t n_first;
     bool ends;     /* a space at the end of a text is a piece */
     int64_t space; /* its id, or that of the unknown piece */
+    int64_t unk;
 };
 
 /* Are two of these sorted texts the same? */
@@ -43,15 +53,25 @@ int tf_added_new(struct tf_added **out, const void *bytes, size_t n, int64_t siz
             return tf_fail(err, "SentencePiece model with an added token whose id is not there");
     if (a.n == 0 && !a.ends)
         return 0;
+    a.unk = tf_sp_id(bytes, n, "<unk>");
     a.space = tf_sp_id(bytes, n, TF_SPACE);
-    a.space = a.space >= 0 ? a.space : tf_sp_id(bytes, n, "<unk>");
+    a.space = a.space >= 0 ? a.space : a.unk;
     struct tf_trie_piece *pieces = tf_xarray(NULL, a.n + 1, sizeof *pieces);
     a.v = tf_xarray(NULL, a.n + 1, sizeof *a.v);
+    a.first = tf_xarray(NULL, a.n + 1, sizeof *a.first);
     a.n = 0;
-    for (struct tf_span left = model; tf_proto_added(&left, &t); a.n++) {
+    for (struct tf_span left = model; tf_proto_added(&left, &t);) {
+        const struct tf_text text = {(const char *)t.text.p, t.text.n};
+        if (t.flags & TF_ADDED_FIRST) {
+            a.first[a.n_first++] = (struct first){text, t.id};
+            continue;
+        }
         a.v[a.n] = t;
-        pieces[a.n] = (struct tf_trie_piece){(const char *)t.text.p, t.text.n, (uint32_t)a.n, 0};
+        pieces[a.n] = (struct tf_trie_piece){text.p, text.n, (uint32_t)a.n, 0};
+        a.n++;
     }
+    if (a.n_first > 1)
+        qsort(a.first, a.n_first, sizeof *a.first, tf_text_compare);
     const bool built = tf_piece_trie_build(&a.trie, pieces, a.n), twice = has_equal(pieces, a.n);
     free(pieces);
     *out = tf_xcalloc(1, sizeof **out);
@@ -70,6 +90,7 @@ void tf_added_free(struct tf_added *a)
         return;
     tf_piece_trie_release(&a->trie);
     free(a->v);
+    free(a->first);
     free(a);
 }
 
@@ -103,6 +124,34 @@ static bool ends_in_tag(const char *s, size_t n)
     return tf_is_tag(word);
 }
 
+/* The bytes of the tag of TF_ADDED_FIRST that a text begins with, or 0; *id: its id. */
+static size_t first_tag(const struct tf_added *a, const char *s, size_t n, int64_t *id)
+{
+    char word[64];
+    struct tf_text tag = {s, 4};
+    size_t i;
+    if (a->n_first == 0 || n < tag.n || memcmp(s, ">>", 2) != 0)
+        return 0;
+    while (tag.n < n && memcmp(s + tag.n - 2, "<<", 2) != 0)
+        tag.n++;
+    TF_FIRST(i, 0, a->n_first, tf_text_compare(&a->first[i].text, &tag) >= 0);
+    const bool known = i < a->n_first && tf_text_same(a->first[i].text, tag);
+    *id = known ? a->first[i].id : a->unk;
+    if (known || *id < 0 || tag.n >= sizeof word)
+        return known ? tag.n : 0;
+    memcpy(word, s, tag.n);
+    word[tag.n] = 0;
+    return tf_is_tag(word) ? tag.n : 0;
+}
+
+static int use_text(const struct cutter *c, const char *p, size_t n, struct tf_err *err)
+{
+    int64_t id;
+    const size_t tag = first_tag(c->added, p, n, &id);
+    const int rc = tag > 0 ? c->use(c->arg, p, 0, id, err) : 0;
+    return rc == 0 && tag < n ? c->use(c->arg, p + tag, n - tag, -1, err) : rc;
+}
+
 /* Hand on the part before, and begin another one. keeps: a space between them is a piece. */
 static int put_part(struct cutter *c, size_t from, size_t to, int64_t id, bool keeps,
                     struct tf_err *err)
@@ -114,7 +163,9 @@ static int put_part(struct cutter *c, size_t from, size_t to, int64_t id, bool k
     }
     const char *p = c->text + c->from;
     const size_t n = c->to - c->from;
-    int rc = n > 0 ? c->use(c->arg, p, c->id < 0 ? n : 0, c->id, err) : 0;
+    int rc = n == 0      ? 0
+             : c->id < 0 ? use_text(c, p, n, err)
+                         : c->use(c->arg, p, 0, c->id, err);
     if (rc == 0 && keeps && n > 0 && c->id < 0 && p[n - 1] == ' ' && !ends_in_tag(p, n))
         rc = c->use(c->arg, p, 0, c->added->space, err);
     c->from = from;

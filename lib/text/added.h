@@ -1,7 +1,8 @@
 /* added.h - tokens that were added to a vocabulary: text is cut at them before anything else
  * happens to it, and the text between is segmented alone, as in transformers
  * (src/transformers/tokenization_python.py) and tokenizers
- * (tokenizers/src/tokenizer/added_vocabulary.rs). */
+ * (tokenizers/src/tokenizer/added_vocabulary.rs); for TF_ADDED_FIRST as in
+ * src/transformers/models/marian/tokenization_marian.py. */
 #ifndef TF_TEXT_ADDED_H
 #define TF_TEXT_ADDED_H
 
@@ -21,7 +22,10 @@ enum {
     TF_ADDED_WORD = 16, /* with no letter or digit at either side; else it is text */
     TF_ADDED_KEEPS = 32, /* a space that is left before it is a piece of its own */
     TF_ADDED_SINGLE = 64, /* only a single space belongs to it, since several are no white space */
-    TF_ADDED_SPACED = 128 /* its own text, where ids become text, has a space before it */
+    TF_ADDED_SPACED = 128, /* its own text, where ids become text, has a space before it */
+    TF_ADDED_FIRST = 256   /* a tag of a language, >>fra<<, which is one only where a text, or what
+                              another token leaves of it, begins; so is a tag that is not there, for
+                              which the unknown piece stands */
 };
 
 struct tf_added;

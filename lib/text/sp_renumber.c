@@ -125,6 +125,19 @@ static void put_after_space(struct tf_buf *out, struct tf_buf *work, const struc
     put_piece(out, work, twice ? "" : TF_SPACE, text, 0, type);
 }
 
+/* A tag with which text begins; elsewhere it is what the model makes of such text. */
+static void put_first(struct tf_buf *out, struct tf_buf *work, const struct list *l,
+                      const struct known *own, const char *text, size_t id)
+{
+    if (own != NULL)
+        put_piece(out, work, "", text, own->score, own->type);
+    else
+        put_after_space(out, work, l, text, TF_PIECE_UNUSED);
+    tf_proto_put_added(out, work,
+                       &(struct tf_proto_added){span_of(text), (int64_t)id,
+                                                TF_ADDED | TF_ADDED_SPACED | TF_ADDED_FIRST});
+}
+
 /* A token, which is no longer in the text that is segmented. Its spaces are those of pieces. */
 static void put_added(struct tf_buf *out, struct tf_buf *work, const struct list *l,
                       const char *token, size_t id, unsigned flags)
@@ -159,7 +172,7 @@ static void put_unlisted(struct tf_buf *out, struct tf_buf *work, const struct l
 }
 
 static void put_known(struct tf_buf *out, struct tf_buf *work, const struct list *l,
-                      const char *text, const struct tf_sp_side *side)
+                      const char *text, size_t id, const struct tf_sp_side *side)
 {
     struct known *own = find_known(l, text);
     if (own != NULL)
@@ -168,7 +181,9 @@ static void put_known(struct tf_buf *out, struct tf_buf *work, const struct list
         own = NULL;
     if (put_special(out, work, text))
         return;
-    if ((own == NULL || *text == '>') && tf_is_tag(text))
+    if (*text == '>' && tf_is_tag(text))
+        put_first(out, work, l, own, text, id);
+    else if (own == NULL && tf_is_tag(text))
         put_after_space(out, work, l, text,
                         begins(side, text) ? TF_PIECE_CONTROL : TF_PIECE_USER_DEFINED);
     else if (begins(side, text))
@@ -248,7 +263,7 @@ int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n,
         if (added != NULL && added[i] && (side->own_tags || !tf_is_tag(list->v[i])))
             put_added(out, &work, &l, list->v[i], i, added[i]);
         else
-            put_known(out, &work, &l, list->v[i], side);
+            put_known(out, &work, &l, list->v[i], i, side);
     put_unlisted(out, &work, &l);
     tf_proto_put_number(out, TF_PROTO_RENUMBERED, 1);
     if (side->ends)
@@ -317,7 +332,8 @@ int tf_sp_foreign_texts(struct tf_arena *a, const void *bytes, size_t n, const c
     const char **v = tf_arena_alloc(a, (*n_texts + 1) * sizeof *v);
     size_t i = 0;
     for (struct tf_span left = model; tf_proto_piece(&left, &piece); i++) {
-        const bool symbol = piece.type == TF_PIECE_USER_DEFINED || piece.type == TF_PIECE_CONTROL;
+        const bool symbol = piece.type == TF_PIECE_USER_DEFINED ||
+                            piece.type == TF_PIECE_CONTROL || piece.type == TF_PIECE_UNUSED;
         v[i] = (*texts)[i];
         if (v[i] != NULL && symbol && strncmp(v[i], TF_SPACE, sizeof TF_SPACE - 1) == 0 &&
             tf_is_tag(v[i] + sizeof TF_SPACE - 1))
@@ -371,11 +387,12 @@ struct tf_sp_token *tf_sp_added(struct tf_arena *a, const void *bytes, size_t n,
     for (struct tf_span left = model; tf_proto_unlisted(&left, &piece);)
         *n_tokens += piece.stands_for >= 0;
     for (struct tf_span left = model; tf_proto_added(&left, &t);)
-        ++*n_tokens;
+        *n_tokens += (t.flags & TF_ADDED_FIRST) == 0;
     struct tf_sp_token *v = tf_arena_alloc(a, (*n_tokens + 1) * sizeof *v), *to = v;
-    for (struct tf_span left = model; tf_proto_added(&left, &t); to++)
-        *to = (struct tf_sp_token){tf_arena_strndup(a, (const char *)t.text.p, t.text.n), t.id,
-                                   t.flags};
+    for (struct tf_span left = model; tf_proto_added(&left, &t);)
+        if ((t.flags & TF_ADDED_FIRST) == 0)
+            *to++ = (struct tf_sp_token){tf_arena_strndup(a, (const char *)t.text.p, t.text.n),
+                                         t.id, t.flags};
     for (struct tf_span left = model; tf_proto_unlisted(&left, &piece);)
         if (piece.stands_for >= 0)
             *to++ = (struct tf_sp_token){token_of(a, piece.text), piece.stands_for, TF_ADDED};

@@ -22,10 +22,10 @@ struct tf_sp_side {
  * Scores do not depend on ids, so text is segmented as before; then each piece is looked up in the
  * list, as Marian and transformers do: one that is not in it is unknown, and a run of characters
  * that the model does not know may be in it. <unk> is the unknown piece, </s>, <s> and <pad> are
- * control pieces, and a tag of a language (tags.h) is a
- * symbol that text may contain, followed by a space. At added tokens (flags of added.h by id; NULL:
- * there are none) text is cut before it is segmented. Errors: a model that tf_sp_check refuses; no
- * <unk>; a piece twice, or without text. */
+ * control pieces, and a tag of a language (tags.h) is a symbol that text may contain, followed by a
+ * space; >>fra<< is one only at its start (TF_ADDED_FIRST of added.h), followed by anything. At
+ * added tokens (flags of added.h by id; NULL: there are none) text is cut before it is segmented.
+ * Errors: a model that tf_sp_check refuses; no <unk>; a piece twice, or without text. */
 int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n,
                    const struct tf_piece_list *list, const uint8_t *added,
                    const struct tf_sp_side *side, struct tf_err *err) TF_MUST_CHECK;

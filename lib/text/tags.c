@@ -2,6 +2,7 @@
 #include "text/tags.h"
 #include "base/memory.h"
 #include "base/order.h"
+#include "text/added.h"
 #include "text/sp_proto_private.h"
 
 #include <ctype.h>
@@ -38,28 +39,44 @@ bool tf_is_tag(const char *text)
 
 /* ---- a vocabulary ---- */
 
+/* Add a text if it is a tag. */
+static void add_tag(struct tf_tags *t, size_t *cap, struct tf_span s)
+{
+    char text[LONGEST + 1];
+    if (s.n == 0 || s.n > LONGEST)
+        return;
+    memcpy(text, s.p, s.n);
+    text[s.n] = 0;
+    if (strlen(text) != s.n || !tf_is_tag(text))
+        return;
+    TF_GROW(t->v, t->n, *cap);
+    t->v[t->n++] = tf_arena_strndup(&t->mem, text, s.n);
+}
+
 void tf_tags_read(struct tf_tags *t, const void *bytes, size_t n)
 {
     const size_t space = sizeof TF_SPACE - 1;
     struct tf_proto_piece p;
-    size_t cap = 0;
-    char text[LONGEST + 1];
+    struct tf_proto_added token;
+    size_t cap = 0, unlike = 0;
     *t = (struct tf_tags){.n = 0};
     for (struct tf_span left = {bytes, n}; tf_proto_piece(&left, &p);) {
         const bool after = p.text.n > space && memcmp(p.text.p, TF_SPACE, space) == 0;
-        const size_t skip = after ? space : 0, len = p.text.n - skip;
-        if ((p.type != TF_PIECE_USER_DEFINED && p.type != TF_PIECE_CONTROL) || len == 0 ||
-            len > LONGEST)
-            continue;
-        memcpy(text, p.text.p + skip, len);
-        text[len] = 0;
-        if (strlen(text) != len || !tf_is_tag(text))
-            continue;
-        TF_GROW(t->v, t->n, cap);
-        t->v[t->n++] = tf_arena_strndup(&t->mem, text, len);
+        const size_t skip = after ? space : 0;
+        if (p.type == TF_PIECE_USER_DEFINED || p.type == TF_PIECE_CONTROL)
+            add_tag(t, &cap, (struct tf_span){p.text.p + skip, p.text.n - skip});
     }
+    for (struct tf_span left = {bytes, n}; tf_proto_added(&left, &token);)
+        if (token.flags & TF_ADDED_FIRST) {
+            add_tag(t, &cap, token.text);
+            t->first = true;
+        }
     if (t->n > 1)
         qsort(t->v, t->n, sizeof *t->v, tf_order_strings);
+    for (size_t i = 0; i < t->n; i++) /* a piece may be such a token, too */
+        if (unlike == 0 || strcmp(t->v[i], t->v[unlike - 1]) != 0)
+            t->v[unlike++] = t->v[i];
+    t->n = unlike;
     t->of_text = t->n > 0 && t->v[0][0] == '>';
 }
 
@@ -77,7 +94,7 @@ enum tf_tag tf_tags_begin(const struct tf_tags *t, const char *line, size_t n, c
 {
     char word[LONGEST + 1];
     size_t at = 0, len = 0;
-    while (at < n && line[at] == ' ')
+    while (at < n && line[at] == ' ' && !t->first)
         at++;
     while (at + len < n && len <= LONGEST && line[at + len] != ' ' && line[at + len] != '\t' &&
            (len < 4 || line[at] != '>' || memcmp(line + at + len - 2, "<<", 2) != 0))
@@ -141,7 +158,8 @@ static void describe_added(struct tf_arena *a, struct tf_value *info, struct tf_
     struct tf_proto_added token;
     struct tf_proto_piece piece;
     for (struct tf_span left = model; tf_proto_added(&left, &token);)
-        push_text(a, &list, token.text);
+        if ((token.flags & TF_ADDED_FIRST) == 0)
+            push_text(a, &list, token.text);
     for (struct tf_span left = model; tf_proto_unlisted(&left, &piece);)
         if (piece.stands_for >= 0)
             push_text(a, &list, piece.text);

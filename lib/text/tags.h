@@ -16,13 +16,14 @@ struct tf_tags {
     const char **v; /* sorted, without spaces */
     size_t n;
     bool of_text; /* the first ones stand in text, as in OPUS-MT; others begin outputs, too */
+    bool first;   /* they are tags at the start of a line alone, with no space before them */
 };
 
 /* The tags of the n bytes of a vocabulary; of one that is damaged those before that. */
 void tf_tags_read(struct tf_tags *t, const void *bytes, size_t n);
 void tf_tags_release(struct tf_tags *t);
 
-/* What a model of at least two languages expects at the start of a text. */
+/* What a model with tags expects at the start of a text. */
 enum tf_tag { TF_TAG_KNOWN, TF_TAG_UNKNOWN, TF_TAG_NONE };
 /* How the n bytes of a line begin. *tag gets the word of an unknown one, whose length is *tag_n. */
 enum tf_tag tf_tags_begin(const struct tf_tags *t, const char *line, size_t n, const char **tag,

@@ -29,13 +29,13 @@ static size_t cut_field(const char **line, size_t *n, size_t k)
     return fields < k ? fields : 0;
 }
 
-/* A model of several languages needs a tag at the start of each line. The first line without one is
+/* A model with tags needs one at the start of each line. The first line without one is
  * reported, and the first with one that the model has not. */
 static void check_tag(struct tf_tokenize_work *r, const char *line, size_t n, uint64_t number)
 {
     const char *tag;
     size_t tag_n;
-    if (r->tags.n < 2 || n == 0)
+    if (r->tags.n == 0 || n == 0)
         return;
     const enum tf_tag found = tf_tags_begin(&r->tags, line, n, &tag, &tag_n);
     if (found == TF_TAG_KNOWN || r->untagged[found]++ > 0)

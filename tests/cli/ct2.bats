@@ -16,7 +16,7 @@ make() {
     rm -rf d m.npz
     mkdir d
     "$TF_PYTHON" "$TOP/tests/cli/ct2.py" make d m.npz "$PIECES" "$@"
-    cp "$VOCAB" d/source.spm
+    cp "$VOCAB" d/spm.model
 }
 
 # The same for each argument, in directories 0, 1, ...
@@ -24,7 +24,7 @@ make_all() {
     local variant i=0
     for variant in "$@"; do
         mkdir -p $i/d
-        cp "$VOCAB" $i/d/source.spm
+        cp "$VOCAB" $i/d/spm.model
         echo "make $i/d $i/m.npz '$PIECES' $variant"
         i=$((i + 1))
     done >made
@@ -118,7 +118,7 @@ ids_as_stream() {
     local own=50
     printf '%s\n' '<pad>' '<unk>' '<s>' '</s>' $(seq 100 170) >words
     PIECES=words make source=$own tie=none source_eos=false pre_norm=true
-    rm d/source.spm
+    rm d/spm.model
     t 0 tf-convert d -o m.tfm
     expect_contains "$stderr" "its text is tokens between spaces"
     tf-info m.tfm | grep -Eq "^  source_vocab_size +$own$"
@@ -176,12 +176,31 @@ np.savez("less.npz", **w)'
         grep -q '"rows":\["▁100","▁170","</s>"\],"columns":\["▁word0","▁word3","▁100"\]'
 }
 
+@test "the segmenter of one side alone is not that of both" {
+    make
+    tf-convert d -o m.tfm
+    mv d/spm.model d/source.spm
+    while read -r there missing; do
+        t 1 tf-convert d -o x.tfm
+        expect_error "d: no $missing: copy it from where the model comes from"
+        tf-convert d --vocab "d/$there" -o x.tfm
+        [ "$(fingerprint x.tfm)" = "$(fingerprint m.tfm)" ]
+        mv "d/$there" "d/$missing"
+    done <<'END'
+source.spm target.spm
+target.spm source.spm
+END
+    cp d/source.spm d/target.spm
+    tf-convert d -o x.tfm
+    [ "$(fingerprint x.tfm)" = "$(fingerprint m.tfm)" ]
+}
+
 # The model in a folder p, as in a package of Argos.
 make_folder() {
     make
     mkdir -p p
     mv d p/model
-    rm p/model/source.spm
+    rm p/model/spm.model
     echo '{"from_code": "en"}' >p/metadata.json
 }
 
