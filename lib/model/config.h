@@ -26,7 +26,6 @@ enum tf_tie { TF_TIE_ALL, TF_TIE_DECODER, TF_TIE_NONE };
 enum tf_start { TF_START_BOS, TF_START_ZERO };
 /* label smoothing: probability eps/V on all V ids, or eps/(V-1) on all but the target */
 enum tf_smoothing { TF_SMOOTH_V, TF_SMOOTH_V1 };
-/* initial weights, see params.h */
 /* The norms of a decoder that has others than the encoder: before its sublayers or after them, and
  * perhaps on top. */
 enum tf_decoder_norms {
@@ -36,6 +35,7 @@ enum tf_decoder_norms {
     TF_NORMS_BEFORE,
     TF_NORMS_BEFORE_TOP
 };
+/* initial weights, see params.h */
 enum tf_initializer { TF_INITIALIZER_GLOROT, TF_INITIALIZER_FUSED, TF_INITIALIZER_SCALED };
 
 /* Their names in options and files, in that order, NULL-terminated. */
