@@ -30,8 +30,8 @@ int tf_hf_number(struct tf_hf_settings *s, const char *key, int64_t most, int64_
                  struct tf_err *err) TF_MUST_CHECK;
 
 /* Set members of m->config: layers, d_model and d_ff, and m->heads; eos, pad and *start, with which
- * the decoder starts; vocab_size, and source_vocab_size where m->files has two lists; the three kinds
- * of dropout; the activation. */
+ * the decoder starts; vocab_size, and source_vocab_size where m->files has two lists; the three
+ * kinds of dropout; the activation. */
 int tf_hf_shape(struct tf_hf_settings *s, struct tf_err *err) TF_MUST_CHECK;
 int tf_hf_ids(struct tf_hf_settings *s, int64_t *start, struct tf_err *err) TF_MUST_CHECK;
 int tf_hf_vocab_size(struct tf_hf_settings *s, struct tf_err *err) TF_MUST_CHECK;

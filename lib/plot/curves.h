@@ -13,7 +13,7 @@ struct tf_curves {
     size_t nlogs;
     const char *const *labels; /* names of the logs in the legend; NULL: from the paths */
     size_t nlabels;            /* 0 or nlogs */
-    bool may_lack_y;           /* y: names of one thing; none of it is no error, without a warning */
+    bool may_lack_y;           /* y: names of one thing; none is no error, without a warning */
     struct tf_chart chart;     /* without series and n; labels NULL: the keys */
 };
 

@@ -14,4 +14,20 @@ enum {
     TF_PIECE_BYTE
 };
 
+/* Properties of a token that was added to a vocabulary (added.h); 0: it is none. */
+enum {
+    TF_ADDED = 1,
+    TF_ADDED_LSTRIP = 2, /* white space before it belongs to it */
+    TF_ADDED_RSTRIP = 4, /* and after it */
+    TF_ADDED_ALONE = 8, /* between spaces, or the ends; else it, and a token that it touches, are
+                           text */
+    TF_ADDED_WORD = 16, /* with no letter or digit at either side; else it is text */
+    TF_ADDED_KEEPS = 32, /* a space that is left before it is a piece of its own */
+    TF_ADDED_SINGLE = 64, /* only a single space belongs to it, since several are no white space */
+    TF_ADDED_SPACED = 128, /* its own text, where ids become text, has a space before it */
+    TF_ADDED_FIRST = 256   /* a tag of a language, >>fra<<, which is one only where a text, or what
+                              another token leaves of it, begins; so is a tag that is not there, for
+                              which the unknown piece stands */
+};
+
 #endif

@@ -88,7 +88,7 @@ bool tf_proto_unlisted(struct tf_span *m, struct tf_proto_piece *piece);
 struct tf_proto_added {
     struct tf_span text;
     int64_t id;
-    unsigned flags; /* TF_ADDED and others (added.h) */
+    unsigned flags; /* TF_ADDED and others (sp_piece.h) */
 };
 /* The same of added tokens; those without text are left out. */
 bool tf_proto_added(struct tf_span *m, struct tf_proto_added *token);

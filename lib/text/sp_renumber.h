@@ -23,7 +23,7 @@ struct tf_sp_side {
  * list, as Marian and transformers do: one that is not in it is unknown, and a run of characters
  * that the model does not know may be in it. <unk> is the unknown piece, </s>, <s> and <pad> are
  * control pieces, and a tag of a language (tags.h) is a symbol that text may contain, followed by a
- * space; >>fra<< is one only at its start (TF_ADDED_FIRST of added.h), followed by anything. At
+ * space; >>fra<< is one only at its start (TF_ADDED_FIRST of sp_piece.h), followed by anything. At
  * added tokens (flags of added.h by id; NULL: there are none) text is cut before it is segmented.
  * Errors: a model that tf_sp_check refuses; no <unk>; a piece twice, or without text. */
 int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n,

@@ -2,7 +2,6 @@
 #include "text/tags.h"
 #include "base/memory.h"
 #include "base/order.h"
-#include "text/added.h"
 #include "text/sp_proto_private.h"
 
 #include <ctype.h>
