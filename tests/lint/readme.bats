@@ -62,7 +62,7 @@ named() {
 
 # The lines of a page over 100 columns, and those with a cell of a table over 40.
 wide() {
-    LC_ALL=C.UTF-8 grep -nE '.{101}' "$TOP/$1"
+    LC_ALL=C.UTF-8 grep -nE '.{101}' "$TOP/$1" || true
     LC_ALL=C.UTF-8 grep -nE '^\|(.*\|)? *[^| ][^|]{39,}[^| ] *\|' "$TOP/$1" | grep -v '|--'
 }
 
