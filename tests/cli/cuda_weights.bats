@@ -6,11 +6,7 @@ load helper
 load translate
 
 setup_file() {
-    build=${TF_BUILD:-$TOP/build}
-    if tf-info --devices --json | grep -q '"cuda":"not usable'; then
-        [ -e "$build/emulate/tf-backend-cuda.so" ] || skip "the CUDA backend was not built"
-        export TF_BACKEND_DIR=$build/emulate EMULATED=yes
-    fi
+    cuda_or_emulation
     make_model
     batches n=12 >b.tfs
 }

@@ -189,6 +189,15 @@ natively() {
     [[ ${TF_SAN:-} != *address* ]] || skip "other tests show AddressSanitizer the same code"
 }
 
+# For setup_file: a GPU, or the emulation where none can be used.
+cuda_or_emulation() {
+    local build=${TF_BUILD:-$TOP/build}
+    if tf-info --devices --json | grep -q '"cuda":"not usable'; then
+        [ -e "$build/emulate/tf-backend-cuda.so" ] || skip "the CUDA backend was not built"
+        export TF_BACKEND_DIR=$build/emulate EMULATED=yes
+    fi
+}
+
 # Skip unless every one of these commands is there; fail if TF_TEST_REQUIRE has what is missing.
 need() {
     local c
