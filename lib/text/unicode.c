@@ -3,9 +3,9 @@
 #include "base/order.h"
 #include <string.h>
 
-struct range {
-    uint32_t first, last;
-    uint8_t flags;
+struct run {
+    uint32_t first;
+    uint16_t flags; /* of enum tf_uc_class, those of tf_uc_letter, and these */
 };
 struct lower_run {
     uint32_t first, last;
@@ -13,7 +13,7 @@ struct lower_run {
 };
 #include "text/unicode_data_private.h"
 
-enum { CASED = 1, IGNORABLE = 2 };
+enum { CASED = 8, IGNORABLE = 16, PAIRS = 256 /* the second, fourth, ... are LOWERCASE, too */ };
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
@@ -35,11 +35,12 @@ size_t tf_uc_rstrip(const char *s, size_t n)
     return n;
 }
 
-static int flags_of(const struct range *t, size_t n, uint32_t c)
+static unsigned flags_of(uint32_t c)
 {
     size_t i;
-    TF_FIRST(i, 0, n, t[i].last >= c);
-    return i < n && t[i].first <= c ? t[i].flags : 0;
+    TF_FIRST(i, 1, COUNT(uc_runs), uc_runs[i].first > c);
+    const struct run *r = &uc_runs[i - 1];
+    return r->flags | ((r->flags & PAIRS) != 0 && (c - r->first) % 2 != 0 ? TF_UC_LOWERCASE : 0);
 }
 
 enum tf_uc_class tf_uc_general(uint32_t c)
@@ -51,12 +52,12 @@ enum tf_uc_class tf_uc_general(uint32_t c)
             return TF_UC_NUMBER;
         return strchr("$+<=>^`|~", (int)c) != NULL ? TF_UC_SYMBOL : TF_UC_PUNCT;
     }
-    return (enum tf_uc_class)flags_of(uc_general, COUNT(uc_general), c);
+    return (enum tf_uc_class)(flags_of(c) & (TF_UC_PUNCT | TF_UC_SYMBOL | TF_UC_NUMBER));
 }
 
-int tf_uc_letter(uint32_t c)
+unsigned tf_uc_letter(uint32_t c)
 {
-    return flags_of(uc_letter, COUNT(uc_letter), c);
+    return flags_of(c) & (TF_UC_ALPHABETIC | TF_UC_DECIMAL | TF_UC_LOWERCASE);
 }
 
 static uint32_t simple_lower(uint32_t c)
@@ -73,7 +74,8 @@ static uint32_t simple_lower(uint32_t c)
  * after is not. */
 static bool ends_word(const char *s, size_t at, size_t n)
 {
-    int len, f = 0;
+    int len;
+    unsigned f;
     size_t i = at;
     do {
         if (i == 0)
@@ -81,12 +83,12 @@ static bool ends_word(const char *s, size_t at, size_t n)
         do
             i--;
         while (is_tail((unsigned char)s[i]));
-        f = flags_of(uc_case, COUNT(uc_case), tf_utf8_get(s + i, &len));
+        f = flags_of(tf_utf8_get(s + i, &len));
     } while (f & IGNORABLE);
     if (!(f & CASED))
         return false;
     for (i = at + 2; i < n; i += (size_t)len) {
-        f = flags_of(uc_case, COUNT(uc_case), tf_utf8_get(s + i, &len));
+        f = flags_of(tf_utf8_get(s + i, &len));
         if (!(f & IGNORABLE))
             return !(f & CASED);
     }

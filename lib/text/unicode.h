@@ -38,8 +38,8 @@ enum tf_uc_class { TF_UC_OTHER = 0, TF_UC_PUNCT = 1, TF_UC_SYMBOL = 2, TF_UC_NUM
 enum tf_uc_class tf_uc_general(uint32_t c);
 
 /* Properties for the Moses tokenizer: the sum of those that c has. */
-enum { TF_UC_ALPHABETIC = 1, TF_UC_DECIMAL = 2, TF_UC_LOWERCASE = 4 };
-int tf_uc_letter(uint32_t c);
+enum { TF_UC_ALPHABETIC = 32, TF_UC_DECIMAL = 64, TF_UC_LOWERCASE = 128 };
+unsigned tf_uc_letter(uint32_t c);
 /* Is c a letter or a digit; a letter that is not in lower case? */
 static inline bool tf_uc_alphanumeric(uint32_t c)
 {

@@ -7,9 +7,9 @@ import sys
 
 DIR = sys.argv[1] if len(sys.argv) > 1 else "/usr/share/unicode"
 LAST = 0x110000
-CLASS = {"P": 1, "S": 2, "N": 4}
-CASED, IGNORABLE = 1, 2
-ALPHABETIC, DECIMAL, LOWERCASE = 1, 2, 4
+PUNCT, SYMBOL, NUMBER, CASED, IGNORABLE, ALPHABETIC, DECIMAL, LOWERCASE, PAIRS = (
+    1 << i for i in range(9))
+CLASS = {"P": PUNCT, "S": SYMBOL, "N": NUMBER}
 
 
 def unicode_data():
@@ -34,13 +34,19 @@ def derived(name):
             yield from range(int(a, 16), int(b or a, 16) + 1)
 
 
-def ranges(flags):
-    out, start = [], 0
-    for c in range(1, LAST + 1):
-        if c == LAST or flags[c] != flags[start]:
-            if flags[start]:
-                out.append((start, c - 1, flags[start]))
-            start = c
+def runs(flags):
+    """(first, flags) wherever the flags change; with PAIRS every second one is LOWERCASE, too."""
+    out, at = [], 0
+    while at < LAST:
+        same = pairs = at
+        while same < LAST and flags[same] == flags[at]:
+            same += 1
+        while pairs < LAST and flags[at] and not flags[at] & LOWERCASE and \
+                flags[pairs] == flags[at] | LOWERCASE * ((pairs - at) % 2):
+            pairs += 1
+        in_pairs = pairs > same and pairs > at + 2
+        out.append((at, flags[at] | PAIRS * in_pairs))
+        at = pairs if in_pairs else same
     return out
 
 
@@ -71,35 +77,24 @@ def table(kind, name, rows, fmt):
     print("};")
 
 
-general, case, lower, letter = [0] * LAST, [0] * LAST, [], [0] * LAST
+lower, flags = [], [0] * LAST
 for cp, field in unicode_data():
-    general[cp] = CLASS.get(field[2][0], 0)
+    flags[cp] |= CLASS.get(field[2][0], 0)
     if field[2] == "Nd":
-        letter[cp] |= DECIMAL
+        flags[cp] |= DECIMAL
     if field[13]:
         lower.append((cp, int(field[13], 16) - cp))
-for cp in derived("Cased"):
-    case[cp] |= CASED
-for cp in derived("Case_Ignorable"):
-    case[cp] |= IGNORABLE
-for cp in derived("Alphabetic"):
-    letter[cp] |= ALPHABETIC
-for cp in derived("Lowercase"):
-    letter[cp] |= LOWERCASE
+for name, flag in ("Cased", CASED), ("Case_Ignorable", IGNORABLE), ("Alphabetic", ALPHABETIC), \
+        ("Lowercase", LOWERCASE):
+    for cp in derived(name):
+        flags[cp] |= flag
 version = open(f"{DIR}/DerivedCoreProperties.txt").readline().split("-")[1].split(".txt")[0]
 
-source = f"from the Unicode Character Database {version}"
-print(f"""/* unicode_data_private.h - written by unicode_data.py {source}; do not edit.
- * Copyright (C) 1991-2022 Unicode, Inc. All rights reserved. Used under the Unicode licence,
- * https://www.unicode.org/license.txt. Included by unicode.c alone. */
-/* First and last code point, and the general category: 1 punctuation, 2 symbol, 4 number. */""")
-rng = lambda r: "{0x%04X, 0x%04X, %d}" % r
-table("struct range", "uc_general", ranges(general), rng)
-print("/* First and last code point, and the sum of: 1 Cased, 2 Case_Ignorable. */")
-table("struct range", "uc_case", ranges(case), rng)
-print("/* First and last code point, and the sum of: 1 Alphabetic, 2 decimal digit (category Nd), "
-      "4 Lowercase. */")
-table("struct range", "uc_letter", ranges(letter), rng)
+print(f"""/* unicode_data_private.h - written by unicode_data.py from the Unicode Character Database
+ * {version}; do not edit. Copyright (C) 1991-2022 Unicode, Inc. All rights reserved. Used under the
+ * Unicode licence, https://www.unicode.org/license.txt. Included by unicode.c alone. */
+/* The first code point of a run, and the flags (unicode.h, unicode.c) of all in it. */""")
+table("struct run", "uc_runs", runs(flags), lambda r: "{0x%04X, %d}" % r)
 print("/* First and last code point, stride and distance of the simple lower-case mapping. */")
 table("struct lower_run", "uc_lower", lower_runs(lower),
       lambda r: "{0x%04X, 0x%04X, %d, %d}" % tuple(r))
