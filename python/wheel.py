@@ -18,6 +18,7 @@ import tempfile
 import time
 import zipfile
 from pathlib import Path
+from typing import Dict, Iterator, List, Optional, Tuple, Union
 
 TOP = Path(__file__).resolve().parent.parent
 # tf-serve would bring libmicrohttpd with GnuTLS, whose faults nobody would repair in a wheel.
@@ -26,13 +27,13 @@ LEFT_OUT = {"tf-serve"}
 SYSTEM = re.compile(r"lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+|z)\.so|ld-linux|linux-vdso")
 
 
-def output(*command):
+def output(*command: Union[str, Path]) -> str:
     return subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout.decode()
 
 
-def licenses(tools):
+def licenses(tools: List[Path]) -> Dict[str, bytes]:
     """Those of the libraries that auditwheel will add, where Debian's packages have them."""
-    found = {}
+    found: Dict[str, bytes] = {}
     if shutil.which("dpkg-query") is None:
         return found
     for line in output("ldd", *tools).splitlines():
@@ -44,7 +45,7 @@ def licenses(tools):
     return found
 
 
-def contents(version, tools):
+def contents(version: str, tools: List[Path]) -> Iterator[Tuple[str, bytes, bool]]:
     """(name in the wheel, bytes, is a program) of every file but RECORD."""
     info, data = f"tftools-{version}.dist-info", f"tftools-{version}.data/data"
     for path in sorted(TOP.glob("python/tftools/*")):
@@ -81,13 +82,13 @@ Tag: py3-none-linux_{platform.machine()}
 """.encode(), False
 
 
-def write(version, tools, folder):
+def write(version: str, tools: List[Path], folder: Path) -> Path:
     when = time.gmtime(max(int(os.environ.get("SOURCE_DATE_EPOCH", 0)), 315532800))[:6]
     path = folder / f"tftools-{version}-py3-none-linux_{platform.machine()}.whl"
     record = ""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as wheel:
 
-        def put(name, data, program):
+        def put(name: str, data: bytes, program: bool) -> None:
             entry = zipfile.ZipInfo(name, when)
             entry.external_attr = (0o100755 if program else 0o100644) << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
@@ -102,13 +103,13 @@ def write(version, tools, folder):
     return path
 
 
-def main(version, bin_dir, folder, auditwheel=None):
+def main(version: str, bin_dir: str, folder: str, auditwheel: Optional[str] = None) -> None:
     tools = [x for x in sorted(Path(bin_dir).glob("tf-*"))
              if x.suffix != ".so" and x.name not in LEFT_OUT]
     with tempfile.TemporaryDirectory() as temp:
         made = write(version, tools, Path(temp))
         if auditwheel is not None:
-            repair = [auditwheel, "repair", "-w", f"{temp}/whole", made]
+            repair = [auditwheel, "repair", "-w", f"{temp}/whole", str(made)]
             if subprocess.run(repair, stdout=sys.stderr).returncode != 0:
                 sys.exit("wheel.py: auditwheel failed")
             (made,) = Path(temp, "whole").iterdir()

@@ -62,7 +62,7 @@ def _tags(x: Any) -> Any:
 
 
 def _float32(encoder: Any, x: Any) -> None:
-    if not isinstance(x, np.float32):
+    if type(x) is not np.float32:
         raise TypeError(f"streams have no {type(x).__name__}")
     encoder.write(struct.pack(">Bf", 0xFA, x))
 
@@ -86,7 +86,11 @@ class _Tap:
     """A file that keeps the bytes that a decoder has read from it."""
 
     def __init__(self, f: IO[bytes]) -> None:
-        self.f, self.raw = f, bytearray()
+        self.f, self.raw, self.start = f, bytearray(), 0  # start: the bytes before raw
+
+    def forget(self) -> None:
+        self.start += len(self.raw)
+        self.raw.clear()
 
     def read(self, n: int) -> bytes:
         start = len(self.raw)
@@ -111,22 +115,22 @@ def records(f: IO[bytes], name: str) -> Iterator[Tuple[Header, Record]]:
     decoder = cbor2.CBORDecoder(tap)  # type: ignore[arg-type]
     first = True
     while True:
-        tap.raw.clear()
+        tap.forget()
         try:
             item = decoder.decode()
         except (EOFError, cbor2.CBORDecodeEOF):
             if part.header is None and not tap.raw and not first:
                 return
             raise StreamError(f"{name}: truncated after record {part.count}") from None
-        except Exception as e:  # of cbor2, of many kinds
-            raise StreamError(f"{name}: after record {part.count}: {e}") from None
+        except Exception:  # of cbor2, of many kinds
+            raise part.malformed(tap.start, "no CBOR") from None
         first = False
         try:
             ready = part.take(item, bytes(tap.raw))
-        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as e:
-            if isinstance(e, StreamError):
-                raise
-            raise StreamError(f"{name}: after record {part.count}: {e!r}") from None
+        except StreamError:
+            raise
+        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
+            raise part.malformed(tap.start, "not the items of its type") from None
         yield from ready
 
 
@@ -142,6 +146,11 @@ class _Part:
         if not good:
             raise StreamError(f"{self.name}: {what}")
 
+    def malformed(self, at: int, why: str) -> StreamError:
+        """The error of an item that begins at that byte."""
+        what = "label" if self.header is None else f"record {self.count}" if self.header else "header"
+        return StreamError(f"{self.name}: malformed {what} at byte {at}: {why}")
+
     def take(self, item: Any, raw: bytes) -> List[Tuple[Header, Record]]:
         """The records that can be used after this item."""
         if self.header is None:
@@ -151,7 +160,7 @@ class _Part:
             return []
         kind = item[0]
         if kind in (CHECK, END):
-            self.expect(item[1] == self.count, f"{self.count} records, not {item[1]}")
+            self.expect(item[1] == self.count, f"{self.count} records, not {item[1]:d}")
             self.expect(item[2] in (None, self.crc.value()), f"damaged before record {self.count}")
             if kind == END:
                 self.header = None
@@ -163,21 +172,20 @@ class _Part:
             self.header = arrays(item[1])
             self.expect("kind" in self.header, "no kind")
             return []
-        self.expect(kind != ERROR, f"upstream failed: {item[-1]}")
+        if kind == ERROR:
+            raise StreamError(f"{self.name}: upstream failed: {item[-1]:s}")
         self.expect(kind != HEADER, "a header among records")
         record = _scores(arrays(item))
-        self.count += 1
         at = {BATCH: 3, STATE: 3, TENSOR: 5}.get(kind)
-        if at is None:
-            self.held.append((self.header, record))
-            return []
-        if record[at] is None:
+        if at is None or record[at] is None:
             self.held.append((self.header, record[:at]))
+            self.count += 1
             return []
         # The CRC of a tensor is of its data, others of the record before the CRC.
         data = (record[4].tobytes() if kind == TENSOR
                 else raw[:len(raw) - sum(len(encode(x)) for x in record[at:])])
-        self.expect(crc32c(data) == record[at], f"record {self.count - 1} is damaged")
+        self.expect(crc32c(data) == record[at], f"record {self.count} is damaged")
+        self.count += 1
         return [(self.header, record[:at])]
 
 
@@ -198,7 +206,11 @@ class Writer:
     """A part: records, then end()."""
 
     def __init__(self, out: IO[bytes], header: Header) -> None:
-        self.out, self.crc, self.count, self.unchecked, self.bytes = out, Running(), 0, 0, 0
+        self.out: IO[bytes] = out
+        self.crc: Running = Running()
+        self.count: int = 0
+        self.unchecked: int = 0
+        self.bytes: int = 0
         self._put(LABEL)
         self._put(encode([HEADER, {"v": 1, **header}]))
         if header["kind"] in SEALED:

@@ -93,6 +93,13 @@ runpy.run_path(sys.argv[0], run_name="__main__")' "$TOP/tests/cli/package.py" in
     [ "$(tf-info --json changed.tfm | jq .model)" != "$(tf-info --json "$MODEL" | jq .model)" ]
 }
 
+@test "the types of the package hold" {
+    natively
+    need mypy
+    t 0 mypy --strict --ignore-missing-imports --cache-dir /dev/null "$TOP/python/tftools" \
+        "$TOP/python/wheel.py"
+}
+
 # A wheel installed in an environment that is otherwise empty, whose programs see nothing else:
 # wheel TAG [AUDITWHEEL]. To make the environment takes three seconds.
 wheel() {

@@ -3,6 +3,7 @@ import gc
 import math
 import os
 import pickle
+import re
 import signal
 import sys
 import threading
@@ -303,7 +304,12 @@ def damage(_, *paths):
             for bad in data[:n], bytes(flipped):
                 try:
                     got = len(list(read_stream(io.BytesIO(bad))))
-                except StreamError:
+                except StreamError as e:
+                    # In our words, and where.
+                    assert re.match("stream: (malformed .* at byte [0-9]+: |truncated after record "
+                                    "|damaged before record |record [0-9]+ is damaged$|[0-9]+ records,"
+                                    "|no (header|kind)|not a stream$|a header|upstream failed: )",
+                                    str(e)) and not re.search("Error|object|cbor", str(e)), e
                     continue
                 # Parts that end where it was cut are whole.
                 assert bad == data[:n] and got < whole, (path, n)
