@@ -1,8 +1,10 @@
 /* engine.c - see engine_private.h. */
 #include "serve/engine_private.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/pipeline.h"
+#include "stream/model.h"
 #include "text/glossary.h"
 
 #include <errno.h>
@@ -178,6 +180,8 @@ static void take_line(void *arg, struct tf_worker *w, const char *line, size_t n
     if (w->state == TF_WORKER_STARTING) {
         w->state = TF_WORKER_IDLE;
         p->answered = 1;
+        if (w->models == p->route->copier.models)
+            memcpy(p->route->hash, p->route->copier.hash, TF_MODEL_HEX);
         p->route->served = true;
         p->route->delay = 0;
     } else if (w->state != TF_WORKER_BROKEN && read_answer(p, line, n, &err) != 0) {
@@ -206,6 +210,20 @@ static void kill_copier(struct tf_copier *c)
     leave_copier(c);
 }
 
+/* The fingerprint of a model, for those who run the service; what is wrong with it a pipeline
+ * says. */
+static void read_hash(char hash[TF_MODEL_HEX], const char *path)
+{
+    struct tf_model_file m;
+    struct tf_err err;
+    hash[0] = 0;
+    if (tf_model_read(&m, path, TF_MODEL_HEAD, 0, &err) != 0)
+        return;
+    if (m.header.has_model)
+        tf_hex(hash, m.header.model, sizeof m.header.model);
+    tf_model_release(&m);
+}
+
 /* See that there is one with the model that is to be read. */
 static int need_copier(struct tf_route *r, struct tf_err *err)
 {
@@ -218,7 +236,10 @@ static int need_copier(struct tf_route *r, struct tf_err *err)
     }
     leave_copier(c);
     c->models = r->models;
-    return tf_pipeline_open_copies(r->command.v, &c->pid, &c->asks, err);
+    if (tf_pipeline_open_copies(r->command.v, &c->pid, &c->asks, err) != 0)
+        return -1;
+    read_hash(c->hash, r->pair.path); /* while it reads the model */
+    return 0;
 }
 
 static void start_pipe(struct tf_pipe *p)
@@ -621,6 +642,24 @@ int tf_engine_open(struct tf_engine *e, struct tf_loop *loop, const struct tf_se
 
 /* ---- metrics ---- */
 
+/* The file and the fingerprint of each model, whose value is 1, as is usual for what is text. */
+static void put_models(const struct tf_engine *e, struct tf_buf *out)
+{
+    tf_metrics_describe(out, "tf_serve_model_info", "gauge",
+                        "1; the model's file, and its fingerprint as tf-info prints it.");
+    for (size_t k = 0; k < e->n; k++) {
+        const struct tf_route *r = &e->routes[k];
+        tf_buf_printf(out, "tf_serve_model_info{model=\"%s-%s\",file=\"", r->pair.source,
+                      r->pair.target);
+        for (const char *p = r->pair.path; *p != 0; p++) {
+            if (*p == '"' || *p == '\\' || *p == '\n')
+                tf_buf_byte(out, '\\');
+            tf_buf_byte(out, *p == '\n' ? 'n' : *p);
+        }
+        tf_buf_printf(out, "\",hash=\"%s\"} 1\n", r->hash);
+    }
+}
+
 static void put(struct tf_buf *out, const struct tf_route *r, const char *name, uint64_t value)
 {
     tf_buf_printf(out, "%s{model=\"%s-%s\"} %llu\n", name, r->pair.source, r->pair.target,
@@ -658,4 +697,5 @@ void tf_engine_metrics(const struct tf_engine *e, struct tf_buf *out)
         for (size_t k = 0; k < e->n; k++)
             put(out, &e->routes[k], rows[i].name, value_of(&e->routes[k], (int)i));
     }
+    put_models(e, out);
 }

@@ -11,6 +11,8 @@
 #include "serve/opts.h"
 #include "serve/worker_private.h"
 
+enum { TF_MODEL_HEX = 65 }; /* the fingerprint of a model as text */
+
 /* A line that a pipeline has. */
 struct tf_sent {
     struct tf_job *job;
@@ -38,7 +40,9 @@ struct tf_route {
         pid_t pid;
         int asks;
         unsigned models;
+        char hash[TF_MODEL_HEX]; /* of that model; empty: unknown */
     } copier, before;
+    char hash[TF_MODEL_HEX]; /* of the model of the last pipeline that got ready */
     struct tf_sentences *sentences; /* NULL: lines are not split */
     struct tf_engine *engine;
     struct tf_pipe *pipes; /* one more than work, for a new one beside those that it replaces */

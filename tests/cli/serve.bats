@@ -86,7 +86,7 @@ with_script() {
     [ "$(ask languages)" = '[{"code":"en","name":"English","targets":["xx"]},{"code":"xx","name":"xx","targets":["en"]}]' ]
     [ "$(ask health)" = '{"status":"ok"}' ]
     ask metrics >metrics
-    [ -z "$(grep -vE '^(# (HELP|TYPE) tf_serve_[a-z_]+ .*|tf_serve_[a-z_]+(\{[a-z]+="[^"]*"\})? [0-9.e+-]+)$' metrics)" ]
+    [ -z "$(grep -vE '^(# (HELP|TYPE) tf_serve_[a-z_]+ .*|tf_serve_[a-z_]+(\{([a-z]+="[^"]*",?)+\})? [0-9.e+-]+)$' metrics)" ]
     grep -q '^tf_serve_sentences_total{model="en-xx"} 68$' metrics
     grep -q '^tf_serve_translate_seconds_count 9$' metrics
     [ ! -s messages ]
@@ -340,11 +340,17 @@ no <no> [[0,0]]" ]
     cp "$MODEL" model
     serve tf-serve en-xx=model -l localhost:0 -p 1
     text=$(ask translate -d 'q=a b c&source=en&target=xx')
-    cp "$MODEL" new && mv new model
+    named() { # the file and the fingerprint that the service names
+        ask metrics | grep -qxF "tf_serve_model_info{model=\"en-xx\",file=\"model\",hash=$(
+            tf-info --json model | jq .model)} 1"
+    }
+    named
+    tf-convert --to tfm --dtype f16 "$MODEL" -o new && mv new model
     old=$(pgrep -P "$server" tf-pipeline)
     kill -HUP "$server"
     replaced() { [ "$(pgrep -cP "$server" tf-pipeline)" -eq 1 ] && ! pgrep -P "$server" | grep -qx "$old"; }
     wait_for replaced
+    named
     [ "$(ask translate -d 'q=a b c&source=en&target=xx')" = "$text" ]
     wait_for [ -s messages ]
     [ "$(<messages)" = "tf-serve: model: all pipelines have read it again" ]

@@ -53,6 +53,8 @@ PAGE
     need mandoc
     for p in "$TOP"/man/*.[157]; do
         [ ! -e "$p" ] || mandoc -T lint -W warning "$p" || echo "$p"
+        # What man(1) of Debian formats with, and other rules of what is a macro within a line.
+        ! command -v groff >/dev/null || groff -mdoc -ww -Tutf8 -z "$p" 2>&1
     done | expect_none "mandoc"
 }
 
