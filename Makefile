@@ -669,6 +669,27 @@ wheel: tools $B/commit ## write build/tftools-*.whl: the Python package with the
 	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$date} \
 	    $(PYTHON) -B python/wheel.py $$version $B/bin $B $(AUDITWHEEL)
 
+# Of the committed files, or those of an unpacked tarball: dpkg-buildpackage cleans the tree in which
+# it runs, and writes beside it. Variables of this make are not for debian/rules.
+deb: ## write build/deb/*.deb: Debian packages; `sudo apt-get build-dep ./` installs what it needs
+	@command -v dpkg-buildpackage >/dev/null || { \
+	    echo 'deb: dpkg-buildpackage is missing: apt-get install dpkg-dev' >&2; exit 1; }
+	@dpkg-checkbuilddeps || { \
+	    echo "deb: 'sudo apt-get build-dep ./' installs what is missing" >&2; exit 1; }
+	@rm -rf $B/deb && mkdir -p $B/deb/tf-tools
+	@if $(checkout); then \
+	    git diff --quiet HEAD || echo 'deb: without the uncommitted changes' >&2; \
+	    git archive HEAD; \
+	else \
+	    tar -c --exclude='./build*' .; \
+	fi | tar -x -C $B/deb/tf-tools
+	@cd $B/deb/tf-tools && \
+	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u MAKEOVERRIDES \
+	    DEB_BUILD_OPTIONS="$${DEB_BUILD_OPTIONS-parallel=$(JOBS) nocheck}" \
+	    dpkg-buildpackage -us -uc -b
+	@rm -rf $B/deb/tf-tools
+	@ls $B/deb/*.deb
+
 # ---- install -------------------------------------------------------------------------------------
 
 DOCDIR ?= $(DATADIR)/doc/tf-tools
@@ -759,8 +780,8 @@ clean: ## remove the build trees
 
 FORCE:
 .PHONY: FORCE all deps maybe-deps check check-asan check-arm64 run-tests faults counted foreign \
-	bench demo translate tools lint fuzz fuzz-short fuzz-programs device dist wheel completions \
-	install uninstall help clean
+	bench demo translate tools lint fuzz fuzz-short fuzz-programs device dist wheel deb \
+	completions install uninstall help clean
 .DELETE_ON_ERROR:
 # Keep the objects of tests, which make would delete as intermediate files.
 .SECONDARY:
