@@ -243,6 +243,9 @@ static int begin_part(void *arg, struct tf_err *err)
                                             d->o->nbest_out ? "nbest" : "tokens", d->table);
     if (d->o->prefix != NULL)
         tf_value_put(&mem, &h.made.items[h.made.n - 1], "prefix", tf_value_bool(true));
+    if (has_terms(d) && d->o->terms_beam != d->o->beam)
+        tf_value_put(&mem, &h.made.items[h.made.n - 1], "terms-beam",
+                     tf_value_int(d->o->terms_beam));
     if (d->list_is_text) { /* other lists have their own numbers */
         tf_header_add_opt(&h, &mem, "shortlist-first", tf_value_int(d->o->shortlist_first));
         tf_header_add_opt(&h, &mem, "shortlist-best", tf_value_int(d->o->shortlist_best));

@@ -663,6 +663,11 @@ has_words() {
     paste -d '|' "$LINES_TXT" text at4 at20 |
         awk -F '|' '{ c = (" " $1 " ") ~ / c /; if ($2 != (c ? $4 : $3)) { print; bad = 1 }
             differ += c && $3 != $4 } END { exit bad || !differ }'
+    beams() { tf-cbor json "$@" | jq -c 'select(.type == "header") |
+        .header.made[-1] | [.opts.beam, ."terms-beam"]'; }
+    [ "$(beams out)" = '[4,20]' ]
+    [ "$(decode -k 20 --terms terms "$LINES_TFS" | beams)" = '[20,null]' ]
+    [ "$(decode "$LINES_TFS" | beams)" = '[4,null]' ]
     # As another program wrote it: lines end with CR LF after a mark, and gzip has packed them.
     sed '1s/^/\xef\xbb\xbf/; s/$/\r/' terms | gzip >packed
     decode --terms packed "$LINES_TFS" | tf-tokenize -d -m "$MODEL" | cmp - text
