@@ -19,7 +19,15 @@ case " $* " in *" -d "*" --alignment hard"*) exec awk -v made="$MADE" '{
 exec cat
 SH
     printf '#!/bin/sh\nexec cat\n' >"$BATS_FILE_TMPDIR/bin/tf-decode"
-    chmod +x "$BATS_FILE_TMPDIR"/bin/tf-{tokenize,decode}
+    # What translates text to capitals, but of tags, references and names in braces.
+    cat >"$BATS_FILE_TMPDIR/bin/capitals" <<PY
+#!$TF_PYTHON
+import re, sys
+for line in sys.stdin:
+    print(re.sub("<[^>]*>|&[a-z]+;|{[^{}]*}|[^<&{]+",
+                 lambda m: m[0] if m[0][0] in "<&{" else m[0].upper(), line), end="")
+PY
+    chmod +x "$BATS_FILE_TMPDIR"/bin/{tf-tokenize,tf-decode,capitals}
 }
 
 around() { "$BATS_FILE_TMPDIR/bin/tf-translate" -m "$MODEL" --lang en --html "$@"; }
@@ -384,6 +392,9 @@ X
     echo '<xliff>' >d.xlf
     t 1 texts d.xlf cat
     expect_error "texts: d.xlf: no element found: line 2, column 0"
+    printf '%05000d' 0 | tr 0 '[' >e.json
+    t 1 texts e.json cat
+    expect_error "texts: e.json: nested too deep"
 }
 
 @test "examples/files: XLIFF, its elements where their words went" {
@@ -396,15 +407,9 @@ X
     "$TF_PYTHON" -c 'import sys; from xml.etree import ElementTree as e; [e.parse(f) for f in sys.argv[1:]]' got.a.xlf got.b.xliff
     # What is no element: a section of characters, a comment. The target is after the sentences.
     # As other programs write it: a target is its source with capitals, and the rest is as it was.
-    cat >capitals.py <<'PY'
-import re, sys
-for line in sys.stdin:
-    print(re.sub("<[^>]*>|&[a-z]+;|[^<&]+", lambda m: m[0] if m[0][0] in "<&" else m[0].upper(),
-                 line), end="")
-PY
     for f in toolkit.xlf qt.xlf inline.xlf inline.xliff; do
         "$TOP/examples/files/texts" "$TOP/tests/golden/xliff/$f" \
-            "$TF_PYTHON" capitals.py >"got.$f"
+            "$BATS_FILE_TMPDIR/bin/capitals" >"got.$f"
     done
     "$TF_PYTHON" - "$TOP/tests/golden/xliff" toolkit.xlf qt.xlf inline.xlf inline.xliff <<'PY'
 import re, sys
@@ -442,6 +447,99 @@ PY
     echo '<xliff><trans-unit><source>a<!-- <g> --> <![CDATA[<b>&]]></source><seg-source>a</seg-source></trans-unit></xliff>' >c.xlf
     "$TOP/examples/files/texts" c.xlf cat >got
     sed 's:</seg-source>:&<target>a \&lt;b\&gt;\&amp;</target>:' c.xlf | diff - got
+}
+
+@test "examples/files: messages of ICU, of whose branches each is a text" {
+    natively
+    PATH=$TOP/examples/files:$BATS_FILE_TMPDIR/bin:$PATH
+    printf 'msgid "%s"\nmsgstr ""\n\n' '{n, plural, one {# file} other {# files, {name}}}' \
+        "It's {name}: {a, select, male {he {n, plural, =0 {none} other {#}} x} other{'{it}'}}." \
+        '{n, plural, one {a' 'a } {n, number} b' >icu.po
+    texts icu.po capitals >got
+    diff - <(grep -o 'msgstr .*' got) <<'X'
+msgstr "{n, plural, one {# FILE} other {# FILES, {name}}}"
+msgstr "IT'S {name}: {a, select, male {HE {n, plural, =0 {NONE} other {#}} X} other{'{it}'}}."
+msgstr "{N, PLURAL, ONE {A"
+msgstr "A } {n, number} B"
+X
+    # As Symfony writes XLIFF 2.0, with empty targets, as Angular does, with elements in a branch,
+    # and as translate-toolkit does, with notes within the segment.
+    cat >icu.xlf <<'X'
+<xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" version="2.0" srcLang="en" trgLang="pt-BR">
+  <file id="messages.pt_BR">
+    <unit id="a"><segment><source>{n, plural, other {&lt;b&gt;#&lt;/b&gt; x}}</source><target/></segment></unit>
+    <unit id="b" name="a {b}"><segment>
+        <source>{V, plural, =0 {no} other { <ph id="0" disp="{{n}}"/> items}} </source>
+        <target order="1"></target>
+    </segment></unit>
+    <unit id="c"><segment xml:space="preserve"><source> a <ph id="0"/>
+</source><notes><note>x {</note></notes></segment></unit>
+  </file>
+</xliff>
+X
+    texts icu.xlf capitals >got.xlf
+    diff icu.xlf got.xlf >changes || true
+    grep '^>' changes | sed 's/^> //' | diff - <(cat <<'X'
+    <unit id="a"><segment><source>{n, plural, other {&lt;b&gt;#&lt;/b&gt; x}}</source><target>{n, plural, other {&lt;b&gt;#&lt;/b&gt; X}}</target></segment></unit>
+        <target order="1">{V, plural, =0 {NO} other { <ph id="0" disp="{{n}}"/> ITEMS}} </target>
+</source><target> A <ph id="0"/>
+</target><notes><note>x {</note></notes></segment></unit>
+X
+    )
+}
+
+@test "examples/files: twice the text is twice the work, whatever its tags" {
+    natively
+    cat >steps.py <<'PY'
+import json, runpy, sys
+
+def steps(name, text):
+    """Lines of the script that are run, and elements that its lists take."""
+    n = 0
+    def trace(frame, event, _):
+        nonlocal n
+        if frame.f_code.co_filename != script:
+            return None
+        n += event == "line"
+        return trace
+    with open(name, "w") as f:
+        f.write(text)
+    sys.argv, sys.stdout = [script, name, "cat"], open("out", "w")
+    sys.settrace(trace)
+    try:
+        runpy.run_path(script, run_name="__main__")
+    except SystemExit as e:
+        assert e.code == 0, e
+    finally:
+        sys.settrace(None)
+        sys.stdout.close()
+        sys.stdout = sys.__stdout__
+    return n
+
+def pandoc(inlines, n):
+    para = {"t": "Para", "c": [{"t": "Str", "c": "a"}] + [
+        x if isinstance(x, dict) else {"t": "RawInline", "c": ["html", x]} for x in inlines(n)]}
+    return "a.json", json.dumps({"pandoc-api-version": [1, 22], "meta": {}, "blocks": [para]})
+
+def xliff(n):
+    unit = "<pc id='1'>a</pc>" * n
+    return "a.xlf", f"<xliff><unit><segment><source>{unit}</source></segment></unit></xliff>"
+
+def srt(n):
+    one = "%d\n00:00:01,000 --> 00:00:02,000\none two\nthree\n\n"
+    return "a.srt", "".join(one % k for k in range(n))
+
+script = sys.argv[1]
+for make in (lambda n: pandoc(lambda n: ["<b>"] * n, n),
+             lambda n: pandoc(lambda n: ["</b>"] * n, n),
+             lambda n: pandoc(lambda n: ["<b>", "<i>"] * n + ["</b>", "</i>"] * n, n),
+             lambda n: pandoc(lambda n: [f"<b{k}>" for k in range(n)], n),
+             lambda n: pandoc(lambda n: ["<b>"] * n + ["</b>"] * n, n), xliff, srt):
+    a, b = steps(*make(300)), steps(*make(600))
+    print(a, b)
+    assert b < 2.2 * a, (a, b)
+PY
+    "$TF_PYTHON" steps.py "$TOP/examples/files/texts"
 }
 
 @test "Markdown, DOCX and ODT by way of pandoc" {
