@@ -5,7 +5,7 @@
 #include "data/batcher.h"
 #include "train/settings/presets.h"
 
-enum { FILES = 1, LIST = 2 };
+enum { FILES = 1, LIST = 2, CORPORA = 4 };
 enum { PAPER, T2T };
 static const char *const dialects[] = {"paper", "t2t", NULL};
 
@@ -16,6 +16,7 @@ static struct {
     double max_ratio;
     int as;
     bool no_shuffle, quiet;
+    struct tf_strs weights;
 } o;
 
 static struct tf_opt opts[] = {
@@ -39,10 +40,14 @@ static struct tf_opt opts[] = {
     OPT_STR(0, "links", &o.links, .arg = "FILE", .flags = TF_OPT_FILE, .modes = FILES,
             .help = "links of pieces of each pair, a line 0-0 1-2 for each record, for tf-train "
                     "--guided-alignment"),
+    OPT_GROUP("Several corpora"),
+    OPT_LIST('w', "corpus-weight", &o.weights, .arg = "X", .selects = CORPORA,
+             .flags = TF_OPT_PLACED,
+             .help = "the files that follow, SOURCE and TARGET or PAIRS, come X times in an epoch"),
     OPT_GROUP("Many files"),
     OPT_STR(0, "list", &o.list, .arg = "FILE", .flags = TF_OPT_FILE, .selects = LIST,
             .help = "read the files listed in FILE: on each line a pair stream, or source and "
-                    "target with a tab between"),
+                    "target with a tab between, then perhaps a tab and a weight"),
     OPT_INT(0, "group", &o.group, .arg = "K", .def = "0", .lo = 0, .hi = 1 << 30, .modes = LIST,
             .help =
                 "read K files at a time into memory and shuffle within them; 0: as many as have "
@@ -95,14 +100,47 @@ static const struct tf_tool tool = {
     .name = "tf-batch",
     .synopsis = "[options] SOURCE.tfs TARGET.tfs\n"
                 "[options] [PAIRS.tfs]\n"
+                "[options] -w X SOURCE.tfs TARGET.tfs -w X SOURCE.tfs TARGET.tfs ...\n"
                 "[options] --list FILE",
     .summary = "pair, filter, shuffle and pack token streams into batches",
     .opts = opts,
-    .max_args = 2,
-    .default_mode = "files of the command line",
+    .max_args = -1,
+    .default_mode = "one corpus of the command line",
     .stdin_modes = FILES,
     .widen = widen,
 };
+
+/* The files between one -w and the next. Those before the first have the weight 1. */
+static int take_corpus(const struct tf_args *args, size_t from, size_t to, const char *text,
+                       struct tf_err *err)
+{
+    uint32_t weight = TF_MIX_ONE;
+    struct tf_err why = {0};
+    if (text != NULL && tf_mix_parse(&weight, text, &why) != 0)
+        return tf_fail(err, "--corpus-weight %s", why.msg);
+    if (to == from)
+        return tf_fail(err, "--corpus-weight %s: no file follows", text);
+    if (to > from + 2)
+        return tf_fail(err, "'%s': a third file of one corpus; each begins with --corpus-weight",
+                       args->v[from + 2]);
+    return tf_list_add(&list.files, args->v[from], to == from + 2 ? args->v[from + 1] : NULL,
+                       weight, err) == 0
+               ? 0
+               : tf_context(err, "%s", args->v[from]);
+}
+
+static int take_corpora(const struct tf_args *args, struct tf_err *err)
+{
+    const struct tf_strs *w = &o.weights;
+    int rc = w->place[0] > 0 ? take_corpus(args, 0, w->place[0], NULL, err) : 0;
+    list.files.once = true;
+    for (size_t i = 0; rc == 0 && i < w->n; i++)
+        rc = take_corpus(args, w->place[i], i + 1 < w->n ? w->place[i + 1] : (size_t)args->n,
+                         w->v[i], err);
+    if (rc != 0)
+        err->status = TF_USAGE;
+    return rc;
+}
 
 static int take_preset(struct tf_err *err)
 {
@@ -117,7 +155,8 @@ static int take_preset(struct tf_err *err)
 }
 
 /* The options as settings of the library. */
-static int configure(struct tf_batcher *b, struct tf_pair_filter *f, struct tf_err *err)
+static int configure(struct tf_batcher *b, struct tf_pair_filter *f, unsigned mode,
+                     struct tf_err *err)
 {
     if (o.max_ratio > 0 && o.max_ratio < 1)
         return tf_fail_status(err, TF_USAGE, "--max-ratio %g: must be 0, or 1 or more",
@@ -134,7 +173,7 @@ static int configure(struct tf_batcher *b, struct tf_pair_filter *f, struct tf_e
                                       .shuffle = !o.no_shuffle,
                                       .seed = (uint64_t)o.seed},
                              .window = (size_t)o.window,
-                             .list = o.list != NULL ? &list.files : NULL,
+                             .list = mode != FILES ? &list.files : NULL,
                              .epochs = (uint64_t)o.epochs,
                              .first_epoch = (uint64_t)o.first_epoch,
                              .batches = (uint64_t)o.batches};
@@ -165,6 +204,12 @@ static int run(const struct tf_args *args, struct tf_err *err)
     if (args->mode == LIST && args->n > 0)
         return tf_fail_status(err, TF_USAGE, "unexpected operand '%s': --list names the files",
                               args->v[0]);
+    if (args->mode == FILES && args->n > 2)
+        return tf_fail_status(err, TF_USAGE,
+                              "unexpected operand '%s': several corpora need --corpus-weight",
+                              args->v[2]);
+    if (args->mode == CORPORA && take_corpora(args, err) != 0)
+        return -1;
     if (list.rc != 0) {
         *err = list.err;
         return -1;
@@ -173,7 +218,7 @@ static int run(const struct tf_args *args, struct tf_err *err)
     struct tf_pair_filter filter;
     struct tf_corpus c = {0};
     struct tf_progress progress;
-    if (configure(&b, &filter, err) != 0)
+    if (configure(&b, &filter, args->mode, err) != 0)
         return -1;
     tf_progress_begin(&progress, false, o.quiet);
     b.progress = &progress;

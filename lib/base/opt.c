@@ -52,6 +52,15 @@ void tf_strs_add(struct tf_strs *list, const char *word)
     list->v[list->n++] = word;
 }
 
+void tf_strs_place(struct tf_strs *list, size_t place)
+{
+    size_t *all = tf_arena_alloc(&words, list->n * sizeof *all);
+    if (list->n > 1)
+        memcpy(all, list->place, (list->n - 1) * sizeof *all);
+    all[list->n - 1] = place;
+    list->place = all;
+}
+
 static int64_t whole(double x)
 {
     return x >= 0x1p63 ? INT64_MAX : x < -0x1p63 ? INT64_MIN : (int64_t)x;

@@ -42,12 +42,14 @@ enum {
     TF_OPT_OUT = 32,      /* with FILE: a path to write to; it must differ from all others */
     TF_OPT_DIR = 64,      /* with OUT: a directory of several files */
     TF_OPT_WEIGHTED = 128, /* a list: a number > 0 after the last colon of a word is its weight */
+    TF_OPT_PLACED = 256,   /* a list: each word is about the operands that follow it */
 };
 
 /* A list of words. They live as long as argv; the array is never freed. */
 struct tf_strs {
     const char **v;
     size_t n;
+    size_t *place; /* of TF_OPT_PLACED: the number of operands before each word; else NULL */
     double *weight; /* of TF_OPT_WEIGHTED, 1 where none was given, and the words are without; else
                        NULL */
 };
@@ -173,7 +175,8 @@ bool tf_opt_given(const struct tf_opt *opts, const char *name);
 void tf_opt_words(struct tf_strs *line, const struct tf_opt *opts, const char *const *but);
 /* The same of one list of TF_OPT_WEIGHTED: its name and PATH:WEIGHT for each word. */
 void tf_opt_weighted_words(struct tf_strs *line, const char *name, const struct tf_strs *list);
-/* Append a word to a list. */
+/* Append a word to a list; then, of TF_OPT_PLACED, its place. */
 void tf_strs_add(struct tf_strs *list, const char *word);
+void tf_strs_place(struct tf_strs *list, size_t place);
 
 #endif

@@ -105,6 +105,7 @@ struct line {
     char **v;
     int n, at;
     struct tf_args *args;
+    struct tf_strs operands;
 };
 
 static const char *next_word(struct line *l)
@@ -148,6 +149,8 @@ static int take_option(struct line *l, const struct match *m, const char *shown,
     o->given = value;
     if (tf_opt_set(o, shown, value, err) != 0)
         return -1;
+    if (o->flags & TF_OPT_PLACED)
+        tf_strs_place(o->target, l->operands.n);
     if (greedy && !attached)
         while (l->at < l->n && (l->v[l->at][0] != '-' || l->v[l->at][1] == 0))
             tf_strs_add(o->target, l->v[l->at++]);
@@ -348,18 +351,18 @@ static int take_letters(struct line *l, const char *word, struct tf_err *err)
     return 0;
 }
 
-/* Read all words; operands go to *operands. Returns 0, 1 (built-in) or -1. */
-static int read_line(struct line *l, struct tf_strs *operands, struct tf_err *err)
+/* Read all words. Returns 0, 1 (built-in) or -1. */
+static int read_line(struct line *l, struct tf_err *err)
 {
     int rc = 0;
     while (rc == 0 && l->at < l->n) {
         const char *word = l->v[l->at++];
         struct match m;
         if (word[0] != '-' || word[1] == 0) {
-            tf_strs_add(operands, word);
+            tf_strs_add(&l->operands, word);
         } else if (strcmp(word, "--") == 0) {
             while (l->at < l->n)
-                tf_strs_add(operands, l->v[l->at++]);
+                tf_strs_add(&l->operands, l->v[l->at++]);
         } else if (word[1] == '-' ||
                    (word[2] != 0 &&
                     find_long(l->tool, word + 1, strcspn(word + 1, "="), false, &m) == 1)) {
@@ -377,11 +380,10 @@ int tf_opt_parse(const struct tf_tool *tool, int argc, char **argv, struct tf_ar
     *args = (struct tf_args){.command = (const char *const *)argv};
     tf_opt_set_defaults(tool->opts);
     struct line l = {.tool = tool, .v = argv, .n = argc, .at = 1, .args = args};
-    struct tf_strs operands = {0};
-    int rc = read_line(&l, &operands, err);
+    int rc = read_line(&l, err);
     if (rc != 0)
         return rc;
-    args->v = operands.v;
-    args->n = (int)operands.n;
+    args->v = l.operands.v;
+    args->n = (int)l.operands.n;
     return tf_opt_check(tool, args, err);
 }

@@ -34,19 +34,28 @@ static unsigned pair_bucket(const struct tf_pair *p)
     return bucket_of((uint64_t)(p->len[0] > p->len[1] ? p->len[0] : p->len[1]) + 1);
 }
 
-/* Counting sort of the positions by bucket, then a shuffle within each bucket. */
-static void group_by_bucket(uint32_t *order, const struct tf_pair *pairs, size_t n,
-                            struct tf_rng *r)
+static uint16_t times_of(const uint16_t *times, size_t i)
+{
+    return times != NULL ? times[i] : 1;
+}
+
+/* Counting sort of the positions by bucket, then a shuffle within each bucket. total: that of all
+ * times. */
+static void group_by_bucket(uint32_t *order, const struct tf_pair *pairs, const uint16_t *times,
+                            size_t n, size_t total, struct tf_rng *r)
 {
     size_t end[BUCKETS] = {0};
     for (size_t i = 0; i < n; i++)
-        end[pair_bucket(&pairs[i])]++;
+        end[pair_bucket(&pairs[i])] += times_of(times, i);
     for (unsigned k = 1; k < BUCKETS; k++)
         end[k] += end[k - 1];
-    for (size_t i = n; i-- > 0;)
-        order[--end[pair_bucket(&pairs[i])]] = (uint32_t)i;
+    for (size_t i = n; i-- > 0;) {
+        size_t *const at = &end[pair_bucket(&pairs[i])];
+        for (uint16_t t = times_of(times, i); t > 0; t--)
+            order[--*at] = (uint32_t)i;
+    }
     for (unsigned k = 0; k < BUCKETS; k++) { /* end[k] is now the start of bucket k */
-        size_t next = k + 1 < BUCKETS ? end[k + 1] : n;
+        size_t next = k + 1 < BUCKETS ? end[k + 1] : total;
         tf_rng_shuffle(r, order + end[k], next - end[k]);
     }
 }
@@ -91,11 +100,15 @@ static void cut_batches(struct tf_batch_plan *p, const struct tf_batch_opts *o,
 }
 
 void tf_batch_plan_make(struct tf_batch_plan *p, const struct tf_batch_opts *o,
-                        const struct tf_pair *pairs, size_t n, uint64_t epoch, uint64_t window)
+                        const struct tf_pair *pairs, const uint16_t *times, size_t n,
+                        uint64_t epoch, uint64_t window)
 {
-    TF_ASSERT(n <= TF_CORPUS_RECORDS);
-    if (n > p->cap || p->order == NULL) {
-        p->cap = n > 0 ? n : 1;
+    size_t total = times == NULL ? n : 0;
+    for (size_t i = 0; times != NULL && i < n; i++)
+        total += times[i];
+    TF_ASSERT(total <= TF_CORPUS_RECORDS);
+    if (total > p->cap || p->order == NULL) {
+        p->cap = total > 0 ? total : 1;
         p->order = tf_xarray(p->order, p->cap, sizeof *p->order);
     }
     p->n_batches = 0;
@@ -103,12 +116,13 @@ void tf_batch_plan_make(struct tf_batch_plan *p, const struct tf_batch_opts *o,
     uint64_t stream = epoch << 32 | (window & 0x7fffffff) << 1;
     if (o->shuffle) {
         struct tf_rng r = tf_rng_new(o->seed, stream);
-        group_by_bucket(p->order, pairs, n, &r);
+        group_by_bucket(p->order, pairs, times, n, total, &r);
     } else {
-        for (size_t i = 0; i < n; i++)
-            p->order[i] = (uint32_t)i;
+        for (size_t i = 0, at = 0; i < n; i++)
+            for (uint16_t t = times_of(times, i); t > 0; t--)
+                p->order[at++] = (uint32_t)i;
     }
-    cut_batches(p, o, pairs, n);
+    cut_batches(p, o, pairs, total);
     if (p->cut != NULL)
         p->cut[0] = 0;
     if (o->shuffle) {

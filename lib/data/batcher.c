@@ -5,6 +5,7 @@
 #include "base/parse.h"
 #include "stream/writer.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +54,17 @@ static int add_links(struct run *r, size_t pair, struct tf_err *err)
     const uint32_t end = (uint32_t)r->links.n;
     tf_ids_add(&r->links_off, &end, 1);
     return 0;
+}
+
+/* Count the n pairs of a batch to the corpora of a weighted list. */
+static void count_corpora(struct run *r, size_t n)
+{
+    struct tf_list *l = r->b->list;
+    for (size_t i = 0; l != NULL && l->weighted && i < n; i++) {
+        struct tf_list_corpus *c = tf_list_corpus_of(l, r->idx[i]);
+        c->pairs++;
+        c->tokens += r->off[1][i + 1] - r->off[1][i] + 1;
+    }
 }
 
 /* Write batch k of the plan. last: it is the last of its group or epoch. */
@@ -110,6 +122,7 @@ static int write_batch(struct run *r, uint32_t k, bool last, struct tf_err *err)
     if (tf_writer_batch(&r->w, &batch, err) != 0)
         return -1;
     uint32_t fuller = r->off[0][n] > r->off[1][n] ? r->off[0][n] : r->off[1][n];
+    count_corpora(r, n);
     r->b->n_batches++;
     r->b->n_pairs += n;
     r->b->n_tokens += fuller + n;
@@ -208,7 +221,7 @@ static int run_files(struct run *r, struct tf_err *err)
     for (; more_epochs(r); r->epoch++) {
         if (tf_corpus_check_unchanged(r->c, err) != 0)
             return -1;
-        tf_batch_plan_make(&r->plan, &b->opts, r->c->pairs, r->c->n, r->epoch, 0);
+        tf_batch_plan_make(&r->plan, &b->opts, r->c->pairs, NULL, r->c->n, r->epoch, 0);
         r->record = 0;
         if (r->epoch < b->from_epoch) { /* we only count its batches */
             r->ordinal += r->plan.n_batches;
@@ -249,7 +262,8 @@ static int fail_no_pair(const struct tf_batcher *b, const struct tf_corpus *c, s
     struct tf_buf s = {0};
     tf_buf_printf(&s, "no pair is left of %llu records", (unsigned long long)records_read(c));
     add_reasons(&s, c);
-    tf_fail(err, "%s: %s", b->list != NULL ? b->list->name : c->side[0].in.name, s.p);
+    tf_fail(err, "%s: %s",
+            b->list != NULL && b->list->name != NULL ? b->list->name : c->side[0].in.name, s.p);
     tf_buf_release(&s);
     return -1;
 }
@@ -263,9 +277,11 @@ static int run_groups(struct run *r, struct tf_err *err)
     tf_list_permute(l, b->opts.seed, r->epoch);
     for (; !r->done && r->group < r->n_groups; r->group++) {
         /* Reading takes a while: do not keep back what is written. */
-        if (tf_writer_flush(&r->w, err) != 0 || tf_list_load(l, r->c, r->group, err) != 0)
+        if (tf_writer_flush(&r->w, err) != 0 || tf_list_load(l, r->c, r->group, err) != 0 ||
+            tf_list_draw(l, r->c, b->opts.seed, r->epoch, err) != 0)
             return -1;
-        tf_batch_plan_make(&r->plan, &b->opts, r->c->pairs, r->c->n, r->epoch, r->group);
+        tf_batch_plan_make(&r->plan, &b->opts, r->c->pairs, l->weighted ? l->times : NULL, r->c->n,
+                           r->epoch, r->group);
         r->record = 0;
         empty = empty && r->c->n == 0;
         if (write_plan(r, r->plan.n_batches, true, err) != 0)
@@ -303,7 +319,7 @@ static int run_pipe(struct run *r, struct tf_err *err)
     b->n_epochs = 1;
     for (uint64_t window = 0;; window++) {
         size_t n = c->ended ? c->n : c->n - 1, used = n;
-        tf_batch_plan_make(&r->plan, &b->opts, c->pairs, n, r->epoch, window);
+        tf_batch_plan_make(&r->plan, &b->opts, c->pairs, NULL, n, r->epoch, window);
         /* In input order the last batch of a window may not be full: keep its pairs for the next.
          */
         size_t count = r->plan.n_batches;
@@ -320,6 +336,46 @@ static int run_pipe(struct run *r, struct tf_err *err)
         if (tf_corpus_read(c, left + b->window, err) != 0)
             return -1;
     }
+}
+
+static struct tf_value fraction(double part, double all)
+{
+    return tf_value_real(all > 0 ? round(part / all * 1e6) / 1e6 : 0);
+}
+
+/* What each corpus of a weighted list has of an epoch, on average: of its pairs, and of the tokens
+ * of their targets, EOS included; of its records where not all are in memory. */
+static void put_mix(struct tf_value *v, struct tf_arena *a, struct tf_list *l,
+                    const struct tf_corpus *c)
+{
+    struct share {
+        double weight, pairs, tokens;
+    } *of = tf_xarray(NULL, l->n_corpora, sizeof *of), all = {0, 0, 0};
+    struct tf_value mix = tf_value_array(), shares = mix, token_shares = mix;
+    for (size_t k = 0; k < l->n_corpora; k++) {
+        const struct tf_list_corpus *x = &l->corpora[k];
+        const double w = l->lines[x->first].weight / (double)TF_MIX_ONE;
+        of[k] = (struct share){w, l->loaded ? 0 : w * (double)x->records, 0};
+        all.pairs += of[k].pairs;
+    }
+    for (size_t i = 0; l->loaded && i < c->n; i++) {
+        struct share *x = &of[tf_list_corpus_of(l, c->pairs[i].idx) - l->corpora];
+        const double tokens = x->weight * (double)(c->pairs[i].len[1] + 1);
+        x->pairs += x->weight;
+        x->tokens += tokens;
+        all.pairs += x->weight;
+        all.tokens += tokens;
+    }
+    for (size_t k = 0; k < l->n_corpora; k++) {
+        tf_value_push(a, &mix, tf_value_real(of[k].weight));
+        tf_value_push(a, &shares, fraction(of[k].pairs, all.pairs));
+        tf_value_push(a, &token_shares, fraction(of[k].tokens, all.tokens));
+    }
+    free(of);
+    tf_value_put(a, v, "mix", mix);
+    tf_value_put(a, v, "shares", shares);
+    if (l->loaded)
+        tf_value_put(a, v, "token_shares", token_shares);
 }
 
 /* The options that shaped the batches, and the size of the corpus when it is known. */
@@ -339,7 +395,9 @@ static void make_config(struct tf_value *v, struct tf_arena *a, const struct tf_
     if (b->first_epoch > 0)
         tf_value_put_uint(a, v, "first_epoch", b->first_epoch);
     if (b->list != NULL) {
-        const struct tf_list *l = b->list;
+        struct tf_list *l = b->list;
+        if (l->weighted)
+            put_mix(v, a, l, c);
         tf_value_put_uint(a, v, "files", l->n);
         tf_value_put_uint(a, v, "group", l->group);
         tf_value_put_uint(a, v, "records", l->records);
@@ -371,6 +429,8 @@ static void make_header(struct tf_header *h, struct tf_arena *a, const struct tf
     tf_header_made_from(h, a, &c->side[0].first, &c->side[c->streams - 1].first);
     tf_header_made(h, a, tf_progname, table, NULL);
     make_config(&h->config, a, b, c);
+    if (b->list != NULL && b->list->weighted)
+        tf_header_add_opt(h, a, "corpus-weight", *tf_value_get(&h->config, "mix"));
 }
 
 int tf_batcher_from(struct tf_batcher *b, const char *cursor, struct tf_err *err)
@@ -421,12 +481,21 @@ static int read_first(const struct tf_batcher *b, struct tf_corpus *c, struct tf
     return 0;
 }
 
+/* The header has shares of tokens where all files are one group. */
+static int load_mix(struct tf_batcher *b, struct tf_corpus *c, struct tf_err *err)
+{
+    if (!b->list->weighted || b->list->n_groups > 1)
+        return 0;
+    tf_list_permute(b->list, b->opts.seed, 0);
+    return tf_list_load(b->list, c, 0, err);
+}
+
 static int write_stream(struct tf_batcher *b, struct tf_corpus *c, const struct tf_opt *table,
                         struct tf_out *out, struct tf_err *err)
 {
-    const struct tf_list *l = b->list;
+    struct tf_list *l = b->list;
     struct tf_err quiet = {0};
-    int rc = l == NULL ? read_first(b, c, err) : 0;
+    int rc = l == NULL ? read_first(b, c, err) : load_mix(b, c, err);
     struct run r = {.b = b,
                     .c = c,
                     .epoch = b->first_epoch,
@@ -491,6 +560,28 @@ int tf_batcher_write(struct tf_batcher *b, struct tf_corpus *c, const struct tf_
     return rc;
 }
 
+/* A line for each corpus: its part of what was written. */
+static void summarise_corpora(const struct tf_batcher *b)
+{
+    const struct tf_list *l = b->list;
+    uint64_t tokens = 0;
+    for (size_t k = 0; k < l->n_corpora; k++)
+        tokens += l->corpora[k].tokens;
+    for (size_t k = 0; k < l->n_corpora; k++) {
+        const struct tf_list_corpus *c = &l->corpora[k];
+        struct tf_buf s = {0};
+        char weight[32];
+        tf_list_name(&s, l, k);
+        tf_note("%s: weight %s: %llu pair%s (%.1f %%), %llu target tokens (%.1f %%)", s.p,
+                tf_format_real(weight, l->lines[c->first].weight / (double)TF_MIX_ONE),
+                (unsigned long long)c->pairs, c->pairs == 1 ? "" : "s",
+                b->n_pairs > 0 ? 100.0 * (double)c->pairs / (double)b->n_pairs : 0.0,
+                (unsigned long long)c->tokens,
+                tokens > 0 ? 100.0 * (double)c->tokens / (double)tokens : 0.0);
+        tf_buf_release(&s);
+    }
+}
+
 void tf_batcher_summary(const struct tf_batcher *b, const struct tf_corpus *c)
 {
     struct tf_buf s = {0};
@@ -506,4 +597,6 @@ void tf_batcher_summary(const struct tf_batcher *b, const struct tf_corpus *c)
     add_reasons(&s, c);
     tf_note("%s", s.p);
     tf_buf_release(&s);
+    if (b->list != NULL && b->list->weighted)
+        summarise_corpora(b);
 }

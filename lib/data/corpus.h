@@ -98,13 +98,12 @@ void tf_corpus_release(struct tf_corpus *c);
 /* An empty corpus of n streams, for tf_corpus_switch. */
 void tf_corpus_init(struct tf_corpus *c, int n, const struct tf_pair_filter *filter);
 /* Close the files and open others to read into memory, which continue the corpus with record number
- * `base`: pairs, vocabulary and counts stay, and the headers must agree with earlier ones. They
- * must be regular files. */
+ * `base`: pairs, vocabulary and counts stay, and the headers must agree with earlier ones. */
 int tf_corpus_switch(struct tf_corpus *c, const char *const *paths, uint64_t base,
                      struct tf_err *err) TF_MUST_CHECK;
 /* Set id and records as reading all of the open files would, from their headers and end records, if
- * each is a single part. Fails on files that are truncated, or of different length. Then only
- * tf_corpus_switch or tf_corpus_release. */
+ * each is a regular file of a single part. Fails on files that are truncated, or of different
+ * length. Then only tf_corpus_switch or tf_corpus_release. */
 int tf_corpus_peek(struct tf_corpus *c, struct tf_err *err) TF_MUST_CHECK;
 /* Read until `most` pairs are in memory or the streams end (c->ended). Fails on different idx, on
  * sides of different length and on truncated or damaged input. */

@@ -9,6 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool few_numbers(const struct tf_value *array)
+{
+    bool all = array->n > 0 && array->n <= 16;
+    for (size_t i = 0; all && i < array->n; i++)
+        all = array->items[i].kind == TF_INT || array->items[i].kind == TF_REAL;
+    return all;
+}
+
 static void put_scalar(struct tf_buf *b, const struct tf_value *v)
 {
     char number[32], hex[65];
@@ -35,7 +43,14 @@ static void put_scalar(struct tf_buf *b, const struct tf_value *v)
             tf_buf_printf(b, "%zu bytes", v->n);
         break;
     case TF_ARRAY:
-        tf_buf_printf(b, "%zu items", v->n);
+        if (!few_numbers(v)) {
+            tf_buf_printf(b, "%zu items", v->n);
+            break;
+        }
+        for (size_t i = 0; i < v->n; i++) {
+            tf_buf_str(b, i > 0 ? " " : "");
+            put_scalar(b, &v->items[i]);
+        }
         break;
     case TF_MAP:
         tf_buf_printf(b, "%zu fields", v->n);

@@ -735,8 +735,8 @@ assert [x for x in files if x[0] == 0] and len(set(map(str, order))) > 4
     s=$D/s1.tfs t=$D/t1.tfs
     bad 1 "bad: no files" </dev/null
     printf '%s\t%s\n%s\tnone.tfs\n' "$s" "$t" "$s" | bad 1 "bad: line 2: none.tfs: No such file or directory"
-    printf '%s\t%s\n%s\n' "$s" "$t" "$s" | bad 1 "bad: line 2: 1 column, the lines before have 2"
-    printf '%s\t%s\t%s\n' "$s" "$t" "$t" | bad 1 "bad: line 1: more than two columns"
+    printf '%s\t%s\n%s\n' "$s" "$t" "$s" | bad 1 "bad: line 2: 1 file, those before have 2"
+    printf '%s\t%s\t%s\n' "$s" "$t" "$t" | bad 1 "bad: line 1: weight '$t': not a number"
     printf '\t%s\n' "$t" | bad 1 "bad: line 1: no file name before the tab"
     printf '%s\t%s\n\n' "$s" "$t" | bad 1 "bad: line 2: no file name"
     printf '%s\t-\n' "$s" | bad 1 "bad: line 1: stdin cannot be read once for each epoch"
@@ -774,9 +774,9 @@ assert [x for x in files if x[0] == 0] and len(set(map(str, order))) > 4
     t 2 tf-batch --list good "$s" "$t"
     expect_error "unexpected operand '$s': --list names the files"
     t 2 tf-batch --list good --no-shuffle
-    expect_error "--no-shuffle is only for files of the command line"
+    expect_error "--no-shuffle is only for one corpus of the command line"
     t 2 tf-batch --list good --window 5
-    expect_error "--window is only for files of the command line"
+    expect_error "--window is only for one corpus of the command line"
     t 2 tf-batch --group 5 "$s" "$t"
     expect_error "--group is only for --list"
     cp "$s" same

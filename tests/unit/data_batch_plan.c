@@ -88,7 +88,7 @@ int main(void)
                                     .padded = way >= 4,
                                     .shuffle = way != 3,
                                     .seed = 5};
-            tf_batch_plan_make(&p, &b, pairs, n, 0, 0);
+            tf_batch_plan_make(&p, &b, pairs, NULL, n, 0, 0);
             is_str(fault(&p, &b, pairs, n), "", "%zu pairs, options %d", n, way);
             free(pairs);
         }
@@ -96,15 +96,15 @@ int main(void)
     size_t n = 5000;
     struct tf_pair *pairs = make_pairs(n, 60, 3);
     struct tf_batch_opts b = {.tokens = 500, .shuffle = true, .seed = 5};
-    tf_batch_plan_make(&p, &b, pairs, n, 2, 0);
-    tf_batch_plan_make(&q, &b, pairs, n, 2, 0);
+    tf_batch_plan_make(&p, &b, pairs, NULL, n, 2, 0);
+    tf_batch_plan_make(&q, &b, pairs, NULL, n, 2, 0);
     ok(same(&p, &q, n), "the same seed and epoch: the same plan");
-    tf_batch_plan_make(&q, &b, pairs, n, 3, 0);
+    tf_batch_plan_make(&q, &b, pairs, NULL, n, 3, 0);
     ok(!same(&p, &q, n), "another epoch: another plan");
-    tf_batch_plan_make(&q, &b, pairs, n, 2, 1);
+    tf_batch_plan_make(&q, &b, pairs, NULL, n, 2, 1);
     ok(!same(&p, &q, n), "another window: another plan");
     b.seed = 6;
-    tf_batch_plan_make(&q, &b, pairs, n, 2, 0);
+    tf_batch_plan_make(&q, &b, pairs, NULL, n, 2, 0);
     ok(!same(&p, &q, n), "another seed: another plan");
 
     /* Few batches mix length buckets, and the order of batches does not depend on their length. */

@@ -38,8 +38,10 @@ static void test_parse(void)
         {"a\n\n", "list: line 2: no file name"},
         {"\tb\n", "list: line 1: no file name before the tab"},
         {"a\t\n", "list: line 1: no file name after the tab"},
-        {"a\tb\tc\n", "list: line 1: more than two columns"},
-        {"a\tb\nc\n", "list: line 2: 1 column, the lines before have 2"},
+        {"a\tb\tc\n", "list: line 1: weight 'c': not a number"},
+        {"a\tb\t1\t\n", "list: line 1: more than three columns"},
+        {"a\tb\t1e9\n", "list: line 1: weight 1e9: too large, maximum 1000"},
+        {"a\tb\nc\n", "list: line 2: 1 file, those before have 2"},
         {"a\n-\n", "list: line 2: stdin cannot be read once for each epoch"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

@@ -165,6 +165,20 @@ int tf_state_step(uint64_t *step, const struct tf_model_file *m, struct tf_err *
     return tf_value_get(&m->state, "step") != NULL ? need(&m->state, "step", MOST, step, err) : 0;
 }
 
+static void show(char *dst, size_t size, const struct tf_value *v);
+
+/* "3 0.25", or the beginning of more items. */
+static void show_items(char *dst, size_t size, const struct tf_value *array)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < array->n && at + 40 < size; i++) {
+        if (i > 0)
+            dst[at++] = ' ';
+        show(dst + at, size - at, &array->items[i]);
+        at += strlen(dst + at);
+    }
+}
+
 static void show(char *dst, size_t size, const struct tf_value *v)
 {
     char number[32], hex[65];
@@ -180,6 +194,8 @@ static void show(char *dst, size_t size, const struct tf_value *v)
         snprintf(dst, size, "'%.160s'", v->text);
     else if (v->kind == TF_BYTES && v->n == 32)
         snprintf(dst, size, "%s", tf_hex(hex, (const uint8_t *)v->text, 32));
+    else if (v->kind == TF_ARRAY && v->n > 0)
+        show_items(dst, size, v);
     else
         snprintf(dst, size, "another value");
 }
