@@ -3,58 +3,62 @@
 #include "metrics/stats_private.h"
 #include "base/memory.h"
 #include "base/opt.h"
+#include "cbor/member.h"
 #include <stdlib.h>
 #include <string.h>
 
-static void put_flag(struct tf_arena *a, struct tf_value *m, const char *key, bool x)
-{
-    tf_value_put(a, m, key, tf_value_bool(x));
-}
+/* The options of each metric, by their keys; but the tokenizer's model. */
+#define ROW(metric, key, kind, member, hi, words) \
+    {key, TF_MEMBER_##kind, TF_##kind##_AT(struct tf_##metric##_opts, member), 0, hi, words}
+static const struct tf_member bleu_rows[] = {
+    ROW(bleu, "tok", CHOICE, tokenizer, 0, tf_tokenizer_names),
+    ROW(bleu, "smooth", CHOICE, smooth, 0, tf_bleu_smooth_names),
+    ROW(bleu, "lowercase", BOOL, lowercase, 0, NULL),
+    ROW(bleu, "effective", BOOL, effective_order, 0, NULL),
+    ROW(bleu, "value", REAL, value, 1e9, NULL),
+    {NULL, 0, 0, 0, 0, NULL},
+};
+static const struct tf_member chrf_rows[] = {
+    ROW(chrf, "chars", INT, chars, TF_CHRF_MAX, NULL),
+    ROW(chrf, "words", INT, words, TF_CHRF_MAX, NULL),
+    ROW(chrf, "beta", INT, beta, 1000, NULL),
+    ROW(chrf, "lowercase", BOOL, lowercase, 0, NULL),
+    ROW(chrf, "whitespace", BOOL, whitespace, 0, NULL),
+    ROW(chrf, "eps", BOOL, eps, 0, NULL),
+    {NULL, 0, 0, 0, 0, NULL},
+};
+static const struct tf_member ter_rows[] = {
+    ROW(ter, "case", BOOL, case_sensitive, 0, NULL),
+    ROW(ter, "normalized", BOOL, normalized, 0, NULL),
+    ROW(ter, "punct", BOOL, no_punct, 0, NULL), /* but the opposite */
+    ROW(ter, "asian", BOOL, asian, 0, NULL),
+    {NULL, 0, 0, 0, 0, NULL},
+};
+static const struct {
+    const struct tf_member *rows;
+    size_t at;
+} options[] = {{bleu_rows, offsetof(struct tf_metric_opts, bleu)},
+               {chrf_rows, offsetof(struct tf_metric_opts, chrf)},
+               {ter_rows, offsetof(struct tf_metric_opts, ter)}};
 
-static void put_bleu(struct tf_arena *a, struct tf_value *m, const struct tf_bleu_opts *o)
-{
-    tf_value_put(a, m, "tok", tf_value_str(a, tf_tokenizer_names[o->tokenizer]));
-    if (o->tokenizer >= TF_TOK_SPM)
-        tf_value_put(a, m, "vocab", tf_value_bytes(a, o->model, sizeof o->model));
-    put_flag(a, m, "lowercase", o->lowercase);
-    put_flag(a, m, "effective", o->effective_order);
-    tf_value_put(a, m, "smooth", tf_value_str(a, tf_bleu_smooth_names[o->smooth]));
-    tf_value_put(a, m, "value", tf_value_real(o->value));
-}
+_Static_assert(offsetof(struct tf_bleu, opts) + offsetof(struct tf_chrf, opts) +
+                   offsetof(struct tf_ter, opts) == 0, "options come first");
 
-static void put_chrf(struct tf_arena *a, struct tf_value *m, const struct tf_chrf_opts *o)
+static bool has_model(const struct tf_metric *m)
 {
-    tf_value_put(a, m, "chars", tf_value_int(o->chars));
-    tf_value_put(a, m, "words", tf_value_int(o->words));
-    tf_value_put(a, m, "beta", tf_value_int(o->beta));
-    put_flag(a, m, "lowercase", o->lowercase);
-    put_flag(a, m, "whitespace", o->whitespace);
-    put_flag(a, m, "eps", o->eps);
-}
-
-static void put_ter(struct tf_arena *a, struct tf_value *m, const struct tf_ter_opts *o)
-{
-    put_flag(a, m, "case", o->case_sensitive);
-    put_flag(a, m, "normalized", o->normalized);
-    put_flag(a, m, "punct", !o->no_punct);
-    put_flag(a, m, "asian", o->asian);
+    return m->kind == TF_BLEU && m->u.bleu.opts.tokenizer >= TF_TOK_SPM;
 }
 
 static struct tf_value settings(struct tf_arena *a, const struct tf_metric *metric)
 {
     struct tf_value m = tf_value_map();
     tf_value_put(a, &m, "name", tf_value_str(a, tf_metric_names[metric->kind]));
-    switch (metric->kind) {
-    case TF_BLEU:
-        put_bleu(a, &m, &metric->u.bleu.opts);
-        break;
-    case TF_CHRF:
-        put_chrf(a, &m, &metric->u.chrf.opts);
-        break;
-    case TF_TER:
-        put_ter(a, &m, &metric->u.ter.opts);
-        break;
-    }
+    for (const struct tf_member *f = options[metric->kind].rows; f->name != NULL; f++)
+        tf_value_put(a, &m, f->name, tf_member_value(f, &metric->u, a));
+    if (metric->kind == TF_TER)
+        tf_value_put(a, &m, "punct", tf_value_bool(!metric->u.ter.opts.no_punct));
+    if (has_model(metric))
+        tf_value_put(a, &m, "vocab", tf_value_bytes(a, metric->u.bleu.opts.model, 32));
     return m;
 }
 
@@ -68,10 +72,10 @@ int tf_stats_begin(struct tf_writer *w, struct tf_out *out, const struct tf_metr
     h.extra = tf_value_map();
     h.made = tf_value_array();
     for (size_t i = 0; i < n; i++) {
-        const struct tf_bleu_opts *o = metrics[i].kind == TF_BLEU ? &metrics[i].u.bleu.opts : NULL;
         tf_value_push(&a, &list, settings(&a, &metrics[i]));
-        if (o != NULL && o->tokenizer >= TF_TOK_SPM)
-            tf_value_put(&a, &inputs, "vocab", tf_value_bytes(&a, o->model, sizeof o->model));
+        if (has_model(&metrics[i]))
+            tf_value_put(&a, &inputs, "vocab",
+                         tf_value_bytes(&a, metrics[i].u.bleu.opts.model, 32));
     }
     tf_value_put(&a, &h.config, "metrics", list);
     tf_value_put(&a, &h.config, "nrefs", tf_value_int((int64_t)metrics[0].nrefs));
@@ -81,94 +85,31 @@ int tf_stats_begin(struct tf_writer *w, struct tf_out *out, const struct tf_metr
     return rc;
 }
 
-static int get_word(const struct tf_value *m, const char *key, const char *const *choices, int *out,
-                    struct tf_err *err)
+/* rc: of a reader, which is 1 where the map has no such key. */
+static int require(int rc, const char *key, struct tf_err *err)
 {
-    const char *s = NULL;
-    int rc = tf_value_text_of(m, key, &s, err);
-    if (rc)
-        return rc < 0 ? -1 : tf_fail(err, "%s: missing", key);
-    for (*out = 0; choices[*out] != NULL; ++*out)
-        if (strcmp(s, choices[*out]) == 0)
-            return 0;
-    return tf_fail(err, "%s: %s is unknown", key, s);
-}
-
-static int get_int(const struct tf_value *m, const char *key, int64_t hi, int64_t *out,
-                   struct tf_err *err)
-{
-    int rc = tf_value_int_of(m, key, 0, hi, out, err);
     return rc > 0 ? tf_fail(err, "%s: missing", key) : rc;
-}
-
-static int get_flag(const struct tf_value *m, const char *key, bool *out, struct tf_err *err)
-{
-    int rc = tf_value_bool_of(m, key, out, err);
-    return rc > 0 ? tf_fail(err, "%s: missing", key) : rc;
-}
-
-static int get_bleu(struct tf_bleu_opts *o, const struct tf_value *m, struct tf_err *err)
-{
-    int tok, rc;
-    if (get_word(m, "tok", tf_tokenizer_names, &tok, err) != 0 ||
-        get_word(m, "smooth", tf_bleu_smooth_names, &o->smooth, err) != 0 ||
-        get_flag(m, "lowercase", &o->lowercase, err) != 0 ||
-        get_flag(m, "effective", &o->effective_order, err) != 0)
-        return -1;
-    if ((rc = tf_value_real_of(m, "value", 0, 1e9, &o->value, err)) != 0)
-        return rc < 0 ? -1 : tf_fail(err, "value: missing");
-    o->tokenizer = (enum tf_tokenizer)tok;
-    if (tok >= TF_TOK_SPM && (rc = tf_value_sha_of(m, "vocab", o->model, err)) != 0)
-        return rc < 0 ? -1 : tf_fail(err, "vocab: missing");
-    return 0;
-}
-
-static int get_chrf(struct tf_chrf_opts *o, const struct tf_value *m, struct tf_err *err)
-{
-    return get_int(m, "chars", TF_CHRF_MAX, &o->chars, err) != 0 ||
-                   get_int(m, "words", TF_CHRF_MAX, &o->words, err) != 0 ||
-                   get_int(m, "beta", 1000, &o->beta, err) != 0 ||
-                   get_flag(m, "lowercase", &o->lowercase, err) != 0 ||
-                   get_flag(m, "whitespace", &o->whitespace, err) != 0 ||
-                   get_flag(m, "eps", &o->eps, err) != 0
-               ? -1
-               : 0;
-}
-
-static int get_ter(struct tf_ter_opts *o, const struct tf_value *m, struct tf_err *err)
-{
-    bool punct = true;
-    if (get_flag(m, "case", &o->case_sensitive, err) != 0 ||
-        get_flag(m, "normalized", &o->normalized, err) != 0 ||
-        get_flag(m, "punct", &punct, err) != 0 || get_flag(m, "asian", &o->asian, err) != 0)
-        return -1;
-    o->no_punct = !punct;
-    return 0;
 }
 
 static int metric_of(struct tf_metric *metric, const struct tf_value *m, size_t nrefs,
                      struct tf_err *err)
 {
     struct tf_metric_opts o = {0};
-    int kind, rc = -1;
+    int kind;
+    const struct tf_member name = {"name", TF_MEMBER_CHOICE, 0, 0, 0, tf_metric_names};
     if (m->kind != TF_MAP)
         return tf_fail(err, "not a map");
-    if (get_word(m, "name", tf_metric_names, &kind, err) != 0)
+    if (require(tf_member_read(&name, &kind, m, err), "name", err) != 0)
         return -1;
-    switch ((enum tf_metric_kind)kind) {
-    case TF_BLEU:
-        rc = get_bleu(&o.bleu, m, err);
-        break;
-    case TF_CHRF:
-        rc = get_chrf(&o.chrf, m, err);
-        break;
-    case TF_TER:
-        rc = get_ter(&o.ter, m, err);
-        break;
-    }
-    if (rc == 0)
-        tf_metric_init(metric, (enum tf_metric_kind)kind, &o, nrefs);
-    return rc;
+    for (const struct tf_member *f = options[kind].rows; f->name != NULL; f++)
+        if (require(tf_member_read(f, (char *)&o + options[kind].at, m, err), f->name, err) != 0)
+            return -1;
+    o.ter.no_punct = !o.ter.no_punct;
+    if (kind == TF_BLEU && o.bleu.tokenizer >= TF_TOK_SPM &&
+        require(tf_value_sha_of(m, "vocab", o.bleu.model, err), "vocab", err) != 0)
+        return -1;
+    tf_metric_init(metric, (enum tf_metric_kind)kind, &o, nrefs);
+    return 0;
 }
 
 static int metrics_of(struct tf_metric *metrics, const struct tf_value *config, struct tf_err *err)
@@ -178,7 +119,7 @@ static int metrics_of(struct tf_metric *metrics, const struct tf_value *config, 
     bool has[TF_METRICS] = {false};
     if (list == NULL || list->kind != TF_ARRAY || !list->n || list->n > TF_METRICS)
         return tf_fail(err, "config: no metrics");
-    if (get_int(config, "nrefs", 1 << 20, &nrefs, err) != 0)
+    if (require(tf_value_int_of(config, "nrefs", 0, 1 << 20, &nrefs, err), "nrefs", err) != 0)
         return -1;
     if (!nrefs)
         return tf_fail(err, "nrefs: 0");

@@ -56,37 +56,11 @@ static void add_foreign(struct tf_arena *a, struct tf_value *info, const char *t
 
 static void add_header(struct tf_arena *a, struct tf_value *info, const struct tf_header *h)
 {
-    static const char *const names[] = {"pad", "unk", "bos", "eos"};
-    const int64_t ids[] = {h->special.pad, h->special.unk, h->special.bos, h->special.eos};
-    struct tf_value special = tf_value_map();
-    tf_value_put(a, info, "kind", tf_value_str(a, h->kind));
-    if (h->size > 0)
-        tf_value_put(a, info, "vocab_size", tf_value_int(h->size));
-    if (h->source_size > 0)
-        tf_value_put(a, info, "source_size", tf_value_int(h->source_size));
-    if (h->has_vocab)
-        tf_value_put(a, info, "vocab", tf_value_bytes(a, h->vocab, 32));
-    if (h->lang[0] != 0)
-        tf_value_put(a, info, "lang", tf_value_str(a, h->lang));
-    if (h->target_lang[0] != 0)
-        tf_value_put(a, info, "target_lang", tf_value_str(a, h->target_lang));
-    if (h->has_model)
-        tf_value_put(a, info, "model", tf_value_bytes(a, h->model, 32));
-    for (int i = 0; i < 4; i++)
-        if (ids[i] >= 0)
-            tf_value_put(a, &special, names[i], tf_value_int(ids[i]));
-    if (special.n > 0)
-        tf_value_put(a, info, "special", special);
     const struct tf_value *self = tf_value_get(&h->config, "decoder_self");
+    tf_header_put(info, a, "vocab_size", h);
     if (tf_kind_is_model(h->kind) && self != NULL && self->kind == TF_TEXT &&
         strcmp(self->text, "ssru") == 0) /* a recurrent decoder, which no other program has */
         tf_value_put(a, info, "converts_to", tf_value_str(a, "marian"));
-    if (h->config.kind == TF_MAP && h->config.n > 0)
-        tf_value_put(a, info, "config", h->config);
-    if (h->search.kind == TF_MAP && h->search.n > 0)
-        tf_value_put(a, info, "search", h->search);
-    if (h->made.kind == TF_ARRAY && h->made.n > 0)
-        tf_value_put(a, info, "made", h->made);
 }
 
 static void add_tensors(struct tf_arena *a, struct tf_value *info, const struct tf_model_file *m)

@@ -128,38 +128,45 @@ void tf_header_made_from(struct tf_header *h, struct tf_arena *mem, const struct
     free(have);
 }
 
+void tf_header_put(struct tf_value *map, struct tf_arena *a, const char *size,
+                   const struct tf_header *h)
+{
+    struct tf_value special = tf_value_map();
+    struct tf_special s = h->special;
+    tf_value_put(a, map, "kind", tf_value_str(a, h->kind));
+    if (h->has_vocab)
+        tf_value_put(a, map, "vocab", tf_value_bytes(a, h->vocab, 32));
+    if (h->has_model)
+        tf_value_put(a, map, "model", tf_value_bytes(a, h->model, 32));
+    if (h->size > 0)
+        tf_value_put(a, map, size, tf_value_int(h->size));
+    if (h->source_size > 0)
+        tf_value_put(a, map, "source_size", tf_value_int(h->source_size));
+    if (h->lang[0] != 0)
+        tf_value_put(a, map, "lang", tf_value_str(a, h->lang));
+    if (h->target_lang[0] != 0)
+        tf_value_put(a, map, "target_lang", tf_value_str(a, h->target_lang));
+    for (int i = 0; i < 4; i++)
+        if (*special_field(&s, i) >= 0)
+            tf_value_put(a, &special, special_names[i], tf_value_int(*special_field(&s, i)));
+    if (special.n)
+        tf_value_put(a, map, "special", special);
+    if (h->config.kind == TF_MAP && h->config.n)
+        tf_value_put(a, map, "config", h->config);
+    if (h->search.kind == TF_MAP && h->search.n)
+        tf_value_put(a, map, "search", h->search);
+    if (h->made.kind == TF_ARRAY && h->made.n)
+        tf_value_put(a, map, "made", h->made);
+}
+
 void tf_header_encode(struct tf_buf *b, const struct tf_header *h)
 {
     struct tf_arena a = {0};
-    struct tf_value map = tf_value_map(), special = tf_value_map();
-    struct tf_special s = h->special;
+    struct tf_value map = tf_value_map();
     for (size_t i = 0; h->extra.kind == TF_MAP && i < h->extra.n; i++)
         tf_value_put(&a, &map, h->extra.keys[i], h->extra.items[i]);
     tf_value_put(&a, &map, "v", tf_value_int(h->version ? h->version : 1));
-    tf_value_put(&a, &map, "kind", tf_value_str(&a, h->kind));
-    if (h->has_vocab)
-        tf_value_put(&a, &map, "vocab", tf_value_bytes(&a, h->vocab, 32));
-    if (h->has_model)
-        tf_value_put(&a, &map, "model", tf_value_bytes(&a, h->model, 32));
-    if (h->size > 0)
-        tf_value_put(&a, &map, "size", tf_value_int(h->size));
-    if (h->source_size > 0)
-        tf_value_put(&a, &map, "source_size", tf_value_int(h->source_size));
-    if (h->lang[0] != 0)
-        tf_value_put(&a, &map, "lang", tf_value_str(&a, h->lang));
-    if (h->target_lang[0] != 0)
-        tf_value_put(&a, &map, "target_lang", tf_value_str(&a, h->target_lang));
-    for (int i = 0; i < 4; i++)
-        if (*special_field(&s, i) >= 0)
-            tf_value_put(&a, &special, special_names[i], tf_value_int(*special_field(&s, i)));
-    if (special.n)
-        tf_value_put(&a, &map, "special", special);
-    if (h->config.kind == TF_MAP && h->config.n)
-        tf_value_put(&a, &map, "config", h->config);
-    if (h->search.kind == TF_MAP && h->search.n)
-        tf_value_put(&a, &map, "search", h->search);
-    if (h->made.kind == TF_ARRAY && h->made.n)
-        tf_value_put(&a, &map, "made", h->made);
+    tf_header_put(&map, &a, "size", h);
     tf_cbor_array(b, 2);
     tf_cbor_uint(b, TF_REC_HEADER);
     tf_cbor_value(b, &map);
@@ -189,6 +196,18 @@ static int decode_special(struct tf_header *h, const struct tf_value *v, struct 
     return 0;
 }
 
+/* Set *to to the map or array of a key, if there is one. */
+static int decode_value(struct tf_value *to, const struct tf_value *map, const char *key,
+                        enum tf_value_kind kind, struct tf_err *err)
+{
+    const struct tf_value *v = tf_value_get(map, key);
+    if (v != NULL && v->kind != kind)
+        return tf_fail(err, "%s: not %s", key, kind == TF_MAP ? "a map" : "an array");
+    if (v != NULL)
+        *to = *v;
+    return 0;
+}
+
 static int decode_map(struct tf_header *h, struct tf_arena *a, const struct tf_value *map,
                       struct tf_err *err)
 {
@@ -196,7 +215,6 @@ static int decode_map(struct tf_header *h, struct tf_arena *a, const struct tf_v
                                         "size", "special",     "config",      "made",
                                         "lang", "target_lang", "source_size", "search",
                                         NULL};
-    const struct tf_value *v;
     int rc;
     *h = (struct tf_header){.special = {-1, -1, -1, -1},
                             .config = tf_value_map(),
@@ -227,23 +245,11 @@ static int decode_map(struct tf_header *h, struct tf_arena *a, const struct tf_v
         return -1;
     if (decode_special(h, tf_value_get(map, "special"), err) != 0 ||
         decode_lang(h->lang, map, "lang", err) != 0 ||
-        decode_lang(h->target_lang, map, "target_lang", err) != 0)
+        decode_lang(h->target_lang, map, "target_lang", err) != 0 ||
+        decode_value(&h->config, map, "config", TF_MAP, err) != 0 ||
+        decode_value(&h->search, map, "search", TF_MAP, err) != 0 ||
+        decode_value(&h->made, map, "made", TF_ARRAY, err) != 0)
         return -1;
-    v = tf_value_get(map, "config");
-    if (v != NULL && v->kind != TF_MAP)
-        return tf_fail(err, "config: not a map");
-    if (v != NULL)
-        h->config = *v;
-    v = tf_value_get(map, "search");
-    if (v != NULL && v->kind != TF_MAP)
-        return tf_fail(err, "search: not a map");
-    if (v != NULL)
-        h->search = *v;
-    v = tf_value_get(map, "made");
-    if (v != NULL && v->kind != TF_ARRAY)
-        return tf_fail(err, "made: not an array");
-    if (v != NULL)
-        h->made = *v;
     for (size_t i = 0; i < map->n; i++) {
         bool is_known = false;
         for (int k = 0; known[k] != NULL; k++)

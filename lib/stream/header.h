@@ -55,6 +55,9 @@ void tf_header_add_opt(struct tf_header *h, struct tf_arena *a, const char *name
  * have come after those of a. */
 void tf_header_made_from(struct tf_header *h, struct tf_arena *mem, const struct tf_header *a,
                          const struct tf_header *b);
+/* Put what h says, but its extra keys, into a map; size: the key of the size of its vocabulary. */
+void tf_header_put(struct tf_value *map, struct tf_arena *a, const char *size,
+                   const struct tf_header *h);
 void tf_header_encode(struct tf_buf *b, const struct tf_header *h); /* the header record */
 int tf_header_decode(struct tf_header *h, struct tf_arena *a, const void *p, size_t n,
                      struct tf_err *err) TF_MUST_CHECK;
