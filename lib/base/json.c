@@ -391,6 +391,22 @@ int tf_json_next(struct tf_json_reader *r, enum tf_json_kind *kind, struct tf_er
                                                     : read_value(r, kind, err);
 }
 
+int tf_json_more(struct tf_json_reader *r, enum tf_json_kind *kind, struct tf_err *err)
+{
+    if (tf_json_next(r, kind, err) != 0)
+        return -1;
+    return *kind != TF_JSON_ARRAY_END && *kind != TF_JSON_OBJECT_END;
+}
+
+int tf_json_expect(struct tf_json_reader *r, enum tf_json_kind kind, const char *what,
+                   struct tf_err *err)
+{
+    enum tf_json_kind is;
+    if (tf_json_next(r, &is, err) != 0)
+        return -1;
+    return is == kind ? 0 : tf_fail(err, "%s", what);
+}
+
 int tf_json_skip(struct tf_json_reader *r, struct tf_err *err)
 {
     enum tf_json_kind kind;

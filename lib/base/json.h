@@ -67,6 +67,12 @@ void tf_json_read(struct tf_json_reader *r, const char *text, size_t n);
 /* The next token; its values in *r are valid until the next call. */
 int tf_json_next(struct tf_json_reader *r, enum tf_json_kind *kind,
                  struct tf_err *err) TF_MUST_CHECK;
+/* The same inside of an array or object: 1, or 0 at its end. */
+int tf_json_more(struct tf_json_reader *r, enum tf_json_kind *kind,
+                 struct tf_err *err) TF_MUST_CHECK;
+/* The next token has to be of a kind; the message is `what` where it is not. */
+int tf_json_expect(struct tf_json_reader *r, enum tf_json_kind kind, const char *what,
+                   struct tf_err *err) TF_MUST_CHECK;
 /* Skip the value that begins with the next token. */
 int tf_json_skip(struct tf_json_reader *r, struct tf_err *err) TF_MUST_CHECK;
 void tf_json_read_release(struct tf_json_reader *r);

@@ -132,14 +132,11 @@ struct pairs {
 static int read_pairs(struct tf_json_values *l, struct pairs *p, const char *key,
                       struct tf_err *err)
 {
-    for (;;) {
-        enum tf_json_kind k;
+    enum tf_json_kind k;
+    int rc;
+    while ((rc = tf_json_more(l->r, &k, err)) > 0) {
         char *name;
         struct tf_value x;
-        if (tf_json_next(l->r, &k, err) != 0)
-            return -1;
-        if (k == TF_JSON_OBJECT_END)
-            return 0;
         if (tf_json_text(l, &name, err) != 0 || tf_json_next(l->r, &k, err) != 0 ||
             read_value(l, k, &x, key, name, err) != 0)
             return -1;
@@ -148,6 +145,7 @@ static int read_pairs(struct tf_json_values *l, struct pairs *p, const char *key
         TF_GROW(p->v, p->n, p->cap);
         p->v[p->n++] = (struct tf_value_pair){name, x};
     }
+    return rc;
 }
 
 /* An object: a map or, with TF_JSON_EXACT, one of {"$hex": ...} and {"$real": ...}. */
@@ -216,16 +214,14 @@ static int read_items(struct tf_json_values *l, struct items *items, const char 
 {
     enum tf_json_kind k; /* here, not in the loop, so that the compiler's hardening */
     struct tf_value x;   /* zeroes them once, not for each element */
-    for (;;) {
-        if (tf_json_next(l->r, &k, err) != 0)
-            return -1;
-        if (k == TF_JSON_ARRAY_END)
-            return 0;
+    int rc;
+    while ((rc = tf_json_more(l->r, &k, err)) > 0) {
         if (read_value(l, k, &x, key, "", err) != 0)
             return -1;
         TF_GROW(items->v, items->n, items->cap);
         items->v[items->n++] = x;
     }
+    return rc;
 }
 
 static TF_NOINLINE int read_array(struct tf_json_values *l, struct tf_value *v, const char *key,

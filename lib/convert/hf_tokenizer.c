@@ -80,75 +80,64 @@ static int token_text(struct tokenizer *t, char **to, struct tf_err *err)
     return tf_json_text(&(struct tf_json_values){.r = &t->r, .a = t->a}, to, err);
 }
 
-static int expect(struct tokenizer *t, enum tf_json_kind want, const char *what, struct tf_err *err)
-{
-    enum tf_json_kind kind;
-    if (tf_json_next(&t->r, &kind, err) != 0)
-        return -1;
-    return kind == want ? 0 : tf_fail(err, "model: %s", what);
-}
-
 /* {"piece": id, ...} */
 static int read_ids(struct tokenizer *t, struct tf_err *err)
 {
-    static const char what[] = "vocab: not of pieces and ids";
-    for (;;) {
-        enum tf_json_kind kind;
-        char *text;
-        if (tf_json_next(&t->r, &kind, err) != 0)
-            return -1;
-        if (kind == TF_JSON_OBJECT_END)
-            return 0;
-        if (token_text(t, &text, err) != 0 || expect(t, TF_JSON_NUMBER, what, err) != 0)
+    static const char what[] = "model: vocab: not of pieces and ids";
+    enum tf_json_kind kind;
+    char *text;
+    int rc;
+    while ((rc = tf_json_more(&t->r, &kind, err)) > 0) {
+        if (token_text(t, &text, err) != 0 ||
+            tf_json_expect(&t->r, TF_JSON_NUMBER, what, err) != 0)
             return -1;
         if (!t->r.is_int || t->r.negative)
-            return tf_fail(err, "model: %s", what);
+            return tf_fail(err, "%s", what);
         if (add_token(t, text, t->r.uint, 0, TF_PIECE_NORMAL, err) != 0)
             return -1;
     }
+    return rc;
 }
 
 /* [["piece", score], ...] */
 static int read_scores(struct tokenizer *t, struct tf_err *err)
 {
-    static const char what[] = "vocab: not of pieces and scores";
-    for (size_t id = 0;; id++) {
-        enum tf_json_kind kind;
-        char *text;
-        if (tf_json_next(&t->r, &kind, err) != 0)
-            return -1;
-        if (kind == TF_JSON_ARRAY_END)
-            return 0;
+    static const char what[] = "model: vocab: not of pieces and scores";
+    enum tf_json_kind kind;
+    char *text;
+    int rc;
+    for (size_t id = 0; (rc = tf_json_more(&t->r, &kind, err)) > 0; id++) {
         if (kind != TF_JSON_ARRAY)
-            return tf_fail(err, "model: %s", what);
-        if (expect(t, TF_JSON_STRING, what, err) != 0 || token_text(t, &text, err) != 0 ||
-            expect(t, TF_JSON_NUMBER, what, err) != 0 ||
+            return tf_fail(err, "%s", what);
+        if (tf_json_expect(&t->r, TF_JSON_STRING, what, err) != 0 ||
+            token_text(t, &text, err) != 0 ||
+            tf_json_expect(&t->r, TF_JSON_NUMBER, what, err) != 0 ||
             add_token(t, text, id, t->r.real, TF_PIECE_NORMAL, err) != 0 ||
-            expect(t, TF_JSON_ARRAY_END, what, err) != 0)
+            tf_json_expect(&t->r, TF_JSON_ARRAY_END, what, err) != 0)
             return -1;
     }
+    return rc;
 }
 
 /* [["a", "b"], ...] or ["a b", ...] */
 static int read_merges(struct tokenizer *t, struct tf_err *err)
 {
-    static const char what[] = "merges: not pairs of texts";
+    static const char what[] = "model: merges: not pairs of texts";
+    enum tf_json_kind kind;
+    char *left, *right;
+    int rc;
     t->has_merges = true;
-    for (;;) {
-        enum tf_json_kind kind;
-        char *left, *right;
-        if (tf_json_next(&t->r, &kind, err) != 0)
-            return -1;
-        if (kind == TF_JSON_ARRAY_END)
-            return 0;
+    while ((rc = tf_json_more(&t->r, &kind, err)) > 0) {
         if (kind == TF_JSON_ARRAY) {
-            if (expect(t, TF_JSON_STRING, what, err) != 0 || token_text(t, &left, err) != 0 ||
-                expect(t, TF_JSON_STRING, what, err) != 0 || token_text(t, &right, err) != 0 ||
-                expect(t, TF_JSON_ARRAY_END, what, err) != 0)
+            if (tf_json_expect(&t->r, TF_JSON_STRING, what, err) != 0 ||
+                token_text(t, &left, err) != 0 ||
+                tf_json_expect(&t->r, TF_JSON_STRING, what, err) != 0 ||
+                token_text(t, &right, err) != 0 ||
+                tf_json_expect(&t->r, TF_JSON_ARRAY_END, what, err) != 0)
                 return -1;
         } else if (kind != TF_JSON_STRING || token_text(t, &left, err) != 0 ||
                    (right = strchr(left, ' ')) == NULL) {
-            return err->status != 0 ? -1 : tf_fail(err, "model: %s", what);
+            return err->status != 0 ? -1 : tf_fail(err, "%s", what);
         } else {
             *right++ = 0;
         }
@@ -156,6 +145,7 @@ static int read_merges(struct tokenizer *t, struct tf_err *err)
         t->merges[t->n_merges][0] = left;
         t->merges[t->n_merges++][1] = right;
     }
+    return rc;
 }
 
 /* One value, into a map. */
@@ -179,12 +169,9 @@ static int read_model(struct tokenizer *t, enum tf_json_kind kind, struct tf_err
 {
     if (kind != TF_JSON_OBJECT)
         return tf_fail(err, "model: not an object");
-    for (;;) {
-        char *key;
-        if (tf_json_next(&t->r, &kind, err) != 0)
-            return -1;
-        if (kind == TF_JSON_OBJECT_END)
-            return 0;
+    char *key;
+    int rc;
+    while ((rc = tf_json_more(&t->r, &kind, err)) > 0) {
         if (token_text(t, &key, err) != 0 || tf_json_next(&t->r, &kind, err) != 0)
             return -1;
         const bool vocab = strcmp(key, "vocab") == 0, merges = strcmp(key, "merges") == 0;
@@ -198,21 +185,17 @@ static int read_model(struct tokenizer *t, enum tf_json_kind kind, struct tf_err
                          : read_setting(t, &t->model, kind, key, err)) != 0)
             return -1;
     }
+    return rc;
 }
 
 static int read_tokenizer(struct tokenizer *t, struct tf_err *err)
 {
     enum tf_json_kind kind;
-    if (tf_json_next(&t->r, &kind, err) != 0)
+    char *key;
+    int rc;
+    if (tf_json_expect(&t->r, TF_JSON_OBJECT, "not a JSON object", err) != 0)
         return -1;
-    if (kind != TF_JSON_OBJECT)
-        return tf_fail(err, "not a JSON object");
-    for (;;) {
-        char *key;
-        if (tf_json_next(&t->r, &kind, err) != 0)
-            return -1;
-        if (kind == TF_JSON_OBJECT_END)
-            return tf_json_next(&t->r, &kind, err); /* nothing may follow */
+    while ((rc = tf_json_more(&t->r, &kind, err)) > 0) {
         if (token_text(t, &key, err) != 0)
             return -1;
         const bool kept = strcmp(key, "added_tokens") == 0 || strcmp(key, "normalizer") == 0 ||
@@ -226,6 +209,7 @@ static int read_tokenizer(struct tokenizer *t, struct tf_err *err)
             (kept ? read_setting(t, &t->rest, kind, key, err) : read_model(t, kind, err)) != 0)
             return -1;
     }
+    return rc < 0 ? -1 : tf_json_next(&t->r, &kind, err); /* nothing may follow */
 }
 
 /* ---- settings ---- */

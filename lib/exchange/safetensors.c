@@ -125,22 +125,17 @@ static int add_entry(struct reading *d, const char *name, const struct tf_value 
 static int read_header(struct reading *d, struct tf_err *err)
 {
     enum tf_json_kind k;
-    if (tf_json_next(&d->r, &k, err) != 0)
+    int rc;
+    if (tf_json_expect(&d->r, TF_JSON_OBJECT, "header: not a JSON object", err) != 0)
         return -1;
-    if (k != TF_JSON_OBJECT)
-        return tf_fail(err, "header: not a JSON object");
-    for (;;) {
+    while ((rc = tf_json_more(&d->r, &k, err)) > 0) {
         struct tf_json_values values = {.r = &d->r,
                                         .a = &d->scratch,
                                         .max = TF_MAX_VALUES,
                                         .style = TF_JSON_PLAIN};
         struct tf_value v;
         char *name;
-        tf_arena_clear(&d->scratch);
-        if (tf_json_next(&d->r, &k, err) != 0)
-            return -1;
-        if (k == TF_JSON_OBJECT_END)
-            return tf_json_next(&d->r, &k, err); /* nothing may follow */
+        tf_arena_clear(&d->scratch); /* the key is in the reader */
         if (tf_json_text(&values, &name, err) != 0 || tf_json_next(&d->r, &k, err) != 0)
             return -1;
         if (tf_value_from_json(&values, k, name, &v, err) < 0)
@@ -152,6 +147,7 @@ static int read_header(struct reading *d, struct tf_err *err)
         if ((metadata ? read_metadata(d->b, &v, err) : add_entry(d, name, &v, err)) < 0)
             return -1;
     }
+    return rc < 0 ? -1 : tf_json_next(&d->r, &k, err); /* nothing may follow */
 }
 
 static int by_name(const void *a, const void *b)

@@ -203,16 +203,14 @@ static int read_alternatives(struct rerank *r, struct tf_json_reader *j, struct 
         return -1;
     if (kind != TF_JSON_ARRAY)
         return wrong(r, err, "alternatives: no array");
-    for (;;) {
-        if (tf_json_next(j, &kind, err) != 0)
-            return -1;
-        if (kind == TF_JSON_ARRAY_END)
-            return 0;
+    int rc;
+    while ((rc = tf_json_more(j, &kind, err)) > 0) {
         if (kind != TF_JSON_OBJECT)
             return wrong(r, err, "alternatives: no object");
         if (read_object(r, j, false, err) != 0)
             return -1;
     }
+    return rc;
 }
 
 static int read_member(struct rerank *r, struct tf_json_reader *j, struct object *o,
@@ -276,10 +274,9 @@ static int take_object(struct rerank *r, struct object *o, bool first, struct tf
 static int read_object(struct rerank *r, struct tf_json_reader *j, bool first, struct tf_err *err)
 {
     struct object o = {0};
-    enum tf_json_kind kind = TF_JSON_KEY;
+    enum tf_json_kind kind;
     int rc = 0;
-    while (rc == 0 && kind == TF_JSON_KEY && (rc = tf_json_next(j, &kind, err)) == 0 &&
-           kind == TF_JSON_KEY)
+    while (rc == 0 && (rc = tf_json_more(j, &kind, err)) > 0)
         rc = first && tf_text_is((struct tf_text){j->text.p, j->text.len}, "alternatives")
                  ? read_alternatives(r, j, err)
                  : read_member(r, j, &o, err);

@@ -62,16 +62,14 @@ static int add_value(struct values *a, double x, struct tf_err *err)
 static int json_row(struct tf_json_reader *r, struct values *a, struct tf_err *err)
 {
     enum tf_json_kind kind;
-    for (;;) {
-        if (tf_json_next(r, &kind, err) != 0)
-            return -1;
-        if (kind == TF_JSON_ARRAY_END)
-            return 0;
+    int rc;
+    while ((rc = tf_json_more(r, &kind, err)) > 0) {
         if (kind != TF_JSON_NULL && !(kind == TF_JSON_NUMBER && isfinite(r->real)))
             return tf_fail(err, "a row holds something other than numbers and null");
         if (add_value(a, kind == TF_JSON_NULL ? NAN : r->real, err) != 0)
             return -1;
     }
+    return rc;
 }
 
 /* The rows, after the opening bracket of the array that holds them. */
@@ -79,12 +77,9 @@ static int json_rows(struct tf_json_reader *r, struct tf_matrix *m, struct value
                      struct tf_err *err)
 {
     enum tf_json_kind kind;
-    for (;;) {
+    int rc;
+    while ((rc = tf_json_more(r, &kind, err)) > 0) {
         size_t before = a->n;
-        if (tf_json_next(r, &kind, err) != 0)
-            return -1;
-        if (kind == TF_JSON_ARRAY_END)
-            return 0;
         if (kind != TF_JSON_ARRAY)
             return tf_fail(err, "row %zu is not an array", m->rows + 1);
         if (json_row(r, a, err) != 0)
@@ -95,42 +90,34 @@ static int json_rows(struct tf_json_reader *r, struct tf_matrix *m, struct value
         m->cols = a->n - before;
         m->rows++;
     }
+    return rc;
 }
 
 static int json_labels(struct tf_json_reader *r, struct words *w, struct tf_err *err)
 {
     enum tf_json_kind kind;
-    if (tf_json_next(r, &kind, err) != 0)
+    int rc;
+    if (tf_json_expect(r, TF_JSON_ARRAY, "labels are not an array", err) != 0)
         return -1;
-    if (kind != TF_JSON_ARRAY)
-        return tf_fail(err, "labels are not an array");
-    for (;;) {
-        if (tf_json_next(r, &kind, err) != 0)
-            return -1;
-        if (kind == TF_JSON_ARRAY_END)
-            return 0;
+    while ((rc = tf_json_more(r, &kind, err)) > 0) {
         if ((kind != TF_JSON_STRING && kind != TF_JSON_NUMBER) || w->n == TF_MATRIX_CELLS)
             return tf_fail(err, "labels that are neither text nor numbers, or too many");
         add_word(w, r->text.p, r->text.len);
     }
+    return rc;
 }
 
 static int json_object(struct tf_json_reader *r, struct tf_matrix *m, struct values *a,
                        struct words *rows, struct words *cols, struct tf_err *err)
 {
     enum tf_json_kind kind;
-    for (;;) {
-        int rc = 0;
-        if (tf_json_next(r, &kind, err) != 0)
-            return -1;
-        if (kind == TF_JSON_OBJECT_END)
-            return 0;
+    int rc;
+    while ((rc = tf_json_more(r, &kind, err)) > 0) {
         const char *key = r->text.p;
         if (strcmp(key, "data") == 0 && !m->rows) {
-            if (tf_json_next(r, &kind, err) != 0)
-                return -1;
-            rc = kind == TF_JSON_ARRAY ? json_rows(r, m, a, err)
-                                       : tf_fail(err, "\"data\" is not an array");
+            rc = tf_json_expect(r, TF_JSON_ARRAY, "\"data\" is not an array", err) != 0
+                     ? -1
+                     : json_rows(r, m, a, err);
         } else if (strcmp(key, "rows") == 0 && !rows->n) {
             rc = json_labels(r, rows, err);
         } else if (strcmp(key, "cols") == 0 && !cols->n) {
@@ -141,6 +128,7 @@ static int json_object(struct tf_json_reader *r, struct tf_matrix *m, struct val
         if (rc < 0)
             return -1;
     }
+    return rc;
 }
 
 static int read_json(struct tf_matrix *m, struct values *a, struct words *rows, struct words *cols,

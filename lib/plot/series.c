@@ -162,15 +162,11 @@ static int object(struct tf_json_reader *r, const struct tf_series_keys *k, stru
                 return -1;
         return 0;
     }
-    for (;;) {
-        if (tf_json_next(r, &kind, err) != 0)
-            return -1;
-        if (kind == TF_JSON_OBJECT_END)
-            break;
+    int rc;
+    while ((rc = tf_json_more(r, &kind, err)) > 0)
         if (member(r, k, f, err) != 0)
             return -1;
-    }
-    return tf_json_next(r, &kind, err); /* nothing may follow */
+    return rc < 0 ? -1 : tf_json_next(r, &kind, err); /* nothing may follow */
 }
 
 /* Find or add the line of a key and group. Returns NULL if there are too many. */

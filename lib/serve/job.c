@@ -188,16 +188,14 @@ int tf_job_read_field(struct tf_job *job, const char *name, const char *value, s
 static int read_list(struct tf_job *job, struct tf_json_reader *r, struct tf_err *err)
 {
     enum tf_json_kind kind;
+    int rc;
     job->list = true;
-    for (;;) {
-        if (tf_json_next(r, &kind, err) != 0)
-            return -1;
-        if (kind == TF_JSON_ARRAY_END)
-            return 0;
+    while ((rc = tf_json_more(r, &kind, err)) > 0) {
         if (kind != TF_JSON_STRING)
             return invalid(err, "q", "a text or a list of texts");
         tf_job_add(job, r->text.p, r->text.len);
     }
+    return rc;
 }
 
 /* The terms of an object: each key is one, its value the translation. */
@@ -299,11 +297,8 @@ int tf_job_check(const struct tf_job *job, struct tf_err *err)
 static int read_text(struct tf_job *job, struct tf_json_reader *r, const char **to,
                      struct tf_err *err)
 {
-    enum tf_json_kind kind;
-    if (tf_json_next(r, &kind, err) != 0)
+    if (tf_json_expect(r, TF_JSON_STRING, "not a text", err) != 0)
         return -1;
-    if (kind != TF_JSON_STRING)
-        return tf_fail(err, "not a text");
     *to = tf_arena_strndup(&job->mem, r->text.p, r->text.len);
     return 0;
 }

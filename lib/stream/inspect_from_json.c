@@ -111,18 +111,13 @@ static int read_numbers(struct line *l, size_t most, struct tf_err *err)
 {
     enum tf_json_kind k;
     double x;
+    int rc;
     bool floats =
         l->dtype == TF_F32 || l->dtype == TF_F16 || l->dtype == TF_BF16 || l->dtype == TF_F64;
-    if (tf_json_next(&l->r, &k, err) != 0)
+    if (tf_json_expect(&l->r, TF_JSON_ARRAY, "not an array", err) != 0)
         return -1;
-    if (k != TF_JSON_ARRAY)
-        return tf_fail(err, "not an array");
     tf_buf_clear(&l->data);
-    for (;;) {
-        if (tf_json_next(&l->r, &k, err) != 0)
-            return -1;
-        if (k == TF_JSON_ARRAY_END)
-            return 0;
+    while ((rc = tf_json_more(&l->r, &k, err)) > 0) {
         if (l->data.len >= most)
             return tf_fail(err, "more than %zu bytes", most);
         if (k == TF_JSON_NUMBER && !floats && l->r.is_int) {
@@ -140,6 +135,7 @@ static int read_numbers(struct line *l, size_t most, struct tf_err *err)
             return tf_fail(err, "not a number");
         }
     }
+    return rc;
 }
 
 static int read_data(struct line *l, struct tf_err *err)
@@ -641,12 +637,9 @@ static int read_member(struct line *l, const char *key, struct tf_value *x, stru
 static int read_members(struct line *l, struct tf_value_pair **pairs, size_t *n, struct tf_err *err)
 {
     enum tf_json_kind k;
-    for (;;) {
-        char *key;
-        if (tf_json_next(&l->r, &k, err) != 0)
-            return -1;
-        if (k == TF_JSON_OBJECT_END)
-            return tf_json_next(&l->r, &k, err); /* the end, or an error */
+    char *key;
+    int rc;
+    while ((rc = tf_json_more(&l->r, &k, err)) > 0) {
         if (tf_json_text(&l->values, &key, err) != 0)
             return -1;
         if (*n == TF_MAX_VALUES)
@@ -658,11 +651,11 @@ static int read_members(struct line *l, struct tf_value_pair **pairs, size_t *n,
         if (read_member(l, key, &p->value, err) != 0)
             return -1;
     }
+    return rc < 0 ? -1 : tf_json_next(&l->r, &k, err); /* the end, or an error */
 }
 
 static int read_line(struct line *l, const char *s, size_t n, struct tf_err *err)
 {
-    enum tf_json_kind k;
     struct tf_value_pair *pairs = NULL;
     size_t n_pairs = 0;
     tf_json_read(&l->r, s, n);
@@ -670,10 +663,8 @@ static int read_line(struct line *l, const char *s, size_t n, struct tf_err *err
     l->values = (struct tf_json_values){.r = &l->r, .a = &l->a, .max = max_values};
     l->type = NO_TYPE;
     l->has_dtype = l->has_data = l->has_weights = false;
-    if (tf_json_next(&l->r, &k, err) != 0)
+    if (tf_json_expect(&l->r, TF_JSON_OBJECT, "not a JSON object", err) != 0)
         return -1;
-    if (k != TF_JSON_OBJECT)
-        return tf_fail(err, "not a JSON object");
     int rc = read_members(l, &pairs, &n_pairs, err);
     const char *twice = rc == 0 ? tf_value_from_pairs(&l->a, &l->v, pairs, n_pairs) : NULL;
     free(pairs);

@@ -52,10 +52,7 @@ static int bad(struct tf_err *err, const char *what)
 /* The next token, which must be of that kind. */
 static int expect(struct tf_json_reader *j, enum tf_json_kind kind, struct tf_err *err)
 {
-    enum tf_json_kind is;
-    if (tf_json_next(j, &is, err) != 0)
-        return -1;
-    return is == kind ? 0 : bad(err, "not a line of a layout");
+    return tf_json_expect(j, kind, "not a line of a layout", err);
 }
 
 static int get_header(struct tf_json_reader *j, struct tf_err *err)
@@ -99,15 +96,14 @@ static int get_breaks(struct tf_layout_reader *r, struct tf_json_reader *j, stru
     enum tf_json_kind is;
     if (expect(j, TF_JSON_ARRAY, err) != 0)
         return -1;
-    while (tf_json_next(j, &is, err) == 0) {
-        if (is == TF_JSON_ARRAY_END)
-            return 0;
+    int rc;
+    while ((rc = tf_json_more(j, &is, err)) > 0) {
         if (is != TF_JSON_ARRAY)
             return bad(err, "not a line of a layout");
         if (get_break(r, j, err) != 0)
             return -1;
     }
-    return -1;
+    return rc;
 }
 
 static int get_before(struct tf_layout_reader *r, struct tf_json_reader *j, struct tf_err *err)

@@ -73,10 +73,9 @@ static int read_json_entry(struct list *l, struct tf_json_reader *r, bool object
                            struct tf_err *err)
 {
     enum tf_json_kind kind;
-    if (tf_json_next(r, &kind, err) != 0)
-        return -1;
-    if (kind == TF_JSON_OBJECT_END || kind == TF_JSON_ARRAY_END)
-        return 0;
+    const int more = tf_json_more(r, &kind, err);
+    if (more <= 0)
+        return more;
     if (!object && kind != TF_JSON_STRING)
         return tf_fail(err, "entry %zu: not a text", l->n);
     if (memchr(r->text.p, 0, r->text.len) != NULL)
