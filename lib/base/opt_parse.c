@@ -236,14 +236,6 @@ static const struct {
                  {"tf-train", "max-tokens", "tf-batch makes the batches: --tokens"},
                  {"tf-decode", "max-tokens", "--batch is the number of sentences"}};
 
-static bool has_option(const struct tf_tool *tool, const char *name)
-{
-    for (const struct tf_opt *o = tool->opts; o->kind != TF_OPT_END; o++)
-        if (o->name != NULL && strcmp(o->name, name) == 0)
-            return true;
-    return false;
-}
-
 /* The same name, with underscores or dashes. */
 static bool alike(const char *s, size_t n, const char *name)
 {
@@ -259,7 +251,7 @@ static bool alike(const char *s, size_t n, const char *name)
 static void add_synonyms(struct tf_buf *b, const struct tf_tool *tool, const char *s, size_t n)
 {
     for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
-        if (alike(s, n, synonyms[i].theirs) && has_option(tool, synonyms[i].ours))
+        if (alike(s, n, synonyms[i].theirs) && tf_opt_find(tool->opts, synonyms[i].ours) != NULL)
             tf_buf_printf(b, "%s--%s", b->len > 0 ? " or " : "", synonyms[i].ours);
 }
 

@@ -107,17 +107,9 @@ static void path(struct tf_buf *out, const char *paint, const char *color, int s
 {
     if (!d->len)
         return;
-    tf_buf_printf(out, "<path %s=\"%s\" %s-opacity=\"", paint, color, paint);
-    tf_svg_num(out, (double)step / STEPS);
-    tf_buf_printf(out, "\" d=\"%s\"/>\n", d->p);
-}
-
-static void put_point(struct tf_buf *out, char verb, double x, double y)
-{
-    tf_buf_byte(out, (unsigned char)verb);
-    tf_svg_num(out, x);
-    tf_buf_byte(out, ' ');
-    tf_svg_num(out, y);
+    tf_buf_printf(out, "<path %s=\"%s\" %s", paint, color, paint);
+    TF_SVG(out, "-opacity=\"@\"", (double)step / STEPS);
+    tf_buf_printf(out, " d=\"%s\"/>\n", d->p);
 }
 
 /* Draw squares of n tokens from x on with opacities amount: [n_heads, n], 0 to 1. */
@@ -128,18 +120,11 @@ static void squares(struct tf_buf *out, const struct tf_attention_figure *f, con
     for (size_t h = 0; h < f->n_heads; h++)
         for (int step = 1; step <= STEPS; step++) {
             tf_buf_clear(&d);
-            for (size_t i = 0; i < n; i++) {
-                if (step_of(amount[h * n + i]) != step)
-                    continue;
-                put_point(&d, 'M', x + (double)h * l->square_w, token_y(l, i) - l->square_h / 2);
-                tf_buf_byte(&d, 'h');
-                tf_svg_num(&d, l->square_w - 1);
-                tf_buf_byte(&d, 'v');
-                tf_svg_num(&d, l->square_h);
-                tf_buf_byte(&d, 'h');
-                tf_svg_num(&d, 1 - l->square_w);
-                tf_buf_byte(&d, 'z');
-            }
+            for (size_t i = 0; i < n; i++)
+                if (step_of(amount[h * n + i]) == step)
+                    TF_SVG(&d, "M@ @h@v@h@z", x + (double)h * l->square_w,
+                           token_y(l, i) - l->square_h / 2, l->square_w - 1, l->square_h,
+                           1 - l->square_w);
             path(out, "fill", head_color(f, h), step, &d);
         }
     tf_buf_release(&d);
@@ -181,12 +166,10 @@ static void all_lines(struct tf_buf *out, const struct tf_attention_figure *f,
             double beside = ((double)h - (heads - 1) / 2) * apart;
             tf_buf_clear(&d);
             for (size_t r = 0; r < f->n_rows; r++)
-                for (size_t c = 0; drawn(f, r) && c < f->n_cols; c++) {
-                    if (line_step(f, tf_attention_weight(f, h, r, c)) != step)
-                        continue;
-                    put_point(&d, 'M', l->from, token_y(l, r) + beside);
-                    put_point(&d, 'L', l->to, token_y(l, c) + beside);
-                }
+                for (size_t c = 0; drawn(f, r) && c < f->n_cols; c++)
+                    if (line_step(f, tf_attention_weight(f, h, r, c)) == step)
+                        TF_SVG(&d, "M@ @L@ @", l->from, token_y(l, r) + beside, l->to,
+                               token_y(l, c) + beside);
             path(out, "stroke", head_color(f, h), step, &d);
         }
     tf_buf_str(out, "</g>\n");

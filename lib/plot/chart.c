@@ -19,10 +19,7 @@ struct path {
 
 static void point(struct path *p, double x, double y)
 {
-    tf_buf_byte(p->out, p->open ? 'L' : 'M');
-    tf_svg_num(p->out, x);
-    tf_buf_byte(p->out, ' ');
-    tf_svg_num(p->out, y);
+    TF_SVG(p->out, p->open ? "L@ @" : "M@ @", x, y);
     p->open = true;
 }
 
@@ -96,16 +93,12 @@ void tf_chart_line(struct tf_buf *out, const double *x, const double *y, size_t 
             point(&p, px, py);
     }
     flush_column(&p);
-    tf_buf_printf(out, "\" fill=\"none\" stroke=\"%s\" stroke-width=\"", color);
-    tf_svg_num(out, stroke);
-    tf_buf_str(out, "\" stroke-linejoin=\"round\" stroke-linecap=\"round\"");
+    tf_buf_printf(out, "\" fill=\"none\" stroke=\"%s\"", color);
+    TF_SVG(out, " stroke-width=\"@\" stroke-linejoin=\"round\" stroke-linecap=\"round\"", stroke);
     if (*dash)
         tf_buf_printf(out, " stroke-dasharray=\"%s\"", dash);
-    if (opacity < 1) {
-        tf_buf_str(out, " stroke-opacity=\"");
-        tf_svg_num(out, opacity);
-        tf_buf_byte(out, '"');
-    }
+    if (opacity < 1)
+        TF_SVG(out, " stroke-opacity=\"@\"", opacity);
     tf_buf_str(out, "/>\n");
 }
 
@@ -113,15 +106,10 @@ static void markers(struct tf_buf *out, const struct tf_series *s, const double 
                     const struct tf_axis *ax, const struct tf_axis *ay, const char *color)
 {
     tf_buf_printf(out, "<g fill=\"%s\" stroke=\"%s\" stroke-width=\"1\">\n", color, TF_SVG_PAPER);
-    for (size_t i = 0; i < s->n; i++) {
-        if (!drawable(ax, s->x[i]) || !drawable(ay, y[i]))
-            continue;
-        tf_buf_str(out, "<circle cx=\"");
-        tf_svg_num(out, clamp(tf_axis_at(ax, s->x[i])));
-        tf_buf_str(out, "\" cy=\"");
-        tf_svg_num(out, clamp(tf_axis_at(ay, y[i])));
-        tf_buf_str(out, "\" r=\"3.5\"/>\n");
-    }
+    for (size_t i = 0; i < s->n; i++)
+        if (drawable(ax, s->x[i]) && drawable(ay, y[i]))
+            TF_SVG(out, "<circle cx=\"@\" cy=\"@\" r=\"3.5\"/>\n",
+                   clamp(tf_axis_at(ax, s->x[i])), clamp(tf_axis_at(ay, y[i])));
     tf_buf_str(out, "</g>\n");
 }
 

@@ -104,10 +104,7 @@ void tf_heat_cells(struct tf_buf *out, const struct tf_matrix *m, const struct t
     size_t cells[SHADES + 1] = {0};
     for (size_t i = 0; i < m->rows * m->cols; i++)
         cells[shade[i] = (uint8_t)shade_of(s, m->v[i])]++;
-    tf_buf_str(out, "<g shape-rendering=\"crispEdges\" transform=\"translate(");
-    tf_svg_num(out, x);
-    tf_buf_byte(out, ' ');
-    tf_svg_num(out, y);
+    TF_SVG(out, "<g shape-rendering=\"crispEdges\" transform=\"translate(@ @", x, y);
     tf_buf_printf(out, ") scale(%.6f %.6f)\">\n", w, h);
     for (int i = 0; i <= SHADES; i++) {
         struct rgb c = shade_color(s->colors, i);

@@ -12,18 +12,13 @@ static const char fonts[] = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helv
 void tf_svg_begin(struct tf_buf *out, double width, double height, const char *title,
                   const char *desc)
 {
-    tf_buf_str(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg "
-                    "xmlns=\"http://www.w3.org/2000/svg\" width=\"");
-    tf_svg_num(out, width);
-    tf_buf_str(out, "\" height=\"");
-    tf_svg_num(out, height);
-    tf_buf_str(out, "\" viewBox=\"0 0 ");
-    tf_svg_num(out, width);
-    tf_buf_byte(out, ' ');
-    tf_svg_num(out, height);
+    tf_buf_str(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    TF_SVG(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"@\" height=\"@\" "
+                "viewBox=\"0 0 @ @\"",
+           width, height, width, height);
     tf_buf_printf(
         out,
-        "\" role=\"img\" aria-labelledby=\"title desc\" font-family=\"%s\">\n<title id=\"title\">",
+        " role=\"img\" aria-labelledby=\"title desc\" font-family=\"%s\">\n<title id=\"title\">",
         fonts);
     tf_svg_escape(out, title);
     tf_buf_str(out, "</title>\n<desc id=\"desc\">");
@@ -35,15 +30,7 @@ void tf_svg_begin(struct tf_buf *out, double width, double height, const char *t
 void tf_svg_begin_part(struct tf_buf *out, double x, double y, double width, double height,
                        const char *desc)
 {
-    const double box[] = {x, y, width, height};
-    const char *const names[] = {"x", "y", "width", "height"};
-    tf_buf_str(out, "<svg");
-    for (int i = 0; i < 4; i++) {
-        tf_buf_printf(out, " %s=\"", names[i]);
-        tf_svg_num(out, box[i]);
-        tf_buf_byte(out, '"');
-    }
-    tf_buf_str(out, ">\n<desc>");
+    TF_SVG(out, "<svg x=\"@\" y=\"@\" width=\"@\" height=\"@\">\n<desc>", x, y, width, height);
     tf_svg_escape(out, desc);
     tf_buf_str(out, "</desc>\n");
 }
@@ -53,7 +40,8 @@ void tf_svg_end(struct tf_buf *out)
     tf_buf_str(out, "</svg>\n");
 }
 
-void tf_svg_num(struct tf_buf *out, double x)
+/* The number of a coordinate, which must be finite. */
+static void put_coordinate(struct tf_buf *out, double x)
 {
     char s[340];
     TF_ASSERT(isfinite(x));
@@ -66,6 +54,15 @@ void tf_svg_num(struct tf_buf *out, double x)
         tf_buf_byte(out, '0');
     else
         tf_buf_add(out, s, (size_t)n);
+}
+
+void tf_svg_put(struct tf_buf *out, const char *text, const double *x)
+{
+    for (; *text != 0; text++)
+        if (*text == '@')
+            put_coordinate(out, *x++);
+        else
+            tf_buf_byte(out, (unsigned char)*text);
 }
 
 void tf_svg_escape(struct tf_buf *out, const char *s)
@@ -93,42 +90,23 @@ void tf_svg_escape(struct tf_buf *out, const char *s)
     }
 }
 
-static void attr(struct tf_buf *out, const char *name, double x)
-{
-    tf_buf_printf(out, " %s=\"", name);
-    tf_svg_num(out, x);
-    tf_buf_byte(out, '"');
-}
-
 void tf_svg_rect(struct tf_buf *out, double x, double y, double w, double h, const char *fill)
 {
-    tf_buf_str(out, "<rect");
-    attr(out, "x", x);
-    attr(out, "y", y);
-    attr(out, "width", w);
-    attr(out, "height", h);
+    TF_SVG(out, "<rect x=\"@\" y=\"@\" width=\"@\" height=\"@\"", x, y, w, h);
     tf_buf_printf(out, " fill=\"%s\"/>\n", fill);
 }
 
 void tf_svg_line(struct tf_buf *out, double x1, double y1, double x2, double y2, const char *stroke,
                  double width)
 {
-    tf_buf_str(out, "<line");
-    attr(out, "x1", x1);
-    attr(out, "y1", y1);
-    attr(out, "x2", x2);
-    attr(out, "y2", y2);
+    TF_SVG(out, "<line x1=\"@\" y1=\"@\" x2=\"@\" y2=\"@\"", x1, y1, x2, y2);
     tf_buf_printf(out, " stroke=\"%s\"", stroke);
-    attr(out, "stroke-width", width);
-    tf_buf_str(out, "/>\n");
+    TF_SVG(out, " stroke-width=\"@\"/>\n", width);
 }
 
 void tf_svg_dot(struct tf_buf *out, double x, double y, double r, const char *fill)
 {
-    tf_buf_str(out, "<circle");
-    attr(out, "cx", x);
-    attr(out, "cy", y);
-    attr(out, "r", r);
+    TF_SVG(out, "<circle cx=\"@\" cy=\"@\" r=\"@\"", x, y, r);
     tf_buf_printf(out, " fill=\"%s\" stroke=\"%s\" stroke-width=\"1\"/>\n", fill, TF_SVG_PAPER);
 }
 
@@ -136,20 +114,10 @@ void tf_svg_text(struct tf_buf *out, double x, double y, const char *s, double s
                  const char *fill, enum tf_svg_anchor anchor, double turn)
 {
     static const char *const anchors[] = {"start", "middle", "end"};
-    tf_buf_str(out, "<text");
-    attr(out, "x", x);
-    attr(out, "y", y);
-    attr(out, "font-size", size);
+    TF_SVG(out, "<text x=\"@\" y=\"@\" font-size=\"@\"", x, y, size);
     tf_buf_printf(out, " fill=\"%s\" text-anchor=\"%s\"", fill, anchors[anchor]);
-    if (turn != 0) {
-        tf_buf_str(out, " transform=\"rotate(");
-        tf_svg_num(out, turn);
-        tf_buf_byte(out, ' ');
-        tf_svg_num(out, x);
-        tf_buf_byte(out, ' ');
-        tf_svg_num(out, y);
-        tf_buf_str(out, ")\"");
-    }
+    if (turn != 0)
+        TF_SVG(out, " transform=\"rotate(@ @ @)\"", turn, x, y);
     tf_buf_byte(out, '>');
     tf_svg_escape(out, s);
     tf_buf_str(out, "</text>\n");

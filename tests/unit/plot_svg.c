@@ -6,7 +6,7 @@
 static void num(double x, const char *want)
 {
     struct tf_buf b = {0};
-    tf_svg_num(&b, x);
+    TF_SVG(&b, "@", x);
     is_str(b.p, want, "%g", x);
     tf_buf_release(&b);
 }
