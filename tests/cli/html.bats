@@ -213,7 +213,7 @@ texts_around() { "$TOP/examples/files/texts" "$1" "$BATS_FILE_TMPDIR/bin/tf-tran
     cat >a.po <<'X'
 msgid ""
 msgstr ""
-"Content-Type: text/plain; charset=UTF-8\n"
+"Content-Type: text/plain; charset=ASCII\n"
 
 #: a.c:1
 msgid "open \"file\" {at:%H:%M} for <name> & me"
@@ -255,6 +255,10 @@ X
     texts_around a.po >got
     diff a.po got >changes || true
     diff - changes <<'X'
+3c3
+< "Content-Type: text/plain; charset=ASCII\n"
+---
+> "Content-Type: text/plain; charset=UTF-8\n"
 5a6
 > #, fuzzy
 7c8
@@ -557,8 +561,12 @@ Three **four** `five()`, a note.[^1]
 
 One <kbd>a</kbd>+<kbd>b</kbd> <u>two<br>three</u> four[^2].
 
--   [a b](c.html)
+-   [a b](c.html "one two")
 -   ![alt text](c.png) x
+
+![one two](d.png "a b")
+
+![three](e.png)
 
 ``` sh
 one two
@@ -588,8 +596,12 @@ NOTE. A `five()`, **FOUR** THREE[^1]
 FOUR[^2]. `<u>`{=html}THREE TWO`<br>`{=html}`</u>`{=html}
 `<kbd>`{=html}a`</kbd>`{=html}+`<kbd>`{=html}b`</kbd>`{=html} ONE
 
--   [B A](c.html)
+-   [B A](c.html "TWO ONE")
 -   ![TEXT ALT](c.png) X
+
+![TWO ONE](d.png "B A")
+
+![THREE](e.png)
 
 ``` sh
 one two
