@@ -212,6 +212,7 @@ static const struct {
                 {"batch-size", "max-sentences"},
                 {"max-tokens", "tokens"},
                 {"max-epoch", "epochs"},
+                {"upsample-primary", "corpus-weight"},
                 {"learning-rate", "lr"},
                 {"learning-rate", "lr-scale"},
                 {"max-update", "steps"},

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # tf-batch with weights of corpora, beside a count that has only the formula of tf-batch(1) and the
 # records of formats/batch.md.
-# bats file_tags=first
 load helper
 
 setup_file() {

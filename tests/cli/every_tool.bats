@@ -56,6 +56,7 @@ tf-score batch-size --batch
 tf-batch batch-size --tokens or --max-sentences
 tf-batch max-tokens --tokens
 tf-batch max-epoch --epochs
+tf-batch upsample-primary --corpus-weight
 tf-train learning-rate --lr or --lr-scale
 tf-train max-update --steps
 tf-train max-steps --steps

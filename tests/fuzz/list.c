@@ -1,6 +1,6 @@
 /* Lists of files: any bytes are refused with a message or give lines of one or two names, which
- * joined again are those bytes but for a byte-order mark and CRs before LFs. And the end of a
- * stream in any last bytes. */
+ * joined again are those bytes but for a byte-order mark, CRs before LFs and weights; lines of one
+ * weight are a corpus. And the end of a stream in any last bytes. */
 #include "base/buf.h"
 #include "base/memory.h"
 #include "base/utf8.h"
@@ -12,7 +12,16 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-/* The lines of a text, each ended by LF, without byte-order mark and CRs. */
+/* Cut off the third column, and the second too if it is empty then. */
+static size_t without_weight(const char *s, size_t n)
+{
+    const char *tab = memchr(s, '\t', n);
+    const size_t at = tab != NULL ? (size_t)(tab - s) : n;
+    tab = at < n ? memchr(s + at + 1, '\t', n - at - 1) : NULL;
+    return tab == NULL ? n : tab == s + at + 1 ? at : (size_t)(tab - s);
+}
+
+/* The lines of a text, each ended by LF, without byte-order mark, CRs and weights. */
 static void add_lines(struct tf_buf *b, const char *s, size_t n)
 {
     const char *end = s + n;
@@ -20,9 +29,10 @@ static void add_lines(struct tf_buf *b, const char *s, size_t n)
         const char *stop = memchr(s, '\n', (size_t)(end - s));
         if (stop == NULL)
             stop = end;
-        tf_buf_add(b, s, (size_t)(stop - s));
-        if (stop > s && stop[-1] == '\r')
-            b->len--;
+        size_t length = (size_t)(stop - s);
+        if (length > 0 && stop[-1] == '\r')
+            length--;
+        tf_buf_add(b, s, without_weight(s, length));
         tf_buf_byte(b, '\n');
         s = stop + 1;
     }
@@ -43,6 +53,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         for (size_t i = 0; i < l.n; i++)
             for (int k = 0; k < l.streams; k++)
                 tf_buf_printf(&again, "%s%c", l.lines[i].path[k], k + 1 < l.streams ? '\t' : '\n');
+        size_t next = 0;
+        for (size_t k = 0; k < l.n_corpora; next += l.corpora[k++].n)
+            TF_ASSERT(l.corpora[k].first == next && l.lines[next].corpus == k &&
+                      (k == 0 || l.lines[next].weight != l.lines[next - 1].weight));
+        TF_ASSERT(next == l.n);
         add_lines(&lines, (const char *)data, n);
         TF_ASSERT(again.len == lines.len && memcmp(again.p, lines.p, lines.len) == 0);
     } else {
