@@ -158,6 +158,11 @@ plain_only() {
     program ops/graphs
 }
 
+@test "gradients of weights beside the rest of a pass: the same bytes, and no wait is missing" {
+    program ops/beside
+    [ -z "${EMULATED:-}" ] || TF_EMULATE_ORDER=reverse program ops/beside
+}
+
 @test "operations mean what the contract says" {
     program ops/meaning
     program ops/updates
@@ -721,7 +726,7 @@ PY
     few >few.tfs
     train --steps 3 -o all
     tf-decode --device cuda --precision fp32 -m "$MODEL" few.tfs >all.tfs
-    local every=graphs,product,mma,library,pdl,nccl,relu,scatter
+    local every=graphs,product,mma,library,pdl,nccl,relu,scatter,beside
     for part in ${every//,/ } $every; do
         TF_CUDA_WITHOUT=$part train --steps 3 -o "$part"
         TF_CUDA_WITHOUT=$part tf-decode --device cuda --precision fp32 -m "$MODEL" few.tfs >part.tfs
@@ -878,7 +883,7 @@ PY
     # Small batches whose updates are replayed.
     t 0 "${bench[@]}" --keep small graphs candidates
     grep -q '^tf-train tiny, without both ' small/log.txt
-    [ "$(grep -c '^candidate ' small/log.txt)" -eq 2 ]
+    [ "$(grep -c '^candidate ' small/log.txt)" -eq 3 ]
     # Translations as on the CPU, of three kinds of models.
     t 0 "${bench[@]}" --keep small translate
     [ "$(grep -c '^translations, ' small/log.txt)" -eq 9 ]

@@ -80,6 +80,39 @@ device: unspecified launch failure$" notes || warned=$((warned + 1))
     [[ $stderr != *"left out"* ]]
 }
 
+@test "tf-serve with several GPUs: the CPU's answers, also when one of them fails" {
+    need tf-serve curl
+    local text=$BATS_FILE_TMPDIR/some.txt
+    tf-translate --device cpu -m "$MODEL" "$text" >want
+    warned=0
+    export TF_EMULATE_FAULTY TF_EMULATE_FAULT_AFTER=3
+    for TF_EMULATE_FAULTY in 0 1; do
+        for fault in none cached_attention; do
+            : >address
+            TF_EMULATE_FAULT=$fault tf-serve en-xx="$MODEL" --device cuda:0,1 --batch 1 \
+                -l 127.0.0.1:0 >address 2>notes 3>&- &
+            server=$!
+            listens() { [ -s address ] || ! kill -0 $server 2>/dev/null; }
+            wait_for listens
+            for _ in 1 2; do
+                timeout 120 "$TF_PYTHON" -I "$TOP/tests/cli/serve.py" texts \
+                    "$(sed -n 's/^listening on //p' address)" "$text" >answers
+                same want answers
+            done
+            kill -TERM $server
+            wait $server
+            [ $fault != none ] || [ ! -s notes ]
+            [ ! -s notes ] || warned=$((warned + 1))
+            run -1 grep -v ": cuda:$TF_EMULATE_FAULTY is left out from now on: " notes
+        done
+    done
+    [ $warned -ge 1 ]
+}
+
+teardown() {
+    [ -z "${server:-}" ] || kill -KILL $server 2>/dev/null || true
+}
+
 @test "GPUs that can't be used together" {
     for d in cuda:0,0 'cuda:0,' cuda:,1 cuda:0,x cuda:all,1 cuda:al; do
         t 2 "${decode[@]}" --device $d

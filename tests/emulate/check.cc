@@ -206,6 +206,44 @@ int main()
     ok(seen == 22, "a graph runs as often as it is launched, and not when it is recorded: %d",
        seen);
     cudaGraphExecDestroy(exec);
+
+    cudaStream_t t;
+    cudaEvent_t begun, done_there;
+    int x = 0;
+    cudaStreamCreateWithFlags(&t, cudaStreamNonBlocking);
+    cudaEventCreateWithFlags(&begun, cudaEventDisableTiming);
+    cudaEventCreateWithFlags(&done_there, cudaEventDisableTiming);
+    auto both = [&](bool wait) {
+        emulate::launch(s, "one", nullptr, 1, 1, 0, [&] { x = x % 10 + 1; });
+        cudaEventRecord(begun, s);
+        cudaStreamWaitEvent(t, begun, 0);
+        emulate::launch(t, "there", nullptr, 1, 1, 0, [&] { x *= 100; });
+        cudaEventRecord(done_there, t);
+        if (wait)
+            cudaStreamWaitEvent(s, done_there, 0);
+        emulate::launch(s, "two", nullptr, 1, 1, 0, [&] { x += 2; });
+    };
+    both(true);
+    cudaStreamSynchronize(s);
+    ok(x == 102, "streams wait for each other: %d", x);
+    both(false);
+    cudaStreamSynchronize(s);
+    seen = x;
+    cudaStreamSynchronize(t);
+    ok(seen == 5 && x == 500, "a second stream is late where nobody waits: %d, then %d", seen, x);
+    cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed);
+    both(true);
+    cudaStreamEndCapture(s, &graph);
+    cudaGraphInstantiate(&exec, graph, 0);
+    cudaGraphDestroy(graph);
+    cudaGraphLaunch(exec, s);
+    cudaGraphLaunch(exec, s);
+    cudaStreamSynchronize(s);
+    ok(x == 302, "and in a graph, with each launch: %d", x);
+    cudaGraphExecDestroy(exec);
+    cudaEventDestroy(begun);
+    cudaEventDestroy(done_there);
+    cudaStreamDestroy(t);
     ok(cudaGetLastError() == cudaSuccess && cudaStreamEndCapture(s, &graph) != cudaSuccess &&
            cudaFree(device) == cudaSuccess && cudaGetLastError() == cudaErrorInvalidValue &&
            cudaGetLastError() == cudaSuccess,

@@ -1,8 +1,10 @@
 /* cublaslt.cc - products of matrices as loops; see cublasLt.h. Matrices are stored by columns, as
  * the library's. */
 #include "cublasLt.h"
+#include "emulate_private.h"
 
 #include <cstdlib>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -60,8 +62,12 @@ const char *cublasLtGetStatusString(cublasStatus_t s)
                                               : "CUBLAS_STATUS_NOT_SUPPORTED";
 }
 
+static std::map<void *, cudaStream_t> users; /* of workspaces, since there was a new handle */
+
 cublasStatus_t cublasLtCreate(cublasLtHandle_t *lt)
 {
+    emulate::guard alone;
+    users.clear();
     *lt = new emulate_lt();
     return CUBLAS_STATUS_SUCCESS;
 }
@@ -205,8 +211,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, co
                               const void *A, cublasLtMatrixLayout_t layout_a, const void *B,
                               cublasLtMatrixLayout_t layout_b, const void *beta, const void *,
                               cublasLtMatrixLayout_t, void *D, cublasLtMatrixLayout_t layout_d,
-                              const cublasLtMatmulAlgo_t *algo, void *, size_t workspace_size,
-                              cudaStream_t stream)
+                              const cublasLtMatmulAlgo_t *algo, void *workspace,
+                              size_t workspace_size, cudaStream_t stream)
 {
     emulate_product p = *product;
     emulate_layout a = *layout_a, b = *layout_b, d = *layout_d;
@@ -215,6 +221,11 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, co
         return CUBLAS_STATUS_INVALID_VALUE;
     if (workspace_size > room) {
         fprintf(stderr, "emulate: cublasLtMatmul may write past the end of its workspace\n");
+        abort();
+    }
+    emulate::guard alone;
+    if (users.emplace(workspace, stream).first->second != stream) {
+        fprintf(stderr, "emulate: two streams share a workspace of cublasLtMatmul\n");
         abort();
     }
     if (refuses("run") || (refuses("first") && algo->data[0] == 0) || few_rows("few", algo, d) ||

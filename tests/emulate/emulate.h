@@ -1,12 +1,14 @@
 /* emulate.h - as much of CUDA as lib/ops/cuda uses, on the host, so that its kernels can be checked
  * on a machine without a GPU. Included by device_private.h in place of CUDA's headers.
  *
- * A stream is a queue that runs when somebody waits for it, as late as CUDA may be; a captured
- * graph is a list of what was queued. Blocks run one after the other; the threads of a block are
+ * A stream is a queue that runs when somebody waits for it, as late as CUDA may be: the host, or
+ * another stream by an event, so that a missing wait shows. A captured graph is a list of what was
+ * queued. Blocks run one after the other; the threads of a block are
  * coroutines that run until they meet a barrier or an operation of their warp.
- * TF_EMULATE_ORDER=reverse runs blocks and threads in the opposite order: the bytes must be the
- * same. Built with SAN=thread, ThreadSanitizer sees the coroutines as threads that only barriers
- * order, and reports accesses that CUDA leaves unordered.
+ * TF_EMULATE_ORDER=reverse runs blocks and threads in the opposite order, and the second stream of
+ * a device as early as CUDA may: the bytes must be the same. Built with SAN=thread, ThreadSanitizer
+ * sees the coroutines as threads that only barriers order, and reports accesses that CUDA leaves
+ * unordered.
  *
  * Environment:
  *   TF_EMULATE_DEVICES      number of devices (1)
@@ -22,6 +24,8 @@
  *   TF_EMULATE_NO_GRAPHS    every capture fails
  *   TF_EMULATE_GRAPHS       number of graphs that there is memory for; while there are so many,
  *                           device allocations fail, too
+ *   TF_EMULATE_UNORDERED    the number of a wait of one stream for another that is left out, for
+ *                           tests that see it missed; counted from when this is set
  *   TF_EMULATE_SHARED       bytes of shared memory that a block may have (227 KiB)
  *   TF_EMULATE_NO_NCCL      NCCL is not installed
  *   TF_EMULATE_STALL        the number of an exchange with another rank that never ends; where it
@@ -167,6 +171,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned flags);
 cudaError_t cudaEventDestroy(cudaEvent_t e);
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s);
 cudaError_t cudaEventSynchronize(cudaEvent_t e);
+cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned flags);
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to); /* 1 */
 cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute a, int value);
 /* fails with TF_EMULATE_NO_CODE, as for a device that nothing was compiled for */

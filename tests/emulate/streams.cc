@@ -1,26 +1,38 @@
 /* streams.cc - streams that run when somebody waits, graphs and events. */
 #include "emulate_private.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <deque>
+#include <memory>
 #include <set>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <vector>
 
 typedef std::function<bool()> work; /* false: not done yet */
+/* What a replay does in order on the stream that it is launched on. Work of another stream that was
+ * captured with it is queued there when its turn comes. */
 struct emulate_graph {
+    emulate_stream *origin;
     std::vector<work> list;
 };
 struct emulate_stream {
     std::deque<work> queue;
+    size_t queued, done; /* pieces of work, from the beginning */
     emulate_graph *capture;
+    size_t captured, joined; /* into it; of these, those that the graph's stream waits for */
     int device;
+    bool second; /* there was one of this device before */
 };
 struct emulate_event {
     emulate_stream *stream; /* recorded last on */
     int device;
+    emulate_graph *capture; /* in this graph; else NULL */
+    size_t captured;        /* into it by then */
+    /* of the stream's work, what was queued by then; in a graph at the replay's turn */
+    std::shared_ptr<size_t> queued;
 };
 
 namespace {
@@ -38,10 +50,10 @@ bool full_of_graphs()
     return most != nullptr && graphs_kept >= strtoull(most, nullptr, 10);
 }
 
-/* As far as possible without waiting: is it done? */
-bool advance(emulate_stream *s)
+/* As far as possible without waiting, up to so much of the stream's work: is it done? */
+bool advance(emulate_stream *s, size_t to = SIZE_MAX)
 {
-    while (!s->queue.empty()) {
+    while (!s->queue.empty() && s->done < to) {
         emulate::enter(s->device);
         work w = std::move(s->queue.front());
         s->queue.pop_front();
@@ -49,8 +61,25 @@ bool advance(emulate_stream *s)
             s->queue.push_front(std::move(w));
             return false;
         }
+        s->done++;
     }
     return true;
+}
+
+/* Up to where an event was recorded. A stream that is gone has done all of its work. */
+bool reach(emulate_stream *s, const size_t *queued)
+{
+    return std::find(streams.begin(), streams.end(), s) == streams.end() || advance(s, *queued);
+}
+
+/* A second stream is as late as the first, or with TF_EMULATE_ORDER=reverse as early as allowed. */
+void push(emulate_stream *s, work run)
+{
+    static const char *const order = getenv("TF_EMULATE_ORDER");
+    s->queue.push_back(std::move(run));
+    s->queued++;
+    if (s->second && order != nullptr && strcmp(order, "reverse") == 0)
+        advance(s);
 }
 
 void flush(emulate_stream *s)
@@ -87,10 +116,17 @@ void enqueue_waiting(cudaStream_t s, std::function<bool()> run)
     guard alone;
     if (s->device != device())
         stop("stream", "of another device than the thread's");
-    if (s->capture != nullptr)
-        s->capture->list.push_back(std::move(run));
-    else
-        s->queue.push_back(std::move(run));
+    if (s->capture == nullptr) {
+        push(s, std::move(run));
+        return;
+    }
+    s->captured++;
+    if (s->capture->origin != s)
+        run = [s, run = std::move(run)] {
+            push(s, run);
+            return true;
+        };
+    s->capture->list.push_back(std::move(run));
 }
 
 void enqueue(cudaStream_t s, std::function<void()> run)
@@ -161,6 +197,8 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned)
     emulate::guard alone;
     *s = new emulate_stream();
     (*s)->device = emulate::device();
+    for (const emulate_stream *other : streams)
+        (*s)->second = (*s)->second || other->device == (*s)->device;
     streams.push_back(*s);
     return cudaSuccess;
 }
@@ -168,7 +206,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned)
 cudaError_t cudaStreamDestroy(cudaStream_t s)
 {
     emulate::guard alone;
-    if (getenv("TF_EMULATE_TELL") != nullptr) {
+    if (getenv("TF_EMULATE_TELL") != nullptr && !s->second) {
         fprintf(stderr, "emulate: %zu graphs launched of %zu\n", graphs_launched, graphs_made);
         emulate::tell_memory();
     }
@@ -205,7 +243,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode)
     emulate::guard alone;
     if (s->capture != nullptr)
         return emulate::noted(cudaErrorStreamCaptureUnsupported);
-    s->capture = new emulate_graph();
+    s->capture = new emulate_graph{s, {}};
     return cudaSuccess;
 }
 
@@ -213,6 +251,13 @@ cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *g)
 {
     emulate::guard alone;
     *g = s->capture;
+    for (emulate_stream *other : streams)
+        if (other->capture == *g && other != s) {
+            if (other->joined < other->captured)
+                emulate::stop("graph", "a stream that it does not wait for at its end");
+            other->capture = nullptr;
+            other->captured = other->joined = 0;
+        }
     s->capture = nullptr;
     if (getenv("TF_EMULATE_NO_GRAPHS") != nullptr) {
         delete *g;
@@ -236,8 +281,10 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t x, cudaStream_t s)
 {
     emulate::guard alone;
     graphs_launched++;
+    if (x->origin != s)
+        emulate::stop("graph", "of another stream than it was captured on");
     for (const work &w : x->list)
-        s->queue.push_back(w);
+        push(s, w);
     return cudaSuccess;
 }
 
@@ -257,7 +304,7 @@ cudaError_t cudaGraphExecDestroy(cudaGraphExec_t x)
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned)
 {
-    *e = new emulate_event{nullptr, emulate::device()};
+    *e = new emulate_event{nullptr, emulate::device(), nullptr, 0, {}};
     return cudaSuccess;
 }
 
@@ -280,17 +327,52 @@ cudaError_t cudaEventDestroy(cudaEvent_t e)
 
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
 {
+    emulate::guard alone;
     if (e->device != s->device)
         emulate::stop("event", "of another device than the stream's");
     e->stream = s;
+    e->capture = s->capture;
+    e->captured = s->captured;
+    e->queued = std::make_shared<size_t>(s->queued);
+    if (s->capture != nullptr && s->capture->origin != s)
+        s->capture->list.push_back([s, queued = e->queued] {
+            *queued = s->queued;
+            return true;
+        });
+    return cudaSuccess;
+}
+
+/* TF_EMULATE_UNORDERED: is it this call's turn? */
+static bool is_left_out()
+{
+    static long calls;
+    const char *left_out = getenv("TF_EMULATE_UNORDERED");
+    calls = left_out != nullptr ? calls + 1 : 0;
+    return left_out != nullptr && calls == atol(left_out);
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned)
+{
+    emulate::guard alone;
+    if (e->device != s->device)
+        emulate::stop("event", "of another device than the stream's");
+    if (s->capture == nullptr && e->capture != nullptr) /* which it is captured into from now on */
+        s->capture = e->capture;
+    if (s->capture != e->capture)
+        emulate::stop("graph", "a wait for an event that is not in it");
+    if (s->capture != nullptr && s->capture->origin == s)
+        e->stream->joined = e->captured;
+    /* All that a graph's stream did before is done when work of others has its turn. */
+    if (!is_left_out() && (e->capture == nullptr || e->capture->origin != e->stream))
+        emulate::enqueue_waiting(
+            s, [from = e->stream, queued = e->queued] { return reach(from, queued.get()); });
     return cudaSuccess;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t e)
 {
     emulate::guard alone;
-    for (emulate_stream *s : streams) /* a stream that is gone has done all of its work */
-        if (s == e->stream)
-            flush(s);
+    while (e->stream != nullptr && !reach(e->stream, e->queued.get()))
+        usleep(50);
     return state_of(e->device);
 }

@@ -3,6 +3,7 @@
  * columns of do o (which is sum_j p_j f_j (do v')_j), dq = scale ds k, dk = scale ds' q. Every sum
  * is one thread's own, in a fixed order. */
 #include "attention_private.h"
+#include "ops/cuda/beside_private.h"
 #include "ops/cuda/memory_private.h"
 
 /* ---- tensor cores ---- */
@@ -325,6 +326,7 @@ template <typename A> static void run_mma(struct tf_ctx *c, const struct tf_atte
 template <typename A>
 void tf_cuda_ops<A>::attention_bwd(struct tf_ctx *c, const struct tf_attention *a)
 {
+    struct tf_cuda_writes writes(c, {a->dq, a->dk_, a->dv_});
     if constexpr (sizeof(A) == 2) {
         if (fits_mma<A>(c, a)) {
             run_mma<A>(c, a);

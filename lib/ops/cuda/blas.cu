@@ -159,7 +159,7 @@ struct tf_blas *tf_blas_new(const char *device, struct tf_err *err)
                  .entries = {},
                  .order = {}};
     cublasStatus_t s = cublasLtCreate(&b->lt);
-    cudaError_t e = s == CUBLAS_STATUS_SUCCESS ? cudaMalloc(&b->workspace, WORKSPACE) : cudaSuccess;
+    cudaError_t e = s == CUBLAS_STATUS_SUCCESS ? tf_blas_workspace_new(&b->workspace) : cudaSuccess;
     if (s == CUBLAS_STATUS_SUCCESS && e == cudaSuccess)
         return b;
     cudaGetLastError();
@@ -184,6 +184,16 @@ void tf_blas_free(struct tf_blas *b)
     cublasLtDestroy(b->lt);
     cudaFree(b->workspace);
     delete b;
+}
+
+void *tf_blas_workspace(struct tf_blas *b)
+{
+    return b->workspace;
+}
+
+cudaError_t tf_blas_workspace_new(void **p)
+{
+    return cudaMalloc(p, WORKSPACE);
 }
 
 void tf_blas_describe(char *text, size_t size)
@@ -324,7 +334,7 @@ static cublasStatus_t run(struct tf_ctx *c, const struct tf_gemm *g, const struc
     float one = 1;
     TF_ASSERT(a.workspace <= WORKSPACE);
     return cublasLtMatmul(c->blas->lt, p.op, &one, g->b, p.a, g->a, p.b, &g->beta, d, p.d, d, p.d,
-                          &a.algo, c->blas->workspace, a.workspace, tf_cuda_stream(c));
+                          &a.algo, c->workspace, a.workspace, tf_cuda_stream(c));
 }
 
 /* Median microseconds of the product, into other memory than its own; negative where it fails.

@@ -43,6 +43,9 @@ size_t tf_blas_mask_size(size_t rows, size_t N);
 
 struct tf_blas *tf_blas_new(const char *device, struct tf_err *err);
 void tf_blas_free(struct tf_blas *b); /* or NULL */
+/* Device memory that products may write to, a stream's own. b's, and new memory. */
+void *tf_blas_workspace(struct tf_blas *b);
+cudaError_t tf_blas_workspace_new(void **p);
 /* What was measured, or is to be; it lives as long as b. Products whose algorithm was chosen
  * already keep it. */
 struct tf_tuning *tf_blas_tuning(struct tf_blas *b);

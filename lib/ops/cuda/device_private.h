@@ -51,14 +51,17 @@ struct tf_cuda_scatter {
 };
 
 /* All lanes of a device share the stream and so need no events between them: work runs in the order
- * of the calls, whichever lane it came from. What is kept for a device is an array by place: lanes
- * of one may run at the same time as those of another. Training uses one device. */
+ * of the calls, whichever lane it came from (beside it: beside.cu). What is kept for a device is an
+ * array by place: lanes of one may run at the same time as those of another. Training uses one
+ * device. */
 enum { TF_CUDA_PLACES = 16 }; /* devices that a process may use */
 struct tf_ctx {
     int place, number;          /* of its device: among those in use; as CUDA counts */
     cudaStream_t queue;         /* tf_cuda_stream() */
     struct tf_rng_state *rng;   /* device */
     struct tf_blas *blas;       /* shared likewise */
+    void *workspace;            /* device: of products on the stream */
+    bool beside; /* new work need not wait for products on the second stream: beside_private.h */
     void *scratch;              /* device; valid until the lane's next call of tf_cuda_scratch */
     size_t scratch_size;
     size_t act;                 /* bytes of an ACT */
@@ -109,11 +112,15 @@ static inline void tf_cuda_catch_up(struct tf_ctx *c)
         work(c);
 }
 void tf_cuda_softmax(struct tf_ctx *c);
+/* What is queued next waits for all products on the second stream. beside.cu */
+void tf_cuda_join(struct tf_ctx *c);
 /* The stream for all new work, of this thread's device from now on, after what was put off. */
 static inline cudaStream_t tf_cuda_stream(struct tf_ctx *c)
 {
     tf_cuda_select(c);
     tf_cuda_catch_up(c);
+    if (!c->beside)
+        tf_cuda_join(c);
     tf_cuda_started_early[c->place] = false;
     c->summed.dy = nullptr;
     return c->queue;
@@ -134,6 +141,7 @@ enum {
     TF_CUDA_NCCL = 32,
     TF_CUDA_RELU = 64,
     TF_CUDA_SCATTER = 128,
+    TF_CUDA_BESIDE = 256,
 };
 bool tf_cuda_uses(unsigned part);
 /* A row space. `head` is device memory that a step reads: counts, then the packed row of the first

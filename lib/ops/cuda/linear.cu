@@ -3,6 +3,7 @@
  * rows past the count, which a product over the whole capacity must not see, and each epilogue as a
  * kernel of its own, for where the library has none, or a slow one. */
 #include "blas_private.h"
+#include "ops/cuda/beside_private.h"
 #include "ops/cuda/graphs_private.h"
 #include "ops/cuda/linear_private.h"
 #include "ops/cuda/memory_private.h"
@@ -308,6 +309,7 @@ void tf_cuda_ops<A>::linear_bwd(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem
 {
     enum { W = vec<A>::N };
     uint32_t cap = (uint32_t)r->cap_rows;
+    struct tf_cuda_writes writes(c, {dx, dy});
     const bool known = c->summed.dy == dy && c->summed.rows == r && c->summed.N == N;
     const tf_mem *left = nullptr; /* whose sums are for the next call */
     if (known && db != nullptr)
@@ -315,6 +317,7 @@ void tf_cuda_ops<A>::linear_bwd(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem
     else if (!known)
         launch(c, "linear", clear<A>, dim3((unsigned)c->sms), dim3(256), 0, (A *)dy, r->head, cap,
                N);
+    const bool beside = dw != nullptr && tf_cuda_beside_mark(c);
     if (dx != nullptr) {
         struct tf_gemm g = {.M = (int)cap, .N = K, .K = N};
         g.a = dy;
@@ -362,6 +365,8 @@ void tf_cuda_ops<A>::linear_bwd(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem
         g.ldb = g.ldd = (size_t)N;
         g.ab = tf_blas_elem_of<A>();
         g.out = TF_BLAS_F32;
+        if (beside)
+            tf_cuda_beside_begin(c);
         if (db != nullptr && !summed && (c->epilogues & SUMS) != 0) {
             g.column_sums = db;
             summed = done = tf_blas_gemm_with(c, &g);
@@ -369,6 +374,8 @@ void tf_cuda_ops<A>::linear_bwd(struct tf_ctx *c, tf_mem *dx, tf_mem *dw, tf_mem
         }
         if (!done)
             tf_blas_gemm(c, &g);
+        if (beside)
+            tf_cuda_beside_end(c, x, (size_t)cap * K * sizeof(A), dy, (size_t)cap * N * sizeof(A));
     }
     if (db != nullptr && !summed)
         bias_gradient(c, (float *)db, (A *)dy, cap, r->head, N);

@@ -8,6 +8,7 @@
  * between, without which the compiler would not. The statistics are of s as it is stored, in two
  * passes over the registers. */
 #include "quad_private.h"
+#include "ops/cuda/beside_private.h"
 #include "ops/cuda/memory_private.h"
 
 enum {
@@ -306,6 +307,7 @@ void tf_cuda_ops<A>::add_norm_bwd(struct tf_ctx *c, tf_mem *ds, tf_mem *dx, tf_m
                                   const tf_mem *gain, const struct tf_rows *r, int D,
                                   struct tf_dropout dropout)
 {
+    struct tf_cuda_writes writes(c, {ds, dx});
     bool whole = quads_whole(D, (A *)ds, (A *)dx, (const A *)dy, (const A *)dsum, (const A *)s,
                              (const float *)gain);
     float *partial = nullptr;

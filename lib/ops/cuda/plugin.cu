@@ -8,8 +8,12 @@
  *     mma      all own kernels that use the tensor cores: attention and the product above
  *     library  cuBLASLt: a plain kernel does it, very slowly (blas.cu)
  *     pdl      programmatic dependent launch: a kernel starts after the one before it has ended
- *     nccl     NCCL: ranks exchange what is in device memory through the host's (link.cu) */
+ *     nccl     NCCL: ranks exchange what is in device memory through the host's (link.cu)
+ *     relu     in the backward pass, ReLU and sums for bias gradients in one kernel (linear.cu)
+ *     scatter  in decoding few sentences, attention that stores new keys and values (decode.cu)
+ *     beside   gradients of weights on a stream of their own (beside.cu) */
 #include "blas_private.h"
+#include "ops/cuda/beside_private.h"
 #include "ops/cuda/graphs_private.h"
 #include "ops/cuda/linear_private.h"
 #include "ops/cuda/memory_private.h"
@@ -65,7 +69,7 @@ void tf_cuda_report(const char *format, ...)
 static unsigned left_out; /* TF_CUDA_... */
 static const char *const parts[] = {"graphs",  "product", "mma", /* by bit */
                                     "library", "pdl",     "nccl", "relu",
-                                    "scatter"};
+                                    "scatter", "beside"};
 enum { PARTS = sizeof parts / sizeof *parts };
 
 bool tf_cuda_uses(unsigned part)
@@ -83,7 +87,7 @@ static int read_left_out(struct tf_err *err)
             i++;
         if (i == PARTS)
             return tf_fail(err, "TF_CUDA_WITHOUT: '%.*s': not one of graphs, product, mma, library,"
-                           " pdl, nccl, relu, scatter", n > 40 ? 40 : (int)n, p);
+                           " pdl, nccl, relu, scatter, beside", n > 40 ? 40 : (int)n, p);
         left_out |= 1u << i;
         p += n + (p[n] == ',');
     }
@@ -262,6 +266,7 @@ static void release_device(int place)
     auto &d = at[place];
     if (d.lanes > 0)
         return;
+    tf_cuda_beside_close(place);
     tf_blas_free(d.blas);
     if (d.stream != nullptr)
         cudaStreamDestroy(d.stream);
@@ -299,6 +304,7 @@ struct tf_ctx *tf_cuda_open(size_t act, const char *precision, int place, struct
     c->rng = (struct tf_rng_state *)rng;
     c->queue = d.stream;
     c->blas = d.blas;
+    c->workspace = tf_blas_workspace(d.blas);
     c->act = act;
     c->sms = device.sms;
     c->arch = device.arch;
