@@ -71,7 +71,7 @@ static struct tf_opt opts[] = {
     OPT_INT('b', "batches", &o.batches, .arg = "N", .def = "0", .lo = 0, .hi = 1e15,
             .help = "stop after N batches, counted from the first of the first epoch; 0: no limit"),
     OPT_STR(0, "from", &o.from, .arg = "EPOCH:RECORD",
-            .help = "start at this cursor of an earlier run; with --list "
+            .help = "start at this cursor of an earlier run; with --list or --corpus-weight "
                     "EPOCH:GROUP:RECORD:ORDINAL"),
     OPT_GROUP("Output"),
     COMMON_OUTPUT(&o.output),
