@@ -16,7 +16,7 @@ static struct {
     double max_ratio;
     int as;
     bool no_shuffle, quiet;
-    struct tf_strs weights;
+    struct tf_strs mix;
 } o;
 
 static struct tf_opt opts[] = {
@@ -41,7 +41,7 @@ static struct tf_opt opts[] = {
             .help = "links of pieces of each pair, a line 0-0 1-2 for each record, for tf-train "
                     "--guided-alignment"),
     OPT_GROUP("Several corpora"),
-    OPT_LIST('w', "corpus-weight", &o.weights, .arg = "X", .selects = CORPORA,
+    OPT_LIST('w', "corpus-weight", &o.mix, .arg = "X", .selects = CORPORA,
              .flags = TF_OPT_PLACED,
              .help = "the files that follow, SOURCE and TARGET or PAIRS, come X times in an epoch"),
     OPT_GROUP("Many files"),
@@ -131,7 +131,7 @@ static int take_corpus(const struct tf_args *args, size_t from, size_t to, const
 
 static int take_corpora(const struct tf_args *args, struct tf_err *err)
 {
-    const struct tf_strs *w = &o.weights;
+    const struct tf_strs *w = &o.mix;
     int rc = w->place[0] > 0 ? take_corpus(args, 0, w->place[0], NULL, err) : 0;
     list.files.once = true;
     for (size_t i = 0; rc == 0 && i < w->n; i++)
