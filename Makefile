@@ -671,7 +671,7 @@ wheel: tools $B/commit ## write build/tftools-*.whl: the Python package with the
 
 # Of the committed files, or those of an unpacked tarball: dpkg-buildpackage cleans the tree in which
 # it runs, and writes beside it. Variables of this make are not for debian/rules.
-deb: ## write build/deb/*.deb: Debian packages; `sudo apt-get build-dep ./` installs what it needs
+deb: ## write build/deb/*.deb, Debian packages of the committed files
 	@command -v dpkg-buildpackage >/dev/null || { \
 	    echo 'deb: dpkg-buildpackage is missing: apt-get install dpkg-dev' >&2; exit 1; }
 	@dpkg-checkbuilddeps || { \
