@@ -6,10 +6,13 @@ from typing import Any, Dict, List
 
 import cbor2
 import numpy as np
+import numpy.typing as npt
 
 from .crc import crc32c
 from .streams import (_TAGS, STATE, TENSOR, Hash, Header, Source, StreamError, Writer, encode,
                       read_stream, written)
+
+_Array = npt.NDArray[Any]
 
 _NAMES = {np.dtype(code): name for name, code in {
     "f32": "<f4", "f16": "<f2", "f64": "<f8", "i8": "i1", "u8": "u1", "i32": "<i4", "u32": "<u4",
@@ -23,7 +26,7 @@ class ModelFile:
     written as bf16 again."""
     header: Header
     states: Dict[str, Any] = field(default_factory=dict)
-    tensors: Dict[str, "np.ndarray"] = field(default_factory=dict)
+    tensors: Dict[str, _Array] = field(default_factory=dict)
     bf16: List[str] = field(default_factory=list)
 
     def __repr__(self) -> str:  # a line: a vocabulary has megabytes
@@ -48,7 +51,7 @@ def read_model(source: Source) -> ModelFile:
     return model
 
 
-def _bf16(x: "np.ndarray") -> "np.ndarray":
+def _bf16(x: _Array) -> _Array:
     """The upper halves of floats, rounded to nearest, ties to even."""
     bits = np.ascontiguousarray(x, dtype="<f4").view("<u4").astype(np.uint64)
     return ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16).astype("<u2")

@@ -3,7 +3,7 @@ import contextlib
 import os
 import struct
 import tempfile
-from typing import IO, Any, Dict, Iterable, Iterator, List, Tuple, Union
+from typing import IO, Any, Dict, Iterable, Iterator, List, Tuple, Union, cast
 
 import cbor2
 import numpy as np
@@ -69,7 +69,8 @@ def _float32(encoder: Any, x: Any) -> None:
 
 def encode(x: Any) -> bytes:
     """The deterministic encoding; numpy.float32 has 32 bits, as scores must have."""
-    return cbor2.dumps(_tags(x), canonical=True, default=_float32)
+    data: bytes = cbor2.dumps(_tags(x), canonical=True, default=_float32)
+    return data
 
 
 def _scores(record: Record) -> Record:
@@ -112,7 +113,7 @@ def records(f: IO[bytes], name: str) -> Iterator[Tuple[Header, Record]]:
     """read_stream of an open file."""
     part = _Part(name)
     tap = _Tap(f)
-    decoder = cbor2.CBORDecoder(tap)  # type: ignore[arg-type]
+    decoder = cbor2.CBORDecoder(cast(IO[bytes], tap))
     first = True
     while True:
         tap.forget()
