@@ -135,6 +135,8 @@ static struct MHD_Response *make_response(const struct tf_http *h, const struct 
     header(r, "Access-Control-Allow-Origin", "*");
     header(r, "Access-Control-Allow-Headers", "Authorization, Content-Type");
     header(r, "Access-Control-Allow-Methods", "GET, POST");
+    if (a->status == 204) /* seconds for which a browser need not ask again */
+        header(r, "Access-Control-Max-Age", "86400");
     if (a->policy != NULL)
         header(r, "Content-Security-Policy", a->policy);
     if (a->allow != NULL)
@@ -207,6 +209,14 @@ static bool declares_too_much(const struct tf_http *h, struct MHD_Connection *c)
     return length != NULL && tf_parse_int(&n, length, 0, (int64_t)h->o.max_body, &err) != 0;
 }
 
+/* Is the body compressed? */
+static bool is_encoded(struct MHD_Connection *c)
+{
+    const char *how =
+        MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_ENCODING);
+    return how != NULL && how[0] != 0 && strcasecmp(how, "identity") != 0;
+}
+
 static enum MHD_Result receive(struct tf_http *h, struct tf_http_private *p, const char *data,
                                size_t n)
 {
@@ -262,10 +272,11 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, cons
         if (f.lengths > 1 || f.unclear)
             return MHD_NO;
         p = *context = new_request(connection, url, method);
-        if (!declares_too_much(h, connection))
-            return MHD_YES;
-        refuse(p, 413, "the request is too large", 0);
-        return send_answer(p);
+        if (is_encoded(connection))
+            refuse(p, 415, "the content is encoded (Content-Encoding); send it as it is", 0);
+        else if (declares_too_much(h, connection))
+            refuse(p, 413, "the request is too large", 0);
+        return p->response != NULL ? send_answer(p) : MHD_YES;
     }
     if (*n > 0) {
         const size_t got = *n;

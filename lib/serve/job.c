@@ -532,13 +532,23 @@ static void write_errors(const struct tf_job *job, struct tf_json *j)
     tf_json_close(j, ']');
 }
 
-enum member { TRANSLATED, ALTERNATIVES, ALIGNMENT, MEMBERS };
+/* Nothing is detected: it is the only language that it can be. */
+static void write_language(const struct tf_job *job, struct tf_json *j)
+{
+    tf_json_open(j, '{');
+    tf_json_put_int(j, "confidence", 0);
+    tf_json_put_str(j, "language", job->source);
+    tf_json_close(j, '}');
+}
+
+enum member { TRANSLATED, ALTERNATIVES, ALIGNMENT, LANGUAGE, MEMBERS };
 
 /* A member with a value for each text: the value, or of a list of texts a list of them. */
 static void write_member(const struct tf_job *job, enum member m, struct tf_json *j,
                          struct tf_buf *scratch)
 {
-    static const char *const names[] = {"translatedText", "alternatives", "alignment"};
+    static const char *const names[] = {"translatedText", "alternatives", "alignment",
+                                        "detectedLanguage"};
     tf_json_key(j, names[m]);
     if (job->list)
         tf_json_open(j, '[');
@@ -547,6 +557,8 @@ static void write_member(const struct tf_job *job, enum member m, struct tf_json
             write_alternatives(job, i, j, scratch);
         else if (m == ALIGNMENT)
             write_alignment(job, i, j);
+        else if (m == LANGUAGE)
+            write_language(job, j);
         else
             write_text(job, i, 0, j, scratch);
     if (job->list)
@@ -563,18 +575,11 @@ void tf_job_write(const struct tf_job *job, struct tf_buf *out)
         linked = linked || job->lines[i].out.links != NULL;
     }
     const bool has[MEMBERS] = {true, job->alternatives > 0,
-                               job->alignment && linked && !job->html};
+                               job->alignment && linked && !job->html, job->detect};
     tf_json_open(&j, '{');
     for (int m = 0; m < MEMBERS; m++)
         if (has[m])
             write_member(job, m, &j, &scratch);
-    if (job->detect) {
-        tf_json_key(&j, "detectedLanguage");
-        tf_json_open(&j, '{');
-        tf_json_put_int(&j, "confidence", 0);
-        tf_json_put_str(&j, "language", job->source);
-        tf_json_close(&j, '}');
-    }
     if (failed)
         write_errors(job, &j);
     tf_json_close(&j, '}');

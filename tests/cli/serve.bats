@@ -82,13 +82,16 @@ with_script() {
         '{translatedText: [$t, ""], alternatives: [[.alternatives[].text], []]}' alone)" ]
     output=$(ask translate -d 'q=a b c&source=auto&target=xx')
     [ "$(jq -c .detectedLanguage <<<"$output")" = '{"confidence":0,"language":"en"}' ]
+    output=$(ask translate -d 'q=a b c&q=b&source=auto&target=xx')
+    [ "$(jq -c .detectedLanguage <<<"$output")" = \
+        '[{"confidence":0,"language":"en"},{"confidence":0,"language":"en"}]' ]
     [ "$(ask detect -d q=a -o /dev/null -w '%{http_code}')" = 400 ]
     [ "$(ask languages)" = '[{"code":"en","name":"English","targets":["xx"]},{"code":"xx","name":"xx","targets":["en"]}]' ]
     [ "$(ask health)" = '{"status":"ok"}' ]
     ask metrics >metrics
     [ -z "$(grep -vE '^(# (HELP|TYPE) tf_serve_[a-z_]+ .*|tf_serve_[a-z_]+(\{([a-z]+="[^"]*",?)+\})? [0-9.e+-]+)$' metrics)" ]
-    grep -q '^tf_serve_sentences_total{model="en-xx"} 68$' metrics
-    grep -q '^tf_serve_translate_seconds_count 9$' metrics
+    grep -q '^tf_serve_sentences_total{model="en-xx"} 70$' metrics
+    grep -q '^tf_serve_translate_seconds_count 10$' metrics
     [ ! -s messages ]
 }
 
@@ -133,9 +136,12 @@ with_script() {
     expect 404 'no such path' nothing
     expect 405 'use POST' translate
     expect 405 'use GET' health -d x
+    expect 415 'the content is encoded (Content-Encoding); send it as it is' \
+        translate -H 'Content-Encoding: gzip' --data-binary @<(gzip <<<'q=a&source=en&target=xx')
     output=$(ask translate -X OPTIONS -i)
     expect_contains "$output" "204"
     expect_contains "$output" "Access-Control-Allow-Origin: *"
+    expect_contains "$output" "Access-Control-Max-Age: 86400"
     # Of a list, the others are translated.
     output=$(ask translate -H 'Content-Type: application/json' \
         -d '{"q": ["a b", "b\n\na b c a b c a"], "source": "en", "target": "xx"}')
