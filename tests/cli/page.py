@@ -128,6 +128,8 @@ js('$("swap").click()')
 order = js("""[...document.querySelectorAll("select, button, textarea")].filter(e => e.tabIndex < 0)
     .length""")
 assert order == 0
+# A reader of screens finds all of it in one landmark.
+assert js('[...document.body.children].map(e => e.tagName).join()') == "MAIN,SCRIPT"
 
 # Which words come from which: under the mouse, by keyboard, at the cursor; until one types.
 HITS = """[...document.querySelectorAll(".hit")].map(e => e.parentNode.id + " " + e.textContent)
