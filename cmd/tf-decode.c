@@ -99,6 +99,7 @@ static int adopt_settings(const struct tf_value *search, struct tf_err *err)
 static int adopt(const struct tf_value *search, const char *name, struct tf_err *err)
 {
     const bool own_beam = tf_opt_given(opts, "beam");
+    o.terms_sum = !tf_opt_given(opts, "alpha") && !tf_opt_given(opts, "normalize");
     if (o.rule != PAPER && adopt_settings(search, err) != 0)
         return tf_fail_status(err, 1, "%s: %s (--search paper does without)", name, err->msg);
     if (!o.search.sample && o.nbest > o.beam)

@@ -227,7 +227,7 @@ static int start_decode(struct decode *d, struct tf_err *err)
         .forbidden = d->o->forbid != NULL ? &d->forbidden : NULL,
         .allowed = d->s.models.listed ? &d->allowed : NULL,
         .continues = has_terms(d) ? &d->terms.continues : NULL,
-        .plain_beam = (size_t)d->o->beam,
+        .wanted = {(size_t)d->o->beam, d->o->terms_sum},
         .diverse = d->o->diverse > 0 ? &d->diverse : NULL};
     d->search = tf_lane_search_new(d->s.lanes, &d->search_opts, limits);
     return 0;
@@ -246,6 +246,8 @@ static int begin_part(void *arg, struct tf_err *err)
     if (has_terms(d) && d->o->terms_beam != d->o->beam)
         tf_value_put(&mem, &h.made.items[h.made.n - 1], "terms-beam",
                      tf_value_int(d->o->terms_beam));
+    if (has_terms(d) && d->o->terms_sum)
+        tf_value_put(&mem, &h.made.items[h.made.n - 1], "terms-alpha", tf_value_int(0));
     if (d->list_is_text) { /* other lists have their own numbers */
         tf_header_add_opt(&h, &mem, "shortlist-first", tf_value_int(d->o->shortlist_first));
         tf_header_add_opt(&h, &mem, "shortlist-best", tf_value_int(d->o->shortlist_best));

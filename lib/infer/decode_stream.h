@@ -29,6 +29,7 @@ struct tf_decode_opts {
     struct tf_search_opts search;
     int64_t beam, nbest; /* 1 .. TF_SEARCH_MAX_BEAM */
     int64_t terms_beam;  /* >= beam: of inputs whose outputs must contain something */
+    bool terms_sum;      /* their score is log P */
     /* Groups of a diverse beam (diverse_private.h), which divide it, or 0; CPU only. */
     int64_t diverse;
     double diversity; /* its strength */

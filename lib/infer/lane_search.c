@@ -295,7 +295,7 @@ static int step_models(struct tf_lane_search *s, struct tf_err *err)
     if (s->limits.forbidden != NULL)
         tf_forbidden_mask(s->limits.forbidden, q, lp);
     if (s->limits.continues != NULL)
-        tf_wanted_step(s->wanted, *s->limits.continues, s->limits.plain_beam, q, lp);
+        tf_wanted_step(s->wanted, *s->limits.continues, s->limits.wanted, q, lp);
     else if (s->limits.diverse != NULL)
         tf_diverse_step(s->limits.diverse, q, lp);
     else

@@ -49,8 +49,8 @@ struct tf_search_limits {
     const struct tf_forbidden *forbidden;
     const struct tf_allowed_rule *allowed;
     const struct tf_continues *continues; /* of words: outputs have all terms of their sentence */
-    size_t plain_beam;                    /* then: of a sentence without terms, <= opts.K */
-    const struct tf_diverse *diverse; /* groups of the beam; opts.K and N are of a group */
+    struct tf_wanted_rule wanted;         /* then */
+    const struct tf_diverse *diverse;     /* groups of the beam; opts.K and N are of a group */
 };
 
 struct tf_lane_search;

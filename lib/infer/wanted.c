@@ -378,10 +378,9 @@ static void cut_others(struct step *s, size_t K)
     s->n = n;
 }
 
-static void select_candidates(struct step *s, size_t plain)
+static void select_candidates(struct step *s, size_t C, size_t plain)
 {
-    const size_t live = s->view.live, t = s->view.t,
-                 C = tf_wanted_need(s->wanted, s->continues, NULL, 0), ids = count_ids(s->wanted),
+    const size_t live = s->view.live, t = s->view.t, ids = count_ids(s->wanted),
                  K = C > 0 ? s->q->opts.K : plain;
     s->y = tf_xarray(NULL, t + 1, sizeof *s->y);
     s->next = tf_xarray(NULL, (live + 1) * (ids + 1), sizeof *s->next);
@@ -412,10 +411,14 @@ static void select_candidates(struct step *s, size_t plain)
     free(s->y);
 }
 
-void tf_wanted_step(const struct tf_wanted *const *wanted, struct tf_continues c, size_t plain,
-                    struct tf_search *q, tf_mem *lp)
+void tf_wanted_step(const struct tf_wanted *const *wanted, struct tf_continues c,
+                    struct tf_wanted_rule rule, struct tf_search *q, tf_mem *lp)
 {
     struct tf_search_pass w = tf_search_begin_pass(q);
+    tf_mem *const penalty = q->penalty;
+    double *ones = tf_xarray(NULL, q->max_steps + 1, sizeof *ones);
+    for (size_t len = 0; len <= q->max_steps; len++)
+        ones[len] = 1;
     tf_search_rules(q, lp);
     for (size_t i = 0; i < q->S; i++) {
         struct step s = {.q = q,
@@ -424,11 +427,15 @@ void tf_wanted_step(const struct tf_wanted *const *wanted, struct tf_continues c
                          .view = tf_search_view_of(q, &w, i),
                          .lp = lp,
                          .room = q->limit[i] - (w.t < q->limit[i] ? w.t : q->limit[i])};
-        select_candidates(&s, plain);
+        const size_t C = tf_wanted_need(wanted[i], c, NULL, 0);
+        select_candidates(&s, C, rule.plain);
         for (size_t k = 0; k < s.n; k++)
             s.v[k].row += (uint32_t)s.view.row0;
+        q->penalty = C > 0 && rule.sums ? ones : penalty;
         tf_search_advance(q, &w, i, &s.view, s.v, s.n);
         free(s.v);
     }
+    q->penalty = penalty;
+    free(ones);
     tf_search_end_pass(q, &w);
 }

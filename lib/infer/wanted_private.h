@@ -21,7 +21,9 @@
  * - Those that end are finished as ever. Of the others K stay live: each bank has K / (C + 1),
  *   rounded down, the last also the rest; what a bank has no candidates for goes to the next lower
  *   one; what is left after bank 0 to the highest banks that have more candidates. Each bank takes
- *   its best. */
+ *   its best.
+ * With `sums` the score is logp, whatever alpha and normalize are: tokens that the model would not
+ * say cost so much that a mean prefers a long output, whose other tokens dilute them. */
 #ifndef TF_INFER_WANTED_PRIVATE_H
 #define TF_INFER_WANTED_PRIVATE_H
 
@@ -54,10 +56,16 @@ struct tf_continues {
 size_t tf_wanted_need(const struct tf_wanted *w, struct tf_continues c, const uint32_t *y,
                       size_t t);
 
+/* Of a search: the beam of sentences without terms, at least N and at most K, and the scores of
+ * others. */
+struct tf_wanted_rule {
+    size_t plain;
+    bool sums;
+};
+
 /* In place of search_step, with log-probabilities lp [rows, V]; wanted: of each sentence. Its limit
- * must be at least its prefix and need of the empty output. plain: the beam of sentences without
- * terms, at least N and at most K. */
-void tf_wanted_step(const struct tf_wanted *const *wanted, struct tf_continues c, size_t plain,
-                    struct tf_search *q, tf_mem *lp);
+ * must be at least its prefix and need of the empty output. */
+void tf_wanted_step(const struct tf_wanted *const *wanted, struct tf_continues c,
+                    struct tf_wanted_rule rule, struct tf_search *q, tf_mem *lp);
 
 #endif

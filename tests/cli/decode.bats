@@ -663,11 +663,18 @@ has_words() {
     paste -d '|' "$LINES_TXT" text at4 at20 |
         awk -F '|' '{ c = (" " $1 " ") ~ / c /; if ($2 != (c ? $4 : $3)) { print; bad = 1 }
             differ += c && $3 != $4 } END { exit bad || !differ }'
+    # They have no length penalty, unless one is given.
+    for a in 0 3; do
+        decode -k 20 -a $a --terms terms "$LINES_TFS" | tf-tokenize -d -m "$MODEL" >penalty$a
+    done
+    paste -d '|' "$LINES_TXT" text penalty0 penalty3 |
+        awk -F '|' '(" " $1 " ") ~ / c / { bad += $2 != $3; differ += $2 != $4 }
+            END { exit bad || !differ }'
     beams() { tf-cbor json "$@" | jq -c 'select(.type == "header") |
-        .header.made[-1] | [.opts.beam, ."terms-beam"]'; }
-    [ "$(beams out)" = '[4,20]' ]
-    [ "$(decode -k 20 --terms terms "$LINES_TFS" | beams)" = '[20,null]' ]
-    [ "$(decode "$LINES_TFS" | beams)" = '[4,null]' ]
+        .header.made[-1] | [.opts.beam, ."terms-beam", ."terms-alpha"]'; }
+    [ "$(beams out)" = '[4,20,0]' ]
+    [ "$(decode -k 20 --alpha 0.6 --terms terms "$LINES_TFS" | beams)" = '[20,null,null]' ]
+    [ "$(decode "$LINES_TFS" | beams)" = '[4,null,null]' ]
     # As another program wrote it: lines end with CR LF after a mark, and gzip has packed them.
     sed '1s/^/\xef\xbb\xbf/; s/$/\r/' terms | gzip >packed
     decode --terms packed "$LINES_TFS" | tf-tokenize -d -m "$MODEL" | cmp - text

@@ -17,6 +17,7 @@ static size_t V, K, N, limit, n_prefix;
 static uint32_t prefix[3];
 static struct hash_model model;
 static double normalize;
+static bool sums; /* of cases with phrases */
 static uint32_t ids[TERMS][ALTS][LEN];
 static struct tf_wanted_phrase alts[TERMS][ALTS];
 static struct tf_wanted_term terms[TERMS];
@@ -31,6 +32,7 @@ static void make_case(struct tf_rng *r, bool small)
     model = (struct hash_model){.seed = tf_rng_u64(r), .copies = 1};
     model.levels = tf_rng_below(r, 3) == 0 ? 4 : 0;
     normalize = tf_rng_below(r, 2) ? 1 : 0;
+    sums = tf_rng_below(r, 2);
     wanted = (struct tf_wanted){terms, small ? 1 : tf_rng_below(r, TERMS + 1)};
     for (size_t v = 0; v < V; v++)
         goes_on[v] = v != EOS && tf_rng_below(r, 3) == 0;
@@ -111,7 +113,7 @@ static size_t need(const struct hyp *h)
 
 static double score(double logp, size_t n)
 {
-    return normalize > 0 ? logp / (double)(n + 1) : logp;
+    return normalize > 0 && !(sums && wanted.n > 0) ? logp / (double)(n + 1) : logp;
 }
 
 struct results {
@@ -248,7 +250,8 @@ static void search(struct results *out, const struct tf_backend *be, struct tf_c
     must(tf_search_start(&q, &g, &err), &err);
     while (q.rows > 0) {
         fill_logp(lp, &model, &q);
-        tf_wanted_step(&w, (struct tf_continues){goes_on, V}, K, &q, lp);
+        tf_wanted_step(&w, (struct tf_continues){goes_on, V}, (struct tf_wanted_rule){K, sums}, &q,
+                       lp);
         must(tf_search_poll(&q, false, &err), &err);
     }
     must(tf_search_fetch(&q, &err), &err);
