@@ -127,21 +127,12 @@ static bool ends_in_tag(const char *s, size_t n)
 /* The bytes of the tag of TF_ADDED_FIRST that a text begins with, or 0; *id: its id. */
 static size_t first_tag(const struct tf_added *a, const char *s, size_t n, int64_t *id)
 {
-    char word[64];
-    struct tf_text tag = {s, 4};
+    const struct tf_text tag = {s, a->n_first > 0 && *s == '>' ? tf_tag_length(s, n) : 0};
     size_t i;
-    if (a->n_first == 0 || n < tag.n || memcmp(s, ">>", 2) != 0)
-        return 0;
-    while (tag.n < n && memcmp(s + tag.n - 2, "<<", 2) != 0)
-        tag.n++;
     TF_FIRST(i, 0, a->n_first, tf_text_compare(&a->first[i].text, &tag) >= 0);
     const bool known = i < a->n_first && tf_text_same(a->first[i].text, tag);
     *id = known ? a->first[i].id : a->unk;
-    if (known || *id < 0 || tag.n >= sizeof word)
-        return known ? tag.n : 0;
-    memcpy(word, s, tag.n);
-    word[tag.n] = 0;
-    return tf_is_tag(word) ? tag.n : 0;
+    return *id < 0 ? 0 : tag.n;
 }
 
 static int use_text(const struct cutter *c, const char *p, size_t n, struct tf_err *err)

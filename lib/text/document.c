@@ -6,6 +6,7 @@
 #include "stream/header.h"
 #include "text/html.h"
 #include "text/sentences.h"
+#include "text/tags.h"
 #include "text/unicode.h"
 
 #include <stdio.h>
@@ -318,28 +319,9 @@ static void end_paragraph(struct tf_document *d, struct tf_buf *out)
     tf_buf_add(out, d->block.p + l->end, l->next - l->end);
 }
 
-/* The length of the tag of a language that a text begins with, or 0. Each sentence gets it, so a
- * longer one than labels are is none. */
-static size_t tag_length(const char *s)
-{
-    static const char small[] = "abcdefghijklmnopqrstuvwxyz";
-    static const char *const forms[][2] = {{">>", "<<"}, {"<2", ">"}, {"__", "__"}};
-    const size_t n = strcspn(s, " \t\n");
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        const size_t a = strlen(forms[i][0]), b = strlen(forms[i][1]);
-        if (n > a + b && n <= a + TF_LANG_MAX + b && strncmp(s, forms[i][0], a) == 0 &&
-            strncmp(s + n - b, forms[i][1], b) == 0)
-            return n;
-    }
-    return n == 8 && strspn(s, small) == 3 && s[3] == '_' && s[4] >= 'A' && s[4] <= 'Z' &&
-                   strspn(s + 5, small) == 3
-               ? n
-               : 0;
-}
-
 static int split(struct tf_document *d, struct tf_err *err)
 {
-    d->tag = d->o.tags ? tag_length(d->text.p) : 0;
+    d->tag = d->o.tags ? tf_tag_length(d->text.p, d->text.len) : 0;
     if (!d->o.raw &&
         tf_sentences_split(d->sentences, d->text.p, d->text.len, &d->spans, &d->n_spans, err) != 0)
         return -1;

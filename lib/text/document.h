@@ -28,7 +28,7 @@ struct tf_document_opts {
     int64_t field;        /* of lines with tabs, from 1: the rest is layout; 0: the whole line */
     int64_t max_line;     /* bytes */
     bool raw;             /* TF_DOCUMENT_LINES: any bytes, as they are, are a sentence */
-    bool tags;            /* a tag that a line begins with (>>fra<<, <2de>, __fr__, fra_Latn) is
+    bool tags;            /* a tag that a line begins with (tf_tag_length of tags.h) is
                              repeated before each of its sentences */
     bool html;            /* each line, or field, is a fragment of HTML (html.h); all of the text
                              with TF_DOCUMENT_WRAPPED */

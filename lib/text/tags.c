@@ -2,13 +2,14 @@
 #include "text/tags.h"
 #include "base/memory.h"
 #include "base/order.h"
+#include "stream/header.h"
 #include "text/sp_proto_private.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_NAMED = 3, LONGEST = 60 /* bytes of a tag */ };
+enum { MOST_NAMED = 3, LONGEST = TF_LANG_MAX + 4 /* bytes of a tag */ };
 
 static const char lower[] = "abcdefghijklmnopqrstuvwxyz", upper[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
@@ -34,6 +35,33 @@ bool tf_is_tag(const char *text)
         return strspn(text + 3, upper) == 2;
     return n == 8 && word == 3 && text[3] == '_' && strspn(text + 4, upper) == 1 &&
            strspn(text + 5, lower) == 3;
+}
+
+/* Is a text with such a tag about a language, where the model has it or not? <2fr> is T5's. */
+static bool is_label(const char *word, size_t n)
+{
+    return tf_is_tag(word) || (n > 3 && strncmp(word, "<2", 2) == 0 && word[n - 1] == '>' &&
+                               is_language(word + 2, n - 3));
+}
+
+/* word [LONGEST + 1] = the tag that a text begins with; its length, or 0. */
+static size_t take_tag(char *word, const char *s, size_t n)
+{
+    size_t len = 0;
+    while (len < n && len <= LONGEST && strchr(" \t\n", s[len]) == NULL &&
+           (len < 4 || *s != '>' || memcmp(s + len - 2, "<<", 2) != 0))
+        len++;
+    if (len > LONGEST)
+        return 0;
+    memcpy(word, s, len);
+    word[len] = 0;
+    return is_label(word, len) ? len : 0;
+}
+
+size_t tf_tag_length(const char *s, size_t n)
+{
+    char word[LONGEST + 1];
+    return take_tag(word, s, n);
 }
 
 /* ---- a vocabulary ---- */
@@ -92,22 +120,17 @@ enum tf_tag tf_tags_begin(const struct tf_tags *t, const char *line, size_t n, c
                           size_t *tag_n)
 {
     char word[LONGEST + 1];
-    size_t at = 0, len = 0;
+    size_t at = 0;
     while (at < n && line[at] == ' ' && !t->first)
         at++;
-    while (at + len < n && len <= LONGEST && line[at + len] != ' ' && line[at + len] != '\t' &&
-           (len < 4 || line[at] != '>' || memcmp(line + at + len - 2, "<<", 2) != 0))
-        len++;
-    if (len > LONGEST)
-        return TF_TAG_NONE;
-    memcpy(word, line + at, len);
-    word[len] = 0;
-    const char *key = word;
-    if (t->n > 0 && bsearch(&key, t->v, t->n, sizeof *t->v, tf_order_strings) != NULL)
-        return TF_TAG_KNOWN;
     *tag = line + at;
-    *tag_n = len;
-    return tf_is_tag(word) ? TF_TAG_UNKNOWN : TF_TAG_NONE;
+    *tag_n = take_tag(word, line + at, n - at);
+    if (*tag_n == 0)
+        return TF_TAG_NONE;
+    const char *key = word;
+    const bool known =
+        t->n > 0 && bsearch(&key, t->v, t->n, sizeof *t->v, tf_order_strings) != NULL;
+    return known ? TF_TAG_KNOWN : TF_TAG_UNKNOWN;
 }
 
 /* ---- names ---- */

@@ -10,6 +10,9 @@
 
 /* Does a text have the form of a tag? */
 bool tf_is_tag(const char *text);
+/* The bytes of the tag, or of <2fr>, that the n bytes of a text begin with, or 0. >>fra<< ends
+ * where its form does, the others before a space or at the end. */
+size_t tf_tag_length(const char *s, size_t n);
 
 struct tf_tags {
     struct tf_arena mem;

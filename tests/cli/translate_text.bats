@@ -52,7 +52,7 @@ export -f capitals
 
 @test "the tag of a language is that of each sentence of its line" {
     natively
-    for tag in '>>fra<<' '<2de>' '__fr__' fra_Latn; do
+    for tag in '>>fra<<' '<2de>' '__fr__' fra_Latn fr_XX; do
         echo "$tag one. Two! Three?" >in
         bash -c 'capitals --lang en in' >got
         printf '%s\n' "$tag ONE. $tag TWO! $tag THREE?" | tr a-z A-Z | diff - got
@@ -60,6 +60,9 @@ export -f capitals
     echo 'one_two one. Two.' >in
     [ "$(bash -c 'capitals --lang en in')" = 'ONE_TWO ONE. TWO.' ]
     # A word of this form that is longer than labels is text.
+    # As a model has it: nothing need be between the tag and the text.
+    echo '>>fra<<one. Two!' >in
+    [ "$(bash -c 'capitals --lang en in')" = '>>FRA<<ONE. >>FRA<< TWO!' ]
     tag=">>$(printf '%036d' 0)<<"
     echo "$tag one. Two!" >in
     [ "$(bash -c 'capitals --lang en in')" = "$tag ONE. TWO!" ]
