@@ -23,7 +23,7 @@ struct tf_package {
 
 /* Unpack what a model consists of: the files beside metadata.json, and those in "model"; names are
  * in the arena. Errors: an archive that is no package, or several; members that are damaged, or
- * unpacked are more than 64 MiB and a hundred times the archive. */
+ * unpacked are more than 64 MiB and ten times the archive. */
 int tf_package_read(struct tf_package *p, struct tf_arena *a, const char *path,
                     struct tf_err *err) TF_MUST_CHECK;
 void tf_package_release(struct tf_package *p);
