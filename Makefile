@@ -349,6 +349,10 @@ $B/ptx/%.ptx: lib/ops/cuda/%.cu $B/flags
 	$(if $(V),,@echo '  NVCC $(patsubst $B/%,%,$@)')
 	$Q$(NVCC) -std=c++20 -O3 -Ilib $(filter-out -Xcicc -Xptxas -O%,$(NVCCFLAGS)) -arch=compute_90 \
 	    -MMD -MP -MF $(@:.ptx=.d) -MT $@ -ptx -o $@ $<
+$B/ptx/wgmma.ptx: tests/bench/wgmma.cu $B/flags
+	@mkdir -p $(@D)
+	$(if $(V),,@echo '  NVCC $(patsubst $B/%,%,$@)')
+	$Q$(NVCC) -std=c++20 -O3 -Ilib -arch=compute_90a -MMD -MP -MF $(@:.ptx=.d) -MT $@ -ptx -o $@ $<
 $B/ptx/%.cc: tests/emulate/ptx/translate.py $B/ptx/%.ptx
 	$Q$(PYTHON) $^ >$@
 $B/ptx/%.o: $B/ptx/%.cc tests/emulate/ptx/ptx.h tests/emulate/emulate.h
@@ -443,6 +447,9 @@ $(ptx): $(ptx_src:lib/ops/cuda/%.cu=$B/ptx/%.o) $(emu_obj) $B/flags
 	@mkdir -p $(@D)
 	$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
 	$Q$(CXX) $(emu_flags) $(all_ldflags) -shared -o $@ $(filter %.o,$^)
+$B/ptx/wgmma: $B/ptx/wgmma.o $B/emulate/tests/bench/wgmma.o $(emu_cuda) $B/tests/emulate/kernels.o
+	$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
+	$Q$(CXX) $(emu_flags) $(all_ldflags) -o $@ $^
 $B/tests/emulate/check.t: $B/tests/emulate/check.o $(emu_cuda) $B/tests/harness/tap.o
 	$(if $(V),,@echo '  LD   $(patsubst $B/%,%,$@)')
 	$Q$(CXX) $(emu_flags) $(all_ldflags) -o $@ $^
@@ -450,7 +457,8 @@ $B/tests/emulate/check.t: $B/tests/emulate/check.o $(emu_cuda) $B/tests/harness/
 -include $(mpis:%=$B/lib/comm/mpi/%.d) $(exchanges:%=%.d)
 -include $(patsubst %.o,%.d,$(lib_obj) $(sp_obj) $(cu_obj) $(emu_obj) $(cmd_obj) $(test_obj) \
 	$(fuzz_obj) $(harness_obj) $B/tests/emulate/check.o $B/tests/fuzz/replay.o $B/tests/bench/ops.o) \
-	$(ptx_src:lib/ops/cuda/%.cu=$B/ptx/%.d)
+	$(ptx_src:lib/ops/cuda/%.cu=$B/ptx/%.d) $B/ptx/wgmma.d $B/tests/bench/wgmma.d \
+	$B/emulate/tests/bench/wgmma.d
 
 # ---- tests ---------------------------------------------------------------------------------------
 
@@ -537,8 +545,8 @@ run-tests: all $(filter $(tests),$(TESTS)) $(if $(SAN),,$B/tests/faults/shim.so)
 	$(if $(filter tests/cli/cuda.bats,$(TESTS)),$(emulated) $(filter $B/tests/ops/%,$(tests))) \
 	$(if $(filter $(patsubst %,tests/cli/cuda_%.bats,devices shortlist weights),$(TESTS)), \
 	    $(emulated)) \
-	$(if $(filter tests/cli/cuda_ptx.bats,$(TESTS)),$(ptx) $(filter $B/tests/ops/%,$(tests)) \
-	    $B/tests/unit/ops_search.t) \
+	$(if $(filter tests/cli/cuda_ptx.bats,$(TESTS)),$(ptx) $(if $(ptx),$B/ptx/wgmma) \
+	    $(filter $B/tests/ops/%,$(tests)) $B/tests/unit/ops_search.t) \
 	$(if $(and $(with_cuda),$(filter tests/lint/cuda.bats,$(TESTS))),$(cu_obj:.o=.gpu)) \
 	$(if $(ARCH),$(bins:$B/%=$(run)/%) $(filter $(run)/%,$(runs)))
 	@[ -n '$(strip $(TESTS))' ] || { echo 'check: there are no tests' >&2; exit 1; }
@@ -582,7 +590,8 @@ $(exchanges): $B/tests/bench/exchange-%: tests/bench/exchange.c $B/libtest.a $B/
 $B/tests/bench/wgmma: tests/bench/wgmma.cu $B/flags
 	@mkdir -p $(@D)
 	$(if $(V),,@echo '  NVCC $<')
-	$Q$(NVCC) -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -o $@ $<
+	$Q$(NVCC) -std=c++20 -O3 -Ilib -gencode arch=compute_90a,code=sm_90a -MMD -MP -MF $@.d -MT $@ \
+	    -o $@ $<
 
 # Programs without symbols, and the libraries beside the system's own that they need. A machine that
 # has a GPU, Python and cuBLASLt, and perhaps no compiler or packages, runs them from there.

@@ -41,16 +41,18 @@ expect_ptx() {
             'L: ret;' '}' >f.ptx
         run --separate-stderr "$TF_PYTHON" "$TOP/tests/emulate/ptx/translate.py" f.ptx
     }
+    local wgmma='wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f1},'
     for line in 'add.s32 %r1, %r2, 3;' '@!%p1 bra L;' 'mov.u32 %r1, %tid.x;' \
         'rcp.approx.ftz.f32 %f1, %f2;' 'cvt.rzi.f32.f32 %f1, %f2;' 'copysign.f32 %f1, %f2, %f3;' \
-        'ld.param.u64 %rd1, [x];' 'ld.global.v2.u32 {%r1, %r2}, [%rd1+8];' '{ .reg .b32 %r9; }'; do
+        'ld.param.u64 %rd1, [x];' "$wgmma {%r1, %r2, %r1, %r2}, %rd1, %p1, 1, 1, 0;" 'ld.global.v2.u32 {%r1, %r2}, [%rd1+8];' '{ .reg .b32 %r9; }'; do
         translate "$line"
         expect_status 0
     done
     for line in 'add.sat.s32 %r1, %r2, 3;' 'add.rp.f32 %f1, %f2, %f3;' 'add.s32 %r1, %r2;' \
         'mov.u32 %r1, %clock;' 'mov.u32 %r1, %r2, %r3;' 'add.s32 %rx, %r1, 1;' \
         'ld.global.nc.u32 %r1, [%rd1];' 'ld.global.v2.u32 %r1, [%rd1];' 'bar.sync 1;' \
-        'fence.acq_rel.gpu;' '.maxnreg 32;' '.pragma "new";' 'st.global.u32 [y], %r1;' '$'; do
+        'fence.acq_rel.gpu;' "$wgmma {%r1, %r2, %r1, %r2}, %rd1, %p1, 1, -1, 0;" \
+        "$wgmma %rd1, %rd1, %p1, 1, 1, 0, 0;"  '.maxnreg 32;' '.pragma "new";' 'st.global.u32 [y], %r1;' '$'; do
         translate "$line"
         expect_status 1
         # shellcheck disable=SC2154 # of `run`
@@ -105,6 +107,16 @@ expect_ptx() {
         tf-score -q --device cuda --precision $p -m $p.tfm few.tfs few.tfs >scored.tfs
     done
     expect_ptx grow_kernel rules_kernel draw_kernel take_kernel place_kernel
+}
+
+@test "nvcc's wgmma multiplies the tile that mma.sync does" {
+    [ -x "$build/ptx/wgmma" ] || skip "the CUDA backend was not built"
+    TF_EMULATE_KERNELS=kernels t 0 "$build/ptx/wgmma"
+    grep -q '^ptx .*tile' kernels
+    # Sums of 512 products of numbers up to 8; a wrong element would count whole.
+    [[ $output =~ "off by "(.*)" and "(.*)" at most" ]]
+    awk -v a="${BASH_REMATCH[1]}" -v b="${BASH_REMATCH[2]}" \
+        'BEGIN { exit !(a < 1e-3 && b < 1e-3) }'
 }
 
 @test "all of nvcc's kernels (TF_TEST_LONG=1)" {

@@ -171,6 +171,40 @@ int main()
        bad);
 
     bad = 0;
+    run(s, 1, 32, 4096, [&] { /* a row of A has its number in all columns; B is all ones */
+        struct async_products products;
+        half *b = (half *)emulate::shared_memory();
+        const unsigned lane = threadIdx.x;
+        for (unsigned i = lane; i < 2048; i += 32)
+            b[i] = from_float<half>(1);
+        __syncthreads();
+        const uint32_t g = lane / 4, low = from_float<half>((float)g).bits * 0x10001u,
+                       high = from_float<half>((float)(g + 8)).bits * 0x10001u,
+                       a[4] = {low, high, low, high};
+        float d[4] = {1, 1, 1, 1}, two = 0;
+        void *const at[4] = {&d[0], &d[1], &d[2], &d[3]};
+        products.fence();
+        products.multiply<half, 8>(at, a, 8ull << 16 | 8ull << 32, true);
+        products.commit();
+        bad += d[0] == d[0];
+        b[lane] = from_float<half>(lane == 0 ? 2 : 1); /* too early: element 0, 0 */
+        products.wait<0>();
+        two = lane % 4 == 0 ? (float)g : 0;
+        bad += d[0] != 1 + 16 * (float)g + two || d[1] != 1 + 16 * (float)g;
+        bad += d[3] != 1 + 16 * (float)(g + 8);
+        for (int mode = 1; mode <= 3; mode++)
+            for (int n = 0; n < 16; n++)
+                for (int k = 0; k < (128 >> mode); k++) {
+                    const int row = 256 >> mode, piece = k / 8 ^ (n % 8 >> (mode - 1));
+                    const uint16_t *p = async_products::at(
+                        (uint64_t)mode << 62 | (uint64_t)(row / 2) << 32, n, k);
+                    bad += (const char *)p - (const char *)b !=
+                           n / 8 * 8 * row + n % 8 * row + piece % (row / 16) * 16 + k % 8 * 2;
+                }
+    });
+    ok(bad == 0, "wgmma ends at its wait; where B is, swizzled, too: %d wrong", bad);
+
+    bad = 0;
     for (unsigned i = 0; i < 65536; i++) {
         float h = to_float(half{(uint16_t)i}), b = to_float(bf16{(uint16_t)i});
         bad += h == h && from_float<half>(h).bits != i;

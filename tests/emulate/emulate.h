@@ -61,6 +61,7 @@
 #include <limits>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 /* ---- the language ---- */
 
@@ -422,6 +423,103 @@ struct async_copies {
             else
                 open[left++] = open[i];
         n = left;
+    }
+};
+
+/* PTX's wgmma, D = A B + D in floats, of A 64 x 16 in registers and B 16 x N in dynamic shared
+ * memory. Each warp does its 16 rows. Both operands have the layouts of the PTX ISA (9.7.15.5.1); the
+ * order in which a tensor core adds is its own, so this shows indices alone. Runs as late as
+ * allowed, when wait() says so: until then the sums are nan, and B may be overwritten. */
+struct async_products {
+    enum { MOST = 256 / 2 }; /* sums of a thread */
+    struct product {
+        emulate::collective *run;
+        uint32_t a[4];
+        uint64_t b;
+        int group;
+        void *d[MOST];
+        float sums[MOST]; /* before it; `chained`: d is also that of the product before */
+        bool add, chained;
+    };
+    std::vector<product> open;
+    int group = 0;
+    bool fenced = false;
+
+    /* Element k of row n of B', which is K-major: pieces of 16 bytes in 8 rows are a unit. */
+    static const uint16_t *at(uint64_t b, int n, int k)
+    {
+        const uint64_t field = 0x3fff;
+        const int mode = (int)(b >> 62), row = mode == 0 ? 16 : 256 >> mode;
+        if ((b & ~(field | field << 16 | field << 32 | 3ull << 62)) != 0)
+            __builtin_trap(); /* a base offset, or what is reserved */
+        uint64_t p = ((b & field) + (b >> 32 & field) * (uint64_t)(n / 8)) * 16 +
+                     (uint64_t)(n % 8 * row);
+        if (mode == 0) {
+            p += (b >> 16 & field) * 16 * (uint64_t)(k / 8) + (uint64_t)(k % 8 * 2);
+        } else {
+            p += (uint64_t)(2 * k);
+            p ^= (p >> 7 & (uint64_t)(row / 16 - 1)) << 4;
+        }
+        return (const uint16_t *)((char *)emulate::shared_memory() + p);
+    }
+    template <typename A, int N> static void run(emulate::lane l[32], unsigned present)
+    {
+        if (present != 0xffffffffu)
+            __builtin_trap();
+        const uint64_t b = ((const product *)l[0].in[0])->b;
+        float x[16][16], y[16][N], sums[16][N] = {};
+        for (int k = 0; k < 16; k++)
+            for (int n = 0; n < N; n++)
+                y[k][n] = to_float(A{*at(b, n, k)});
+        for (int lane = 0; lane < 32; lane++) {
+            const product *p = (const product *)l[lane].in[0];
+            if (p->b != b)
+                __builtin_trap();
+            for (int i = 0; i < 8; i++)
+                x[lane / 4 + i / 2 % 2 * 8][2 * (lane % 4) + i / 4 * 8 + i % 2] =
+                    to_float(A{(uint16_t)(p->a[i / 2] >> 16 * (i % 2))});
+        }
+        for (int k = 0; k < 16; k++)
+            for (int i = 0; i < 16; i++)
+                for (int n = 0; n < N; n++)
+                    sums[i][n] += x[i][k] * y[k][n];
+        for (int lane = 0; lane < 32; lane++) {
+            const product *p = (const product *)l[lane].in[0];
+            for (int i = 0; i < N / 2; i++) {
+                float sum = p->sums[i];
+                if (p->chained)
+                    memcpy(&sum, p->d[i], sizeof sum);
+                sum = (p->add ? sum : 0) +
+                      sums[lane / 4 + i / 2 % 2 * 8][i / 4 * 8 + 2 * (lane % 4) + i % 2];
+                memcpy(p->d[i], &sum, sizeof sum);
+            }
+        }
+    }
+    void fence() { fenced = true; }
+    template <typename A, int N>
+    void multiply(void *const d[N / 2], const uint32_t a[4], uint64_t b, bool add)
+    {
+        if (!fenced)
+            __builtin_trap(); /* registers may be of before */
+        product p = {run<A, N>, {a[0], a[1], a[2], a[3]}, b, group, {}, {}, add, false};
+        for (const product &other : open)
+            p.chained = p.chained || other.d[0] == d[0];
+        const float nan = std::numeric_limits<float>::quiet_NaN();
+        for (int i = 0; i < N / 2; i++) {
+            p.d[i] = d[i];
+            memcpy(&p.sums[i], d[i], sizeof nan);
+            memcpy(d[i], &nan, sizeof nan);
+        }
+        open.push_back(p);
+    }
+    void commit() { group++; }
+    template <int N> void wait()
+    {
+        size_t n = 0;
+        for (; n < open.size() && open[n].group < group - N; n++)
+            emulate::warp(open[n].run, 0xffffffffu, &open[n], nullptr, nullptr);
+        open.erase(open.begin(), open.begin() + (ptrdiff_t)n);
+        fenced = false;
     }
 };
 

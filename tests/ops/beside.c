@@ -15,7 +15,7 @@ enum { PRODUCTS = 11, WAITS = 2 * PRODUCTS };
 struct pass {
     struct small_model m;
     struct tf_pairs pairs;
-    tf_mem *acc; /* F64 [4] */
+    tf_mem *acc;  /* F64 [4] */
     float *grads; /* of the last pass */
     size_t n;
 };
@@ -52,7 +52,8 @@ static bool differs(struct pass *p, const float *want, bool plain, unsigned left
 
 /* Leave out one wait after the other: of products in one order, for products in the other. One of
  * each shows nothing: the gradient of all keys and values was there before the product that came
- * last, and the embeddings' gradient, before which all products end, overwrites nothing of theirs. */
+ * last, and the embeddings' gradient, before which all products end, overwrites nothing of
+ * theirs. */
 static void test_waits(struct pass *p, const float *want)
 {
     const char *order = getenv("TF_EMULATE_ORDER");

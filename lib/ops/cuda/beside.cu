@@ -1,8 +1,8 @@
-/* beside.cu - a second stream of a device. A product there begins when an event of the lane's stream
- * has come, and leaves one of its own, which everything that is queued on the lane's stream later
- * waits for: by default at once (tf_cuda_stream), and in an operation that says what it writes
- * (tf_cuda_writes) where that is read by the product. The stream is in order: an event is also that
- * of the products before it. In a graph the events are its edges. */
+/* beside.cu - a second stream of a device. A product there begins when an event of the lane's
+ * stream has come, and leaves one of its own, which everything that is queued on the lane's stream
+ * later waits for: by default at once (tf_cuda_stream), and in an operation that says what it
+ * writes (tf_cuda_writes) where that is read by the product. The stream is in order: an event is
+ * also that of the products before it. In a graph the events are its edges. */
 #include "blas_private.h"
 #include "ops/cuda/beside_private.h"
 #include "ops/cuda/graphs_private.h"

@@ -6,7 +6,7 @@ import sys
 from .rig import TOP, libraries, run, tool
 
 PROGRAMS = ("ops/table", "ops/agreement", "ops/same_bytes", "ops/updates", "ops/logits",
-            "ops/graphs", "ops/link", "unit/ops_search")
+            "ops/graphs", "ops/beside", "ops/link", "unit/ops_search")
 
 
 def find_libraries(b):

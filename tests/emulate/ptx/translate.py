@@ -229,6 +229,20 @@ def mma(f, m, a):
             + " ".join(f.put(r, f"d[{i}]", "f32") for i, r in enumerate(braced(a[0]))) + " }")
 
 
+def wgmma(f, m, a):
+    """A in registers; both not negated, B by rows of K."""
+    if len(a) != 7 or a[4:] != ["1", "1", "0"] or int(m[1]) % 8 != 0:
+        raise Unknown("wgmma of another form")
+    kind = {"f16": "half", "bf16": "bf16"}[m[2]]
+    for r in braced(a[0]):
+        f.kind(r)
+    sums = ", ".join(f"&R{r[1:]}" for r in braced(a[0]))
+    rows = ", ".join(f.value(r, "b32") for r in braced(a[1]))
+    return (f"{{ void *const d[{int(m[1]) // 2}] = {{{sums}}}; const uint32_t a[4] = {{{rows}}}; "
+            f"products.multiply<{kind}, {m[1]}>(d, a, {f.value(a[2], 'b64')}, "
+            f"{f.value(a[3], 'pred')}); }}")
+
+
 def ldmatrix(f, m, a):
     return (f"{{ uint32_t d[4]; ldmatrix<{'true' if m[1] else 'false'}>(d, "
             f"{f.address(a[1], 'shared')}); "
@@ -243,7 +257,7 @@ def copy(f, m, a):
 
 
 def wait_group(f, m, a):
-    return f"copies.wait<{int(a[0])}>();"
+    return f"{'products' if 'wgmma' in m[0] else 'copies'}.wait<{int(a[0])}>();"
 
 
 def atomic(f, m, a):
@@ -266,7 +280,12 @@ SPECIALS = [(re.compile(pattern), function) for pattern, function in (
     (r"ldmatrix\.sync\.aligned\.m8n8\.x4(\.trans)?\.shared\.b16", ldmatrix),
     (r"cp\.async\.cg\.shared\.global", copy),
     (r"cp\.async\.commit_group", lambda f, m, a: "copies.commit();"),
-    (r"cp\.async\.wait_group", wait_group),
+    (r"(?:cp\.async\.wait_group|wgmma\.wait_group\.sync\.aligned)", wait_group),
+    (r"wgmma\.mma_async\.sync\.aligned\.m64n(\d+)k16\.f32\.(f16|bf16)\.\2", wgmma),
+    (r"wgmma\.fence\.sync\.aligned", lambda f, m, a: "products.fence();"),
+    (r"wgmma\.commit_group\.sync\.aligned", lambda f, m, a: "products.commit();"),
+    # Here wgmma sees what was stored, without it.
+    (r"fence\.proxy\.async", lambda f, m, a: ";"),
     (r"atom\.(global|shared)\.(add|min|exch|cas)\.([bu]32)", atomic),
     (r"bar\.sync", barrier),
     (r"bar\.warp\.sync", lambda f, m, a: f"__syncwarp({f.value(a[0], 'u32')});"),
@@ -357,7 +376,7 @@ def body(f, text):
 def module(text):
     """A PTX file as C++, and its kernels."""
     text = re.sub(r"//[^\n]*", "", text)
-    head = re.compile(r"\s*(?:\.version [\d.]+|\.target sm_\d+|\.address_size 64)(?=\s)")
+    head = re.compile(r"\s*(?:\.version [\d.]+|\.target sm_\d+a?|\.address_size 64)(?=\s)")
     outside = re.compile(r"\s*(\.extern\s+)?(" + SHARED.pattern.replace(r"(\d+)\])?", r"(\d*)\])?")
                          + r")\s*;")
     function = re.compile(
@@ -393,8 +412,9 @@ def module(text):
             else:
                 out.append(f"static void function_{identifier(name)}(void *result, "
                            "const void *const *P)\n{")
-            if any("copies." in x for x in lines):
-                out.append("struct async_copies copies;")
+            for name in ("copies", "products"):
+                if any(name + "." in x for x in lines):
+                    out.append(f"struct async_{name} {name};")
             out += lines + ["}"]
         else:
             raise Unknown(text[at:at + 60].strip())
