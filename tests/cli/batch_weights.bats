@@ -133,6 +133,7 @@ body() { tf-cbor json "$1" | grep type...batch; }
 share() { "$TF_PYTHON" -c "print('%.1f' % (100 * $1 / $2))"; }
 
 @test "a weight of 1/k takes another part in each epoch, all of them in k, and again in the next k" {
+    natively
     for k in 2 5 8; do
         w=$("$TF_PYTHON" -c "print(1 / $k)")
         tf-batch -q --min-length 0 -e $((2 * k)) -o x.tfs -w "$w" b.s b.t
@@ -222,15 +223,19 @@ pairs() { tf-cbor json "$1" | jq -c 'select(.type == "batch") | [.src, .tgt] | t
         --save-every 4 --keep 0 --steps 60)
     mix=(-w 2 a.s a.t -w 0.25 b.s b.t)
     tf-batch "${b[@]}" "${mix[@]}" | "${train[@]}" -o want 2>err
+    # Killed while the stream pauses after some 12 and 36 batches.
+    tf-batch -q --tokens 200 -e 12 "${mix[@]}" -o whole
+    size=$(($(wc -c <whole) / $(body whole | wc -l)))
     mkfifo p
     for last in 08 32; do
-        tf-batch "${b[@]}" "${mix[@]}" >p 3>&- &
-        batch=$!
         "${train[@]}" --threads 2 -o run p 3>&- 2>err &
         pid=$!
+        exec 7>p
+        head -c $((size * (10#$last + 4))) whole >&7
         wait_for test -e "run/ckpt-000000$last.tfm"
-        kill -KILL $pid $batch || true
-        wait $pid $batch || true
+        kill -KILL $pid
+        wait $pid || true
+        exec 7>&-
     done
     t 0 tf-info --json "$(printf '%s\n' run/ckpt-*.tfm | tail -n 1)"
     cursor=$(jq -r '.cursor | "\(.epoch):\(.group):\(.record):\(.ordinal)"' <<<"$output")
