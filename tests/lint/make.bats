@@ -202,6 +202,9 @@ built_version() {
     t 0 make -s -C clone SAN= B=build dist
     expect_output "build/tf-tools-$release+$commit.tar.gz"
     cp "clone/$output" first.tar.gz
+    git clone -q clone in/another/place
+    t 0 make -s -C in/another/place SAN= B=build dist
+    cmp "in/another/place/$output" first.tar.gz
     [ "$(built_version clone)" = "$release+$commit" ]
     echo change >>clone/README.md
     [ "$(built_version clone)" = "$release+$commit.dirty" ]
