@@ -172,7 +172,7 @@ int tf_job_read_field(struct tf_job *job, const char *name, const char *value, s
         job->source = text;
     else if (strcmp(name, "target") == 0)
         job->target = text;
-    else if (is_format && strcmp(text, "text") != 0 && strcmp(text, "html") != 0)
+    else if (is_format && *text != 0 && strcmp(text, "text") != 0 && strcmp(text, "html") != 0)
         return invalid(err, name, "text or html");
     else if (is_format)
         job->html = strcmp(text, "html") == 0;
@@ -283,11 +283,16 @@ int tf_job_read_json(struct tf_job *job, const char *body, size_t n, struct tf_e
     return rc;
 }
 
+static bool is_empty(const char *field)
+{
+    return field == NULL || *field == 0;
+}
+
 int tf_job_check(const struct tf_job *job, struct tf_err *err)
 {
     const char *missing = job->n_texts == 0 && !job->list ? "q"
-                          : job->source == NULL           ? "source"
-                          : job->target == NULL           ? "target"
+                          : is_empty(job->source)         ? "source"
+                          : is_empty(job->target)         ? "target"
                                                           : NULL;
     return missing != NULL ? tf_fail(err, "Invalid request: missing %s parameter", missing) : 0;
 }

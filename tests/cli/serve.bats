@@ -74,7 +74,7 @@ with_script() {
         "$(jq -nc --arg t "$text" '{translatedText: $t}')" ]
     [ "$(ask 'translate?target=xx&source=en' -d 'q=a b c')" = \
         "$(jq -nc --arg t "$text" '{translatedText: $t}')" ]
-    output=$(ask translate -F 'q=a b c' -F source=en -F target=xx -F format=text)
+    output=$(ask translate -F 'q=a b c' -F source=en -F target=xx -F format=)
     [ "$output" = "$(jq -nc --arg t "$text" '{translatedText: $t}')" ]
     output=$(ask translate -H 'Content-Type: application/json; charset=utf-8' \
         -d '{"q": ["a b c", ""], "source": "en", "target": "xx", "alternatives": 7, "api_key": ""}')
@@ -123,6 +123,7 @@ with_script() {
     expect 400 'Invalid request: not a form (JSON needs Content-Type: application/json)' \
         translate -d '{"q": "a", "source": "en", "target": "xx"}'
     expect 400 'Invalid request: missing target parameter' translate -d 'q=a&source=en'
+    expect 400 'Invalid request: missing source parameter' translate -d 'q=a&source=&target=xx'
     expect 400 'en to de is not supported' translate -d 'q=a&source=en&target=de'
     expect 400 'source: languages are not detected; name the language' \
         translate -d 'q=a&source=auto&target=xx'
