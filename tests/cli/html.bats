@@ -399,6 +399,9 @@ X
     printf '%05000d' 0 | tr 0 '[' >e.json
     t 1 texts e.json cat
     expect_error "texts: e.json: nested too deep"
+    echo '{"greeting": "Hello"}' >e.json
+    t 1 texts e.json cat
+    expect_error "texts: e.json: no JSON of pandoc (pandoc a.md -o a.json writes it)"
 }
 
 @test "examples/files: XLIFF, its elements where their words went" {
