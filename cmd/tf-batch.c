@@ -10,7 +10,7 @@ enum { PAPER, T2T };
 static const char *const dialects[] = {"paper", "t2t", NULL};
 
 static struct {
-    const char *output, *from, *preset, *list, *links;
+    const char *output, *from, *preset, *list, *links, *weights;
     int64_t tokens, max_sentences, min_length, max_length, seed;
     int64_t epochs, first_epoch, batches, window, group;
     double max_ratio;
@@ -40,6 +40,9 @@ static struct tf_opt opts[] = {
     OPT_STR(0, "links", &o.links, .arg = "FILE", .flags = TF_OPT_FILE, .modes = FILES,
             .help = "links of pieces of each pair, a line 0-0 1-2 for each record, for tf-train "
                     "--guided-alignment"),
+    OPT_STR(0, "weights", &o.weights, .arg = "FILE", .flags = TF_OPT_FILE, .modes = FILES,
+            .help = "weights of the pairs in the loss of tf-train, a decimal number for each "
+                    "record"),
     OPT_GROUP("Several corpora"),
     OPT_LIST('w', "corpus-weight", &o.mix, .arg = "X", .selects = CORPORA,
              .flags = TF_OPT_PLACED,
@@ -191,7 +194,8 @@ static int open_corpus(struct tf_corpus *c, const struct tf_args *args,
 {
     if (args->mode == FILES)
         return tf_corpus_open(c, args->v, args->n, filter, err) != 0 ||
-                       (o.links != NULL && tf_corpus_open_links(c, o.links, err) != 0)
+                       (o.links != NULL && tf_corpus_open_links(c, o.links, err) != 0) ||
+                       (o.weights != NULL && tf_corpus_open_weights(c, o.weights, err) != 0)
                    ? -1
                    : 0;
     if (tf_list_has(&list.files, o.output))

@@ -18,7 +18,8 @@ struct run {
     struct tf_batch_plan plan;
     uint32_t *ids[2], *off[2], *idx;        /* of the batch being written */
     struct tf_ids links, links_off;         /* the same, if the corpus has links */
-    size_t cap;                             /* pairs that off and idx can hold */
+    float *weights;                         /* the same, if it has weights */
+    size_t cap;                             /* pairs that off, idx and weights can hold */
     uint64_t ordinal, epoch, group, record; /* of the next batch */
     uint64_t n_groups;                      /* of an epoch: 1 without a list */
     bool has_id;                            /* the corpus id was known before the first batch */
@@ -49,7 +50,7 @@ static int add_links(struct run *r, size_t pair, struct tf_err *err)
         tf_ids_add(&r->links, ends, 2);
     }
     if (r->links.n > 2 * TF_MAX_LINKS)
-        return tf_fail(err, "%s: batch %llu: more than %zu links", r->c->links_in.name,
+        return tf_fail(err, "%s: batch %llu: more than %zu links", r->c->links_file.in.name,
                        (unsigned long long)r->ordinal, TF_MAX_LINKS);
     const uint32_t end = (uint32_t)r->links.n;
     tf_ids_add(&r->links_off, &end, 1);
@@ -78,11 +79,13 @@ static int write_batch(struct run *r, uint32_t k, bool last, struct tf_err *err)
         for (int s = 0; s < 2; s++)
             r->off[s] = tf_xarray(r->off[s], n + 1, sizeof *r->off[s]);
         r->idx = tf_xarray(r->idx, n, sizeof *r->idx);
+        if (r->c->weights_file.there)
+            r->weights = tf_xarray(r->weights, n, sizeof *r->weights);
     }
     const struct tf_pair *pairs = r->c->pairs;
     uint32_t at[2] = {0, 0};
     r->links.n = r->links_off.n = 0;
-    if (r->c->has_links)
+    if (r->c->links_file.there)
         tf_ids_add(&r->links_off, &at[0], 1);
     for (size_t i = 0; i < n; i++) {
         const struct tf_pair *pair = &pairs[members[i]];
@@ -98,7 +101,9 @@ static int write_batch(struct run *r, uint32_t k, bool last, struct tf_err *err)
             at[s] += pair->len[s];
         }
         r->idx[i] = pair->idx;
-        if (r->c->has_links && add_links(r, members[i], err) != 0)
+        if (r->weights != NULL)
+            r->weights[i] = r->c->weights[members[i]];
+        if (r->c->links_file.there && add_links(r, members[i], err) != 0)
             return -1;
     }
     r->off[0][n] = at[0];
@@ -112,10 +117,11 @@ static int write_batch(struct run *r, uint32_t k, bool last, struct tf_err *err)
         .tgt_off = r->off[1],
         .idx = r->idx,
         .has_corpus = r->has_id,
-        .links = r->c->has_links ? r->links.v : NULL,
+        .links = r->c->links_file.there ? r->links.v : NULL,
         .links_off = r->links_off.v,
+        .weights = r->weights,
     };
-    if (r->c->has_links && batch.links == NULL)
+    if (r->c->links_file.there && batch.links == NULL)
         batch.links = r->links_off.v; /* none */
     set_cursor(&batch, r, n, last);
     memcpy(batch.corpus, r->id, sizeof batch.corpus);
@@ -394,6 +400,8 @@ static void make_config(struct tf_value *v, struct tf_arena *a, const struct tf_
         tf_value_put_uint(a, v, "seed", b->opts.seed);
     if (b->first_epoch > 0)
         tf_value_put_uint(a, v, "first_epoch", b->first_epoch);
+    if (c->weights_file.there)
+        tf_value_put(a, v, "weights", tf_value_bool(true));
     if (b->list != NULL) {
         struct tf_list *l = b->list;
         if (l->weighted)
@@ -531,6 +539,7 @@ static int write_stream(struct tf_batcher *b, struct tf_corpus *c, const struct 
         free(r.off[s]);
     }
     free(r.idx);
+    free(r.weights);
     tf_ids_release(&r.links);
     tf_ids_release(&r.links_off);
     return rc;

@@ -2,12 +2,13 @@
 #include "data/corpus.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/parse.h"
 #include "stream/tail.h"
 #include "stream/view.h"
-#include "text/text_file.h"
 
 #include <setjmp.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -218,10 +219,11 @@ void tf_corpus_release(struct tf_corpus *c)
         side_close(&c->side[i]);
         tf_arena_release(&c->side[i].mem);
     }
-    if (c->has_links)
-        tf_in_close(&c->links_in);
+    tf_beside_close(&c->links_file);
+    tf_beside_close(&c->weights_file);
     tf_ids_release(&c->links);
     free(c->link_end);
+    free(c->weights);
     free(c->pairs);
     tf_ids_release(&c->ids);
     *c = (struct tf_corpus){0};
@@ -337,15 +339,9 @@ static void add_pair(struct tf_corpus *c, const struct tf_record *const rec[2])
 
 /* ---- links ---- */
 
-enum { MOST_LINE = 16 << 20 };
-
 int tf_corpus_open_links(struct tf_corpus *c, const char *path, struct tf_err *err)
 {
-    if (tf_text_open(&c->links_in, path, TF_TEXT_UTF8, err) != 0)
-        return -1;
-    tf_sha256_init(&c->links_sha);
-    c->has_links = true;
-    return 0;
+    return tf_beside_open(&c->links_file, path, err);
 }
 
 /* One position; *p moves past it. */
@@ -375,15 +371,16 @@ static int add_links(struct tf_corpus *c, const char *line, size_t n, const uint
             while (to < end && to - from < 80 && strchr(" \t\r", *to) == NULL)
                 to++;
             return tf_fail(err, "%s: line %llu: '%.*s': not SOURCE-TARGET, two numbers to 65535",
-                           c->links_in.name, (unsigned long long)c->records, (int)(to - from),
-                           from);
+                           c->links_file.in.name, (unsigned long long)c->records,
+                           (int)(to - from), from);
         }
         if (len == NULL)
             continue;
         if (s >= len[0] || t >= len[1])
             return tf_fail(err, "%s: line %llu: link %u-%u of %u and %u tokens (links are of "
                            "pieces: tf-tokenize --pieces)",
-                           c->links_in.name, (unsigned long long)c->records, s, t, len[0], len[1]);
+                           c->links_file.in.name, (unsigned long long)c->records, s, t, len[0],
+                           len[1]);
         const uint32_t link = s << 16 | t;
         tf_ids_add(&c->links, &link, 1);
     }
@@ -395,34 +392,14 @@ static int read_links(struct tf_corpus *c, bool kept, struct tf_err *err)
 {
     const char *line;
     size_t n;
-    const int rc = tf_in_line(&c->links_in, &line, &n, MOST_LINE, err);
-    if (rc < 0)
-        return -1;
-    if (rc == 0)
-        return tf_fail(err, "%s ends after %llu lines, %s continues", c->links_in.name,
-                       (unsigned long long)c->records - 1, c->side[0].in.name);
-    if (rc == 2)
-        return tf_fail(err, "%s: line %llu: %zu bytes, at most %d", c->links_in.name,
-                       (unsigned long long)c->records, n, MOST_LINE);
-    tf_sha256_add(&c->links_sha, line, n);
-    tf_sha256_add(&c->links_sha, "\n", 1);
-    if (add_links(c, line, n, kept ? c->pairs[c->n - 1].len : NULL, err) != 0)
+    if (tf_beside_line(&c->links_file, c->records, c->side[0].in.name, &line, &n, err) != 0 ||
+        add_links(c, line, n, kept ? c->pairs[c->n - 1].len : NULL, err) != 0)
         return -1;
     if (kept) {
         c->link_end = tf_xarray(c->link_end, c->cap, sizeof *c->link_end);
         c->link_end[c->n - 1] = c->link_from + c->links.n;
     }
     return 0;
-}
-
-static int end_links(struct tf_corpus *c, struct tf_err *err)
-{
-    const char *line;
-    size_t n;
-    const int rc = tf_in_line(&c->links_in, &line, &n, MOST_LINE, err);
-    return rc <= 0 ? rc
-                   : tf_fail(err, "%s ends after %llu records, %s continues", c->side[0].in.name,
-                             (unsigned long long)c->records, c->links_in.name);
 }
 
 size_t tf_corpus_links(const struct tf_corpus *c, size_t k, const uint32_t **links)
@@ -443,6 +420,39 @@ static void forget_links(struct tf_corpus *c, size_t k)
     memmove(c->link_end, c->link_end + k, (c->n - k) * sizeof *c->link_end);
 }
 
+/* ---- weights ---- */
+
+int tf_corpus_open_weights(struct tf_corpus *c, const char *path, struct tf_err *err)
+{
+    return tf_beside_open(&c->weights_file, path, err);
+}
+
+/* The line of the record that was just read, as read_links. */
+static int read_weight(struct tf_corpus *c, bool kept, struct tf_err *err)
+{
+    const char *line;
+    size_t n;
+    char number[64];
+    double x;
+    if (tf_beside_line(&c->weights_file, c->records, c->side[0].in.name, &line, &n, err) != 0)
+        return -1;
+    for (; n > 0 && strchr(" \t\r", line[n - 1]) != NULL; n--)
+        ;
+    for (; n > 0 && (*line == ' ' || *line == '\t'); n--)
+        line++;
+    snprintf(number, sizeof number, "%.*s", n < sizeof number ? (int)n : (int)sizeof number, line);
+    if (tf_parse_real(&x, number, 0, TF_MAX_PAIR_WEIGHT, err) != 0)
+        return tf_context(err, "%s: line %llu: weight", c->weights_file.in.name,
+                          (unsigned long long)c->records);
+    if (kept) {
+        c->weights = tf_xarray(c->weights, c->cap, sizeof *c->weights);
+        c->weights[c->n - 1] = (float)x;
+    }
+    return 0;
+}
+
+/* ---- all of it ---- */
+
 static void compute_id(struct tf_corpus *c)
 {
     struct tf_sha256 all;
@@ -452,11 +462,10 @@ static void compute_id(struct tf_corpus *c)
         tf_sha256_end(&c->side[i].sha, digest);
         tf_sha256_add(&all, digest, sizeof digest);
     }
-    if (c->has_links) {
-        uint8_t digest[32];
-        tf_sha256_end(&c->links_sha, digest);
-        tf_sha256_add(&all, digest, sizeof digest);
-    }
+    if (c->links_file.there)
+        tf_beside_add(&c->links_file, &all);
+    if (c->weights_file.there)
+        tf_beside_add(&c->weights_file, &all);
     tf_sha256_end(&all, c->id);
     c->has_id = c->all_crcs;
 }
@@ -514,8 +523,10 @@ int tf_corpus_read(struct tf_corpus *c, size_t most, struct tf_err *err)
                                a->in.name, (unsigned long long)rec[1].idx, b->in.name);
         }
         if (rc == 0) {
-            if (c->has_links && end_links(c, err) != 0)
-                return -1;
+            struct tf_beside *files[] = {&c->links_file, &c->weights_file};
+            for (int i = 0; i < 2; i++)
+                if (files[i]->there && tf_beside_end(files[i], c->records, a->in.name, err) != 0)
+                    return -1;
             compute_id(c);
             c->ended = true;
             return 0;
@@ -525,7 +536,9 @@ int tf_corpus_read(struct tf_corpus *c, size_t most, struct tf_err *err)
                            (unsigned long long)TF_CORPUS_RECORDS);
         const size_t before = c->n;
         add_pair(c, pair);
-        if (c->has_links && read_links(c, c->n > before, err) != 0)
+        if (c->links_file.there && read_links(c, c->n > before, err) != 0)
+            return -1;
+        if (c->weights_file.there && read_weight(c, c->n > before, err) != 0)
             return -1;
     }
     return 0;
@@ -536,8 +549,10 @@ void tf_corpus_forget(struct tf_corpus *c, size_t k)
     TF_ASSERT(k <= c->n);
     if (k == 0)
         return;
-    if (c->has_links)
+    if (c->links_file.there)
         forget_links(c, k);
+    if (c->weights_file.there)
+        memmove(c->weights, c->weights + k, (c->n - k) * sizeof *c->weights);
     size_t left = c->n - k, from = !c->files && left > 0 ? c->pairs[k].at[0] : c->ids.n;
     if (left > 0)
         memmove(c->pairs, c->pairs + k, left * sizeof *c->pairs);

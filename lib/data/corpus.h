@@ -5,7 +5,7 @@
 #ifndef TF_DATA_CORPUS_H
 #define TF_DATA_CORPUS_H
 
-#include "base/hash.h"
+#include "data/beside_private.h"
 #include "stream/reader.h"
 #include "stream/sentence.h"
 #include "text/ids.h"
@@ -67,14 +67,15 @@ struct tf_corpus {
     /* The pairs in memory, in input order. */
     struct tf_pair *pairs;
     size_t n, cap;
-    /* With links (tf_corpus_open_links): their file, the hash of what was read of it, and of pair k
-     * in memory those of links.v[link_end[k - 1] .. link_end[k]) counted from link_from: source
-     * position << 16 | target position. */
-    struct tf_in links_in;
-    bool has_links;
-    struct tf_sha256 links_sha;
+    /* With links (tf_corpus_open_links): their file, and of pair k in memory those of
+     * links.v[link_end[k - 1] .. link_end[k]) counted from link_from: source position << 16 |
+     * target position. */
+    struct tf_beside links_file;
     struct tf_ids links;
     size_t *link_end, link_from;
+    /* With weights (tf_corpus_open_weights): their file, and those of the pairs in memory. */
+    struct tf_beside weights_file;
+    float *weights;
     struct tf_ids ids; /* of these pairs; empty for mapped files */
     /* Since the beginning. */
     uint64_t kept, dropped[TF_DROP_REASONS];
@@ -92,6 +93,9 @@ int tf_corpus_open(struct tf_corpus *c, const char *const *paths, int n,
  * Before tf_corpus_read, which then fails on a line that is no such list, on positions beyond the
  * tokens of a pair that is kept or beyond 65535, and on another number of lines. */
 int tf_corpus_open_links(struct tf_corpus *c, const char *path, struct tf_err *err) TF_MUST_CHECK;
+/* Read a weight for each pair in the same way: a decimal number on each line. tf_corpus_read then
+ * fails on a line that is none from 0 to TF_MAX_PAIR_WEIGHT, and on another number of lines. */
+int tf_corpus_open_weights(struct tf_corpus *c, const char *path, struct tf_err *err) TF_MUST_CHECK;
 /* The links of pair k in memory. */
 size_t tf_corpus_links(const struct tf_corpus *c, size_t k, const uint32_t **links);
 void tf_corpus_release(struct tf_corpus *c);

@@ -50,7 +50,8 @@ struct tf_work {
     tf_mem *src, *tgt_in, *tgt_out; /* U32 ids */
     tf_mem *src_at, *tgt_at; /* U32: positions, for tables that are packed; else NULL */
     tf_mem *acc;                    /* F64 [4] */
-    tf_mem *logp;                   /* STAT [target rows] */
+    tf_mem *logp;          /* STAT [target rows]; of a backward pass the weights of the rows */
+    const tf_mem *weights; /* of the current pass: that, or NULL: 1 */
     const struct tf_pairs *guided;  /* of the current pass, whose links guide it; NULL: none */
     tf_mem *guided_acc;             /* that of the pass: loss is added to */
     tf_mem *grads;                  /* PARAM, of the current pass; NULL forward only */

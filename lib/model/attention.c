@@ -104,7 +104,8 @@ static void add_guide(struct tf_work *k, const struct tf_step *s, const struct t
         return;
     *(double *)k->guided_acc +=
         p->guide.weight * tf_host_guide(k->be, args, p->guide.head,
-                                        (struct tf_links_of){p->link_off, p->link_at},
+                                        (struct tf_links_of){p->link_off, p->link_at,
+                                                             p->weighted ? p->weights : NULL},
                                         p->guide.weight);
 }
 

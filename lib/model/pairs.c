@@ -2,6 +2,7 @@
 #include "model/pairs.h"
 #include "base/memory.h"
 #include "ops/backend.h"
+#include "stream/record.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,7 @@ int tf_pairs_set(struct tf_pairs *p, const struct tf_config *c, size_t n, const 
     p->longest = 0;
     p->same = NULL;
     p->guide.weight = 0;
+    p->weighted = false;
     uint32_t s = 0, t = 0;
     const uint32_t end = c->source_eos;
     for (size_t i = 0; i < n; i++) {
@@ -121,6 +123,20 @@ int tf_pairs_link(struct tf_pairs *p, const struct tf_config *c, const struct tf
     return 0;
 }
 
+int tf_pairs_weigh(struct tf_pairs *p, const float *weights, struct tf_err *err)
+{
+    p->weights = tf_xarray(p->weights, p->tgt_off[p->n], sizeof *p->weights);
+    for (size_t i = 0; i < p->n; i++) {
+        if (!(weights[i] >= 0 && weights[i] <= TF_MAX_PAIR_WEIGHT))
+            return tf_fail(err, "pair %zu: weight %g: not from 0 to %d", i, (double)weights[i],
+                           TF_MAX_PAIR_WEIGHT);
+        for (uint32_t r = p->tgt_off[i]; r < p->tgt_off[i + 1]; r++)
+            p->weights[r] = weights[i];
+    }
+    p->weighted = true;
+    return 0;
+}
+
 int tf_pairs_fit(const struct tf_pairs *p, const struct tf_config *c, struct tf_err *err)
 {
     if (c->positions == TF_POS_LEARNED && p->longest > (uint64_t)c->max_positions)
@@ -139,6 +155,7 @@ void tf_pairs_release(struct tf_pairs *p)
     free(p->tgt_off);
     free(p->link_off);
     free(p->link_at);
+    free(p->weights);
     *p = (struct tf_pairs){0};
 }
 
@@ -156,6 +173,9 @@ void tf_pairs_put(struct tf_buf *b, const struct tf_pairs *p)
         tf_buf_add(b, p->link_off, (head[2] + 1) * sizeof *p->link_off);
         tf_buf_add(b, p->link_at, p->link_off[head[2]] * sizeof *p->link_at);
     }
+    tf_buf_add(b, &p->weighted, sizeof p->weighted);
+    if (p->weighted)
+        tf_buf_add(b, p->weights, head[2] * sizeof *p->weights);
 }
 
 static const char *get(uint32_t *to, const char *from, size_t n)
@@ -179,11 +199,17 @@ void tf_pairs_get(struct tf_pairs *p, const void *bytes)
     at = get(p->tgt_in, at, head[2]);
     at = get(p->tgt_out, at, head[2]);
     memcpy(&p->guide, at, sizeof p->guide);
+    at += sizeof p->guide;
     if (p->guide.weight > 0) {
         p->link_off = tf_xarray(p->link_off, head[2] + 1, sizeof *p->link_off);
-        at = get(p->link_off, at + sizeof p->guide, head[2] + 1);
+        at = get(p->link_off, at, head[2] + 1);
         p->link_at = tf_xarray(p->link_at, p->link_off[head[2]] + (size_t)1, sizeof *p->link_at);
-        get(p->link_at, at, p->link_off[head[2]]);
+        at = get(p->link_at, at, p->link_off[head[2]]);
+    }
+    memcpy(&p->weighted, at, sizeof p->weighted);
+    if (p->weighted) {
+        p->weights = tf_xarray(p->weights, head[2], sizeof *p->weights);
+        memcpy(p->weights, at + sizeof p->weighted, head[2] * sizeof *p->weights);
     }
 }
 

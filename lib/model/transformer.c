@@ -84,6 +84,7 @@ static void forward_and_backward(struct tf_work *k, tf_mem *acc)
     const tf_mem *out = tf_decoder_fwd(k);
 
     struct tf_xent x = xent_args(k, out, acc);
+    x.weights = k->weights;
     x.dx = k->dec.dy;
     x.de = tf_grad(k, k->w->params.project);
     x.db = tf_grad(k, k->w->params.project_b);
@@ -100,7 +101,7 @@ static void forward_and_backward(struct tf_work *k, tf_mem *acc)
 /* The identity of a pass among those that a device has recorded as graphs. Compared as bytes: no
  * padding. */
 struct pass {
-    const void *work, *grads, *acc;
+    const void *work, *grads, *acc, *weights;
     uint32_t enc[2], dec[2];
 };
 
@@ -117,8 +118,11 @@ int tf_queue_backward(struct tf_work *k, tf_mem *grads, tf_mem *acc, const struc
     k->dropout = true;
     k->guided = p->guide.weight > 0 ? p : NULL;
     k->guided_acc = acc;
+    k->weights = p->weighted ? k->logp : NULL;
+    if (p->weighted)
+        tf_floats_up(k->be, k->ctx, k->logp, TF_ELEM_STAT, p->weights + p->tgt_off[from], k->dec.n);
     k->be->set_rng_state(k->ctx, rng);
-    struct pass pass = {.work = k, .grads = grads, .acc = acc};
+    struct pass pass = {.work = k, .grads = grads, .acc = acc, .weights = k->weights};
     if (!k->be->rows_shape(k->ctx, k->enc.rows, pass.enc) ||
         !k->be->rows_shape(k->ctx, k->dec.rows, pass.dec)) {
         forward_and_backward(k, acc);

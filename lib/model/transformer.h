@@ -16,13 +16,14 @@ void tf_sums_add(struct tf_sums *sums, const struct tf_sums *more);
 
 /* Forward and backward over sentences [from, to) of p, queued: grads PARAM [params.size] is
  * overwritten with the sum of gradients (not divided by tokens); acc F64 [4] is added to (tf_xent).
- * With p->guide the loss has its part, times its weight; only on host memory.
+ * With p->guide the loss has its part, times its weight; only on host memory. p->weights multiply
+ * what each sentence adds to loss and gradients, but not the other sums.
  * p may change as soon as this returns. Dropout as of `rng`. */
 int tf_queue_backward(struct tf_work *k, tf_mem *grads, tf_mem *acc, const struct tf_pairs *p,
                       size_t from, size_t to, const struct tf_rng_state *rng,
                       struct tf_err *err) TF_MUST_CHECK;
-/* Forward without dropout: adds to *sums; logp (host floats, one a target row of the range, or
- * NULL) gets log p(target). */
+/* Forward without dropout and weights: adds to *sums; logp (host floats, one a target row of the
+ * range, or NULL) gets log p(target). */
 int tf_forward(struct tf_work *k, struct tf_sums *sums, float *logp, const struct tf_pairs *p,
                size_t from, size_t to, struct tf_err *err) TF_MUST_CHECK;
 /* Forward without dropout over sentences [from, to): the weights (paper, 3.2.1: softmax(q k' /

@@ -44,7 +44,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TF_BACKEND_ABI 25
+#define TF_BACKEND_ABI 26
 
 struct tf_ctx;    /* a lane */
 struct tf_rows;   /* a row space */
@@ -115,17 +115,19 @@ struct tf_attention {
  * without ever keeping [R, V]: z = x E' + b, log p = z - logsumexp(z), target distribution q = on
  * at the target, off elsewhere; loss = -sum_j q_j log p_j.
  * paper: on = 1 - eps + eps/V, off = eps/V. t2t: on = 1 - eps, off = eps/(V - 1). dz = p - q
- * (not divided by the number of tokens). */
+ * (not divided by the number of tokens). The loss and dz of a row are multiplied by its weight;
+ * weights that are all 1 give the bytes that none give. */
 struct tf_xent {
     const struct tf_rows *rows;
     const tf_mem_act *x;       /* [R, D] */
     const tf_mem_param *e;     /* [V, D] */
     const tf_mem_param *b;     /* [V], or NULL: 0 */
     const tf_mem_u32 *targets; /* [R] */
+    const tf_mem_stat *weights; /* [R], or NULL: 1 */
     int V, D;
     float on, off;
-    /* [4], added to: sum of loss, sum of -log p(target), number of rows whose most probable id
-     * (lowest on ties) is the target, rows */
+    /* [4], added to: sum of loss, with weights; and without: sum of -log p(target), number of rows
+     * whose most probable id (lowest on ties) is the target, rows */
     tf_mem_f64 *acc;
     tf_mem_stat *logp; /* [R] or NULL: log p(target) */
     tf_mem_act *dx;    /* [R, D] or NULL (forward only): overwritten */

@@ -80,19 +80,20 @@ double tf_host_guide(const struct tf_backend *be, const struct tf_attention *a, 
     const size_t h = (size_t)head * (size_t)a->dk;
     double loss = 0, *z = NULL;
     for (size_t i = 0; i < qr->n; i++) {
+        const double own = links.weights != NULL ? (double)links.weights[qr->off[i]] : 1;
         const size_t T = qr->off[i + 1] - qr->off[i], S = kr->off[i + 1] - kr->off[i];
         const size_t q = (qr->off[i] - qr->off[0]) * a->ldq + h,
                      k = (kr->off[i] - kr->off[0]) * a->ldk + h;
         /* Links may be there twice. */
         z = tf_xarray(z, S + links.off[qr->off[i + 1]] - links.off[qr->off[i]] + 1, sizeof *z);
         if (be->elem_size[TF_ELEM_ACT] == sizeof(float))
-            loss += guide_floats(a, links, qr->off[i], T, S, (const float *)a->q + q,
-                                 (const float *)a->k + k, (float *)a->dq + q, (float *)a->dk_ + k,
-                                 weight, z);
+            loss += own * guide_floats(a, links, qr->off[i], T, S, (const float *)a->q + q,
+                                       (const float *)a->k + k, (float *)a->dq + q,
+                                       (float *)a->dk_ + k, own * weight, z);
         else
-            loss += guide_doubles(a, links, qr->off[i], T, S, (const double *)a->q + q,
-                                  (const double *)a->k + k, (double *)a->dq + q,
-                                  (double *)a->dk_ + k, weight, z);
+            loss += own * guide_doubles(a, links, qr->off[i], T, S, (const double *)a->q + q,
+                                        (const double *)a->k + k, (double *)a->dq + q,
+                                        (double *)a->dk_ + k, own * weight, z);
     }
     free(z);
     return loss;

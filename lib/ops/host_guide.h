@@ -11,13 +11,14 @@
 #include "ops/backend.h"
 
 /* Links of packed target rows: row r has those to positions at[off[r] .. off[r + 1]) of its source.
- */
+ * The rows of a sentence have one weight; NULL: 1. */
 struct tf_links_of {
     const uint32_t *off, *at;
+    const float *weights;
 };
 
-/* The loss of a head, summed over the rows of a, before dropout. Its gradient times `weight` is
- * added to a->dq and a->dk_, which attention_bwd has written. */
+/* The loss of a head times the rows' weights, summed over the rows of a, before dropout. Its
+ * gradient times `weight` is added to a->dq and a->dk_, which attention_bwd has written. */
 double tf_host_guide(const struct tf_backend *be, const struct tf_attention *a, int head,
                      struct tf_links_of links, double weight);
 

@@ -134,6 +134,8 @@ static int check_offsets(const struct tf_field *f, size_t n_off, size_t ids, con
 /* Decode one field. d->n becomes the number of items of a list. */
 static int get_field(struct tf_decoder *d, const struct tf_field *f, void *base,
                      struct tf_err *err);
+static int get_floats(struct tf_decoder *d, const struct tf_field *f, void *base,
+                      struct tf_err *err);
 
 /* Decode a map, whose keys may be in any order. Skip unknown keys. */
 static TF_NOINLINE int get_map(struct tf_decoder *d, const struct tf_field *fields,
@@ -160,13 +162,19 @@ static TF_NOINLINE int get_map(struct tf_decoder *d, const struct tf_field *fiel
         if (seen[k])
             return tf_fail(err, "%s: twice", fields[k].name);
         seen[k] = true;
-        if (get_field(d, &fields[k], base, err) != 0)
+        /* The count that floats must have may come after them. */
+        if ((fields[k].type == TF_FIELD_FLOATS ? get_floats(d, &fields[k], base, err)
+                                               : get_field(d, &fields[k], base, err)) != 0)
             return -1;
         counts[k] = d->n;
     }
     for (size_t k = 0; k < n_fields; k++)
         if (!seen[k] && !(fields[k].flags & TF_OPTIONAL))
             return tf_fail(err, "%s: missing", fields[k].name);
+    for (size_t k = 0; k < n_fields; k++)
+        if (seen[k] && fields[k].type == TF_FIELD_FLOATS &&
+            tf_field_check_count(&fields[k], counts[k], base, err) != 0)
+            return -1;
     for (size_t k = 0; k < n_fields; k++) {
         const struct tf_field *f = &fields[k];
         size_t o = 0;
@@ -215,7 +223,7 @@ static int get_floats(struct tf_decoder *d, const struct tf_field *f, void *base
         tf_cursor_reals(&d->c, d->arena, f->max, TF_MEMBER(const float *, base, f->at), &d->n));
     if (f->count == NULL)
         *TF_MEMBER(size_t, base, f->n_at) = d->n;
-    return tf_field_check_count(f, d->n, base, err);
+    return 0;
 }
 
 static int get_field(struct tf_decoder *d, const struct tf_field *f, void *base, struct tf_err *err)
@@ -248,7 +256,7 @@ static int get_field(struct tf_decoder *d, const struct tf_field *f, void *base,
     case TF_FIELD_OFFSETS:
         return get_ids(d, f, base, err);
     case TF_FIELD_FLOATS:
-        return get_floats(d, f, base, err);
+        return get_floats(d, f, base, err) == 0 ? tf_field_check_count(f, d->n, base, err) : -1;
     case TF_FIELD_TEXTS:
         return get_texts(d, f, base, err);
     case TF_FIELD_STRUCTS:

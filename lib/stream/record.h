@@ -9,6 +9,8 @@
 #define TF_MAX_RECORD ((size_t)64 << 20)  /* bytes of a record other than a tensor */
 #define TF_MAX_IDS ((size_t)1 << 20)      /* token ids in one record (one side) */
 #define TF_MAX_LINKS ((size_t)1 << 22)    /* of guided alignment in one batch */
+/* Of a pair in the loss: its gradients on a device may have 16 bits. */
+#define TF_MAX_PAIR_WEIGHT 1000
 #define TF_MAX_CHECK ((size_t)1 << 20)    /* bytes between two checks, at most, plus one record */
 #define TF_MAX_HYPS 65536                 /* hypotheses in one n-best record */
 #define TF_MAX_TEXTS 65536                /* rows, and columns, of an attention record */
@@ -75,6 +77,7 @@ struct tf_batch {
     const uint32_t *idx;               /* n record numbers in the corpus */
     /* NULL, or source and target positions of each pair's links in turn, and n + 1 offsets */
     const uint32_t *links, *links_off;
+    const float *weights; /* of the n pairs in the loss, or NULL: 1 */
     /* cursor AFTER this batch: where the next one starts. Without groups, record counts from the
      * epoch's start; with them (tf-batch --list), from the group's. */
     uint64_t epoch, group, record;

@@ -34,6 +34,11 @@ static size_t attn_weights(const void *rec)
     return t->n_heads * t->n_rows * t->n_cols;
 }
 
+static size_t batch_pairs(const void *rec)
+{
+    return ((const struct tf_record *)rec)->batch.n;
+}
+
 static const struct tf_field hyp_fields[] = {
     F("ids", IDS, .flags = TF_VOCAB, HYP_AT(ids), HYP_N_AT(n), .max = TF_MAX_IDS),
     F("score", FLOAT, HYP_AT(score)),
@@ -61,6 +66,8 @@ static const struct tf_field batch_fields[] = {
       FLAG_AT(batch.links_off), .max = 2 * TF_MAX_LINKS),
     F("links_off", OFFSETS, .flags = TF_OPTIONAL, AT(batch.links_off), N_AT(batch.n),
       .max = TF_MAX_IDS + 1),
+    F("weights", FLOATS, .flags = TF_OPTIONAL, AT(batch.weights), .count = batch_pairs,
+      .max = TF_MAX_IDS),
     F_LAST,
 };
 

@@ -8,7 +8,8 @@ corpus: a number that names the corpus, -1 for none; vocab: a file whose hash is
 setting: of the batching; end: 0 leaves the end record out;
 poison: ordinal of a batch with an id outside the vocabulary; gap: ordinal that is left out; bad: 1
 puts a bad record after the first batch; size: what the header says, when not v; bos: its id, -1
-for none; links: 1 adds those of the copies to their originals. Uses no code of the tools; checksums
+for none; links: 1 adds those of the copies to their originals; weights: 1 gives every other batch
+weights from 0 to 2. Uses no code of the tools; checksums
 are left null, as a custom producer may."""
 import hashlib
 import random
@@ -18,7 +19,7 @@ import cbor2
 
 opt = dict(n=20, v=64, pairs=6, large=-1, times=40, longest=7, seed=1, first=0, epoch=8, shift=0,
            set_epoch=-1, set_record=-1, corpus=7, vocab="", setting=25, end=1, poison=-1, gap=-1,
-           bad=0, size=-1, bos=2, links=0)
+           bad=0, size=-1, bos=2, links=0, weights=0)
 for word in sys.argv[1:]:
     name, value = word.split("=", 1)
     opt[name] = value if name == "vocab" else int(value)
@@ -72,6 +73,8 @@ for ordinal in range(opt["n"]):
               "epoch": (ordinal + 1) // opt["epoch"], "record": (ordinal + 1) % opt["epoch"]}
     if opt["links"]:
         fields.update(links=links, links_off=links_off)
+    if opt["weights"] and ordinal % 2 == 0:
+        fields["weights"] = [(7 * i + ordinal) % 9 / 4 for i in range(n)]
     if opt["corpus"] >= 0:
         fields["corpus"] = sha(b"corpus %d" % opt["corpus"])
     if opt["set_epoch"] >= 0:

@@ -18,7 +18,7 @@ setup_file() {
         skip "the CUDA backend was not built"
     fi
     make_model
-    batches n=12 >b.tfs
+    batches n=12 weights=1 >b.tfs
 }
 
 prepare() {
@@ -622,6 +622,8 @@ PY
     plain_only
     need jq
     batches n=2 seed=9 >v.tfs
+    batches n=12 >alike.tfs # weights would make two graphs of a shape
+    B=alike.tfs
     for form in '' --pre-norm; do
         # shellcheck disable=SC2206
         args=($form --steps 12 --save-every 12 --log-every 1)

@@ -7,7 +7,7 @@ load ranks
 prepare() {
     find_mpis
     need "$TF_PYTHON" jq
-    batches n=40 >b.tfs
+    batches n=40 weights=1 >b.tfs
 }
 
 # The weights take several chunks, so that each rank has some.

@@ -338,6 +338,58 @@ static void test_xent(void)
     let_go(r, NULL);
 }
 
+/* Weights of rows: of 2, 0 and 1/2, and of 1, which change no byte. */
+static void test_xent_weights(void)
+{
+    enum { ACC, DX, DE, DB, N };
+    static const enum tf_elem elem[N] = {TF_ELEM_F64, TF_ELEM_ACT, TF_ELEM_PARAM, TF_ELEM_PARAM};
+    static const size_t n[N] = {4, 3, 4, 4};
+    double plain[N][4];
+    struct tf_rows *r = rows(1, (const uint32_t[]){0, 3});
+    struct tf_xent x = {.rows = r,
+                        .x = PUT(TF_ELEM_ACT, 1, 1, 1),
+                        .e = PUT(TF_ELEM_PARAM, 0, (float)log(3), (float)log(3), 0),
+                        .b = fill(TF_ELEM_PARAM, 0, 4),
+                        .targets = PUT(TF_ELEM_U32, 1, 1, 3),
+                        .V = 4,
+                        .D = 1,
+                        .on = 0.7f,
+                        .off = 0.1f,
+                        .dx = fill(TF_ELEM_ACT, 9, 3),
+                        .de = fill(TF_ELEM_PARAM, 9, 4),
+                        .db = fill(TF_ELEM_PARAM, 9, 4)};
+    l.be->set_rng_state(l.c, &step);
+    for (int ones = 0; ones < 2; ones++) {
+        const tf_mem *result[N] = {x.acc = fill(TF_ELEM_F64, 0, 4), x.dx, x.de, x.db};
+        x.weights = ones ? fill(TF_ELEM_STAT, 1, 3) : NULL;
+        l.be->xent(l.c, &x);
+        for (int i = 0; i < N; i++) {
+            const double *v = get(result[i], elem[i], n[i]);
+            if (ones)
+                is_mem(v, plain[i], n[i] * sizeof *v, "%s: weights of 1: array %d", l.name, i);
+            memcpy(plain[i], v, n[i] * sizeof *v);
+        }
+    }
+    x.acc = fill(TF_ELEM_F64, 0, 4);
+    x.weights = PUT(TF_ELEM_STAT, 2, 0, 0.5);
+    l.be->xent(l.c, &x);
+    double hi = log(8 / 3.0), lo = log(8);
+    const double *v = get(x.acc, TF_ELEM_F64, 4);
+    is_near(v[0], 2 * (0.8 * hi + 0.2 * lo) + 0.5 * (0.8 * lo + 0.2 * hi), 2 * off_by,
+            "%s: weighted loss", l.name);
+    is_near(v[1], 2 * hi + lo, off_by, "%s: plain loss, without weights", l.name);
+    ok(v[2] == 2 && v[3] == 3, "%s: rows and winners count once", l.name);
+    v = get(x.db, TF_ELEM_PARAM, 4);
+    is_near(v[1], 2 * (0.375 - 0.7) + 0.5 * (0.375 - 0.1), 2 * off_by,
+            "%s: weighted gradient of a target", l.name);
+    is_near(v[3], 2 * (0.125 - 0.1) + 0.5 * (0.125 - 0.7), 2 * off_by, "%s: and of the other",
+            l.name);
+    v = get(x.dx, TF_ELEM_ACT, 3);
+    is_near(v[0], 2 * plain[DX][0], 4 * off_by, "%s: a weight of 2", l.name);
+    ok(v[1] == 0, "%s: a weight of 0", l.name);
+    let_go(r, NULL);
+}
+
 /* The same logits, two of which come from the bias. */
 static void test_xent_bias(void)
 {
@@ -545,6 +597,7 @@ int main(void)
         test_embed();
         test_norm();
         test_xent();
+        test_xent_weights();
         test_xent_bias();
         test_swish();
         test_gelu();

@@ -592,8 +592,7 @@ static void make_xent(struct problem *p, struct tf_rng *g, bool small)
     size_t V = (size_t)p->V, D = (size_t)p->D;
     if (ties) { /* equal logits, exactly, and so equal winners */
         add_grid(p, g, "x", A_, PER_Q, D, 0.25);
-        add_grid(p, g, "e", P_, WHOLE, V * D, 0.25);
-        double *e = p->in[p->n_in - 1].v;
+        double *e = add_grid(p, g, "e", P_, WHOLE, V * D, 0.25);
         for (size_t j = V / 2; j < V; j++)
             memcpy(e + j * D, e + (V - 1 - j) * D, D * sizeof *e);
     } else {
@@ -611,19 +610,22 @@ static void make_xent(struct problem *p, struct tf_rng *g, bool small)
     p->layout = chance(g, 0.5); /* with logp */
     if (chance(g, 0.5))
         add_grid(p, g, "b", P_, WHOLE, V, 0.25);
-    label(p, "D %d V %d on %g off %g%s%s b %d logp %d", p->D, p->V, (double)p->on,
+    if (chance(g, 0.5)) {
+        double *w = add_grid(p, g, "weights", S_, PER_Q, 1, 0.5);
+        for (size_t i = 0; i < p->q_off[p->n] - p->q_off[0]; i++)
+            w[i] = fabs(w[i]);
+    }
+    label(p, "D %d V %d on %g off %g%s%s b %d w %d logp %d", p->D, p->V, (double)p->on,
           (double)p->off, ties ? " ties" : "", forward ? " forward" : "",
-          find_input(p, "b") != NULL, p->layout);
+          find_input(p, "b") != NULL, find_input(p, "weights") != NULL, p->layout);
 }
 
 static void run_xent(struct run *r, const struct problem *p)
 {
     size_t V = (size_t)p->V, D = (size_t)p->D;
-    struct tf_xent x = {.rows = r->q, .V = p->V, .D = p->D, .on = p->on, .off = p->off};
-    x.x = give(r, "x");
-    x.e = give(r, "e");
-    x.b = give(r, "b");
-    x.targets = give(r, "targets");
+    struct tf_xent x = {.rows = r->q, .V = p->V, .D = p->D, .on = p->on, .off = p->off,
+                        .x = give(r, "x"), .e = give(r, "e"), .b = give(r, "b"),
+                        .targets = give(r, "targets"), .weights = give(r, "weights")};
     x.acc = give_inout(r, "acc0");
     x.logp = p->layout ? want(r, S_, PER_Q, 1) : NULL;
     x.dx = p->alias ? NULL : want(r, A_, PER_Q, D);
@@ -631,10 +633,9 @@ static void run_xent(struct run *r, const struct problem *p)
     x.db = p->alias || x.b == NULL ? NULL : want(r, P_, WHOLE, V);
     r->l->be->set_rng_state(r->l->c, &p->step);
     r->l->be->xent(r->l->c, &x);
-    take_strided(r, "loss", x.acc, F_, WHOLE, 4, 0, 1, 0);
-    take_strided(r, "nll", x.acc, F_, WHOLE, 4, 1, 1, 0);
-    take_strided(r, "correct", x.acc, F_, WHOLE, 4, 2, 1, 0);
-    take_strided(r, "rows", x.acc, F_, WHOLE, 4, 3, 1, 0);
+    static const char *const sums[] = {"loss", "nll", "correct", "rows"};
+    for (size_t i = 0; i < 4; i++)
+        take_strided(r, sums[i], x.acc, F_, WHOLE, 4, i, 1, 0);
     take(r, "logp", x.logp, S_, PER_Q, 1, 1);
     take(r, "dx", x.dx, A_, PER_Q, D, 1);
     take(r, "de", x.de, P_, WHOLE, V * D, 1);

@@ -22,6 +22,10 @@ static size_t reserved(size_t n)
 /* What check() guides with, if its weight is not 0. */
 static struct tf_guide guide;
 
+/* The weights of small_pairs() that check() gives them, if it gives any. */
+static const float *weighted;
+static const float weights[] = {2, 0, 0.5f, 1.25f};
+
 /* Links for small_pairs(): some rows have none, one has two. */
 static void link_pairs(struct tf_pairs *p, const struct tf_config *c)
 {
@@ -45,6 +49,8 @@ static void check(const char *what, const struct tf_config *c)
     small_pairs(&p, c);
     if (guide.weight > 0)
         link_pairs(&p, c);
+    if (weighted != NULL)
+        must(tf_pairs_weigh(&p, weighted, &(struct tf_err){0}), &(struct tf_err){0});
     size_t n = r.w.params.size;
     double *w = malloc(n * sizeof *w), *g = malloc(n * sizeof *g), worst = 0;
     small_model_get(&r, w, TF_ELEM_PARAM, r.w.flat, n);
@@ -78,6 +84,64 @@ static void check(const char *what, const struct tf_config *c)
                                              reserved(p.tgt_off[p.n])),
            (long long)tf_work_bytes(r.k), "%s: the memory of a pass is known before it", what);
     free(w);
+    free(g);
+    free(flat);
+    small_model_close(&r);
+    tf_pairs_release(&p);
+}
+
+/* The gradient of weighted pairs is the sum of those of single pairs times their weights, so one of
+ * weight 2 counts as two; and weights that are all 1 change no byte. most: relative error. */
+static void check_weights(const struct tf_backend *be, double most)
+{
+    static const float ones[] = {1, 1, 1, 1};
+    const struct tf_config c = small_config();
+    const struct tf_rng_state step = {.seed = 5, .update = 9};
+    struct tf_err err = {0};
+    struct small_model r;
+    struct tf_pairs p = {0};
+    struct tf_sums all = {0}, plain = {0}, one, same = {0};
+    float *flat = small_weights(&c, 3);
+    small_model_open(&r, be, &c, flat);
+    small_pairs(&p, &c);
+    if (guide.weight > 0)
+        link_pairs(&p, &c);
+    const size_t n = r.w.params.size, size = n * be->elem_size[TF_ELEM_PARAM];
+    double *sum = calloc(n, sizeof *sum), *g = calloc(n, sizeof *g);
+    double worst = 0, most_g = 0, loss = 0;
+    void *bytes = malloc(size);
+    for (size_t i = 0; i < p.n; i++) {
+        one = (struct tf_sums){0};
+        run_backward(r.k, r.grads, &one, &p, i, i + 1, &step);
+        small_model_get(&r, g, TF_ELEM_PARAM, r.grads, n);
+        loss += (double)weights[i] * one.loss;
+        for (size_t j = 0; j < n; j++)
+            sum[j] += (double)weights[i] * g[j];
+    }
+    run_backward(r.k, r.grads, &plain, &p, 0, p.n, &step);
+    must(be->download(r.ctx, bytes, TF_ELEM_PARAM, r.grads, n, &err), &err);
+    must(tf_pairs_weigh(&p, weights, &err), &err);
+    run_backward(r.k, r.grads, &all, &p, 0, p.n, &step);
+    small_model_get(&r, g, TF_ELEM_PARAM, r.grads, n);
+    for (size_t j = 0; j < n; j++) {
+        worst = fmax(worst, fabs(g[j] - sum[j]));
+        most_g = fmax(most_g, fabs(sum[j]));
+    }
+    const char *guided = guide.weight > 0 ? ", guided" : "";
+    ok(worst < most * most_g, "%s%s: weights multiply gradients, but for %.2g", be->name, guided,
+       worst / most_g);
+    ok(fabs(all.loss - loss) < most * loss, "%s%s: and the loss", be->name, guided);
+    ok(all.nll == plain.nll && all.tokens == plain.tokens && all.correct == plain.correct,
+       "%s%s: and no other sum", be->name, guided);
+    must(tf_pairs_weigh(&p, ones, &err), &err);
+    run_backward(r.k, r.grads, &same, &p, 0, p.n, &step);
+    void *again = malloc(size);
+    must(be->download(r.ctx, again, TF_ELEM_PARAM, r.grads, n, &err), &err);
+    is_mem(again, bytes, size, "%s%s: weights of 1 change no byte", be->name, guided);
+    ok(same.loss == plain.loss, "%s%s: nor the loss", be->name, guided);
+    free(again);
+    free(bytes);
+    free(sum);
     free(g);
     free(flat);
     small_model_close(&r);
@@ -191,6 +255,14 @@ int main(void)
     c.d_k = 1;
     c.label_smoothing = 0;
     check("uneven stacks, odd heads, no smoothing", &c);
+    c = plain;
+    c.dropout = 0.3;
+    c.output_bias = true;
+    weighted = weights;
+    check("weights", &c);
+    weighted = NULL;
+    check_weights(&tf_backend_ref_f64, 1e-12);
+    check_weights(tf_cpu_backends(NULL)[0], 1e-5);
     guide = (struct tf_guide){0.7, (int)plain.decoder_layers - 1, 1};
     c = plain;
     check("guided alignment of a head in the last layer", &c);
@@ -199,5 +271,9 @@ int main(void)
     c.attention_dropout = 0.2;
     guide.layer = guide.head = 0;
     check("guided alignment in the first, with dropout", &c);
+    weighted = weights;
+    check("guided alignment and weights", &c);
+    check_weights(&tf_backend_ref_f64, 1e-12);
+    check_weights(tf_cpu_backends(NULL)[0], 1e-5);
     return done();
 }

@@ -257,6 +257,12 @@ static const struct hostile streams[] = {
     {ONE_BATCH("a8", IDX1 SRC2 TGT1 CURSOR SOFF TOFF "'links_off' 82 00 02 "), "links: missing"},
     {ONE_BATCH("a9", IDX1 SRC2 TGT1 CURSOR SOFF TOFF "'links' 82 00 00 'links_off' 82 00 01 "),
      "links_off: does not run"},
+    {ONE_BATCH("a8", IDX1 SRC2 TGT1 CURSOR SOFF TOFF "'weights' 80 "),
+     "weights: 0 numbers, expected 1"},
+    {ONE_BATCH("a8", "'weights' 82 01 01 " IDX1 SRC2 TGT1 CURSOR SOFF TOFF),
+     "weights: 2 numbers, expected 1"},
+    {ONE_BATCH("a8", IDX1 SRC2 TGT1 CURSOR SOFF TOFF "'weights' f6 "),
+     "weights: not a list of numbers"},
     {ONE_BATCH("a7", "'idx' 82 00 01 " SRC2 TGT1 CURSOR "'src_off' 83 00 05 02 "
                      "'tgt_off' 83 00 01 01 "),
      "src_off: falls"},
@@ -268,6 +274,7 @@ static const struct hostile streams[] = {
     {BATCH "84 03 00 a7 " IDX1 SRC2 TGT1 CURSOR SOFF TOFF "20 " END1, "crc: not a 32-bit number"},
     {BATCH "83 03 00 a0 " END1, "fewer than 4 items"},
     /* unusual, but valid */
+    {ONE_BATCH("a8", "'weights' 81 01 " IDX1 SRC2 TGT1 CURSOR SOFF TOFF), NULL},
     {TOKENS END0, NULL},
     {TOKENS "83 01 00 80 " END1, NULL},
     {TOKENS "83 01 00 83 01 1805 190009 " END1, NULL},

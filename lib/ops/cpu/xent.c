@@ -88,6 +88,15 @@ static void gradients(const struct tf_xent *x, float *dz, const float *z, const 
             dz[(targets[r] - first) * ld + r] -= x->on - x->off;
 }
 
+/* dz [n, ld] *= the weights of its first `rows` rows. */
+static void weight_gradients(float *dz, const float *weights, size_t ld, size_t n, size_t rows)
+{
+    for (size_t j = 0; j < n; j++)
+        for (size_t r = 0; r < rows; r += 16)
+            v_store(dz + j * ld + r,
+                    v_mul(v_load(dz + j * ld + r), v_load_n(weights + r, rows - r)));
+}
+
 /* z [n, ld] += the biases of its entries. */
 static void add_bias(float *z, const float *b, size_t ld, size_t n)
 {
@@ -113,12 +122,15 @@ static void losses(const struct tf_xent *x, float *lse, const struct stats *s,
                    const uint32_t *targets, size_t i, size_t n)
 {
     double *acc = x->acc;
+    const float *weights = x->weights != NULL ? in(x->weights, i) : NULL;
     const double on = (double)x->on, off = (double)x->off, mass = on + off * (x->V - 1);
     for (size_t r = 0; r < n; r += 16)
         v_store(lse + r, v_add(v_load(s->max + r), v_log(v_load(s->sum + r))));
     for (size_t r = 0; r < n; r++) {
         double l = (double)lse[r], nll = l - (double)s->target[r];
-        acc[0] += mass * l - off * (double)s->total[r] - (on - off) * (double)s->target[r];
+        const double weight = weights != NULL ? (double)weights[r] : 1;
+        acc[0] +=
+            weight * (mass * l - off * (double)s->total[r] - (on - off) * (double)s->target[r]);
         acc[1] += nll;
         acc[2] += s->best[r] == targets[r];
         acc[3] += 1;
@@ -231,6 +243,8 @@ void TF_CPU(xent)(struct tf_ctx *c, const struct tf_xent *x)
         for (size_t v = 0; v < V; v += p->entries) {
             const size_t m = least(p->entries, V - v);
             gradients(x, dz, z + v * k.ld, lse, k.ld, m, (uint32_t)v, targets, k.n);
+            if (x->weights != NULL)
+                weight_gradients(dz, in(x->weights, i), k.ld, m, k.n);
             multiply_out(&k, dz, v, m);
             if (x->db != NULL)
                 bias_gradient(out(x->db, v), dz, k.ld, m, k.n, i > 0);

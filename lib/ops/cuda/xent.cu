@@ -1,7 +1,7 @@
 /* xent.cu - projection to the vocabulary, softmax and cross-entropy with label smoothing, and their
  * gradients, in chunks of rows: z = x E'; then a block a row adds the biases and turns its logits
- * into the terms of the loss and, in place, into dz = softmax(z) - q; then dx = dz E, dE += dz' x
- * and db += the sums of dz's columns.
+ * into the terms of the loss and, in place, into dz = softmax(z) - q, both times the row's weight;
+ * then dx = dz E, dE += dz' x and db += the sums of dz's columns.
  *
  * Logits are in A where gradients are computed, because the tensor cores need dz in A, and in float
  * where only the loss is requested. */
@@ -79,8 +79,8 @@ __device__ static inline void see(struct seen &s, float z[N], uint32_t j, uint32
 template <typename Z, bool GRADIENT, bool BIAS>
 static __global__ void __launch_bounds__(THREADS)
     softmax(Z *z, const float *b, size_t ld, size_t begin, const uint32_t *targets,
-            const struct tf_rows_head *head, size_t cap, uint32_t V, float on, float off,
-            double *terms, float *logp)
+            const float *weights, const struct tf_rows_head *head, size_t cap, uint32_t V,
+            float on, float off, double *terms, float *logp)
 {
     constexpr int N = vec<Z>::N;
     __shared__ float room[32];
@@ -94,6 +94,7 @@ static __global__ void __launch_bounds__(THREADS)
                 *(vec<Z> *)(z + j) = vec<Z>{};
         return;
     }
+    const float weight = weights != nullptr ? weights[row] : 1;
     uint32_t target = targets[row], vecs = (V + N - 1) / N;
     float zt = to_float(z[target]) + (BIAS ? b[target] : 0), v[N];
     struct seen s = {-INFINITY, 0, 0, UINT32_MAX};
@@ -114,7 +115,7 @@ static __global__ void __launch_bounds__(THREADS)
     __syncthreads(); /* all have read z[target], too */
     if (threadIdx.x == 0) {
         double nll = log((double)total) + max - zt;
-        terms[row] = ((double)on - off) * nll + off * (V * nll - sum);
+        terms[row] = weight * (((double)on - off) * nll + off * (V * nll - sum));
         terms[cap + row] = nll;
         terms[2 * cap + row] = best == target;
         if (logp != nullptr)
@@ -122,7 +123,9 @@ static __global__ void __launch_bounds__(THREADS)
     }
     if (!GRADIENT)
         return;
-    float scale = 1 / total;
+    const float scale = weight / total;
+    on *= weight;
+    off *= weight;
     each_of_block<4>((const vec<Z> *)z, vecs, [&](uint32_t j, vec<Z> x) {
         for (uint32_t i = 0; i < N; i++)
             v[i] = to_float(x.v[i]);
@@ -207,8 +210,8 @@ template <typename A> void tf_cuda_ops<A>::xent(struct tf_ctx *c, const struct t
     auto run = [&](auto kernel, auto *z, size_t begin, size_t n) {
         launch(c, "xent", kernel, dim3((unsigned)n), dim3(threads), 0, z,
                (const float *)x->b, ld, begin,
-               (const uint32_t *)x->targets, x->rows->head, cap, (uint32_t)V, x->on, x->off, terms,
-               (float *)x->logp);
+               (const uint32_t *)x->targets, (const float *)x->weights, x->rows->head, cap,
+               (uint32_t)V, x->on, x->off, terms, (float *)x->logp);
     };
     for (size_t begin = 0; begin < cap; begin += chunk) {
         size_t n = cap - begin < chunk ? cap - begin : chunk;

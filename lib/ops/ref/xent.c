@@ -15,6 +15,12 @@ static double logit(const struct tf_xent *x, size_t row, size_t j)
     return z;
 }
 
+/* The weight of a row in the loss. */
+static double weight_of(const struct tf_xent *x, size_t row)
+{
+    return x->weights != NULL ? (double)*in(x->weights, row) : 1;
+}
+
 void TF_REF(xent)(struct tf_ctx *c, const struct tf_xent *x)
 {
     size_t V = (size_t)x->V, D = (size_t)x->D, rows = tf_rows_count(x->rows);
@@ -38,7 +44,7 @@ void TF_REF(xent)(struct tf_ctx *c, const struct tf_xent *x)
         lse[i] = z[best] + log(total);
         for (size_t j = 0; j < V; j++)
             loss += (double)(j == target ? x->on : x->off) * (lse[i] - z[j]);
-        acc[0] += loss;
+        acc[0] += weight_of(x, i) * loss;
         acc[1] += lse[i] - z[target];
         acc[2] += best == target;
         acc[3] += 1;
@@ -49,7 +55,8 @@ void TF_REF(xent)(struct tf_ctx *c, const struct tf_xent *x)
         for (size_t d = 0; d < D; d++)
             sum[d] = 0;
         for (size_t j = 0; j < V; j++) {
-            double dz = exp(z[j] - lse[i]) - (double)(j == target ? x->on : x->off);
+            double dz =
+                weight_of(x, i) * (exp(z[j] - lse[i]) - (double)(j == target ? x->on : x->off));
             for (size_t d = 0; d < D; d++)
                 sum[d] += dz * (double)e[j * D + d];
         }
@@ -63,8 +70,8 @@ void TF_REF(xent)(struct tf_ctx *c, const struct tf_xent *x)
         for (size_t d = 0; d < D; d++)
             sum[d] = 0;
         for (size_t i = 0; i < rows; i++) {
-            double dz = exp(logit(x, i, j) - lse[i]) -
-                        (double)(j == targets[i] ? x->on : x->off);
+            double dz = weight_of(x, i) *
+                        (exp(logit(x, i, j) - lse[i]) - (double)(j == targets[i] ? x->on : x->off));
             for (size_t d = 0; d < D; d++)
                 sum[d] += dz * (double)*in(x->x, i * D + d);
             bias += dz;
