@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -216,7 +217,10 @@ static void read_hash(char hash[TF_MODEL_HEX], const char *path)
 {
     struct tf_model_file m;
     struct tf_err err;
+    struct stat st;
     hash[0] = 0;
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) /* a pipe would be waited for */
+        return;
     if (tf_model_read(&m, path, TF_MODEL_HEAD, 0, &err) != 0)
         return;
     if (m.header.has_model)

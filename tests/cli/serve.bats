@@ -164,6 +164,9 @@ with_script() {
     expect_error "--listen 8080: not of the form ADDRESS:PORT, such as 127.0.0.1:8080"
     t 2 tf-serve en-xx="$MODEL" -l 127.0.0.1:65536
     expect_error "--listen 127.0.0.1:65536: port: "
+    mkfifo pipe
+    t 1 tf-serve en-xx=pipe -l 127.0.0.1:0 -p 1
+    expect_contains "$stderr" "tf-translate: pipe: not a regular file"
     t 1 tf-serve en-xx=none -l 127.0.0.1:0 -p 1
     [ "$stderr" = "tf-translate: none: No such file or directory
 tf-serve: none: its pipeline ended before it was ready" ]
