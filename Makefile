@@ -678,8 +678,8 @@ wheel: tools $B/commit ## write build/tftools-*.whl: the Python package with the
 	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$date} \
 	    $(PYTHON) -B python/wheel.py $$version $B/bin $B $(AUDITWHEEL)
 
-# Of the committed files, or those of an unpacked tarball: dpkg-buildpackage cleans the tree in which
-# it runs, and writes beside it. Variables of this make are not for debian/rules.
+# Of the committed files, or those of an unpacked tarball: dpkg-buildpackage cleans the tree in
+# which it runs, and writes beside it. Variables of this make are not for debian/rules.
 deb: ## write build/deb/*.deb, Debian packages of the committed files
 	@command -v dpkg-buildpackage >/dev/null || { \
 	    echo 'deb: dpkg-buildpackage is missing: apt-get install dpkg-dev' >&2; exit 1; }
