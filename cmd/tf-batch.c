@@ -37,10 +37,12 @@ static struct tf_opt opts[] = {
             .flags = TF_OPT_SEMANTIC, .help = "random seed for shuffling"),
     OPT_INT(0, "window", &o.window, .arg = "PAIRS", .def = "100000", .lo = 1, .hi = 1 << 30,
             .modes = FILES, .help = "shuffle within windows of this size if the input is a pipe"),
-    OPT_STR(0, "links", &o.links, .arg = "FILE", .flags = TF_OPT_FILE, .modes = FILES,
+    OPT_STR(0, "links", &o.links, .arg = "FILE", .flags = TF_OPT_FILE,
+            .modes = FILES | CORPORA,
             .help = "links of pieces of each pair, a line 0-0 1-2 for each record, for tf-train "
                     "--guided-alignment"),
-    OPT_STR(0, "weights", &o.weights, .arg = "FILE", .flags = TF_OPT_FILE, .modes = FILES,
+    OPT_STR(0, "weights", &o.weights, .arg = "FILE", .flags = TF_OPT_FILE,
+            .modes = FILES | CORPORA,
             .help = "weights of the pairs in the loss of tf-train, a decimal number for each "
                     "record"),
     OPT_GROUP("Several corpora"),
@@ -192,15 +194,16 @@ static int configure(struct tf_batcher *b, struct tf_pair_filter *f, unsigned mo
 static int open_corpus(struct tf_corpus *c, const struct tf_args *args,
                        const struct tf_pair_filter *filter, struct tf_err *err)
 {
-    if (args->mode == FILES)
-        return tf_corpus_open(c, args->v, args->n, filter, err) != 0 ||
-                       (o.links != NULL && tf_corpus_open_links(c, o.links, err) != 0) ||
-                       (o.weights != NULL && tf_corpus_open_weights(c, o.weights, err) != 0)
-                   ? -1
-                   : 0;
-    if (tf_list_has(&list.files, o.output))
+    if (args->mode == LIST && tf_list_has(&list.files, o.output))
         return tf_fail_status(err, TF_USAGE, "%s: is both input and output", o.output);
-    return tf_list_open(&list.files, c, (size_t)o.group, filter, err);
+    if (args->mode != FILES)
+        tf_corpus_init(c, list.files.streams, filter);
+    else if (tf_corpus_open(c, args->v, args->n, filter, err) != 0)
+        return -1;
+    if ((o.links != NULL && tf_corpus_open_links(c, o.links, err) != 0) ||
+        (o.weights != NULL && tf_corpus_open_weights(c, o.weights, err) != 0))
+        return -1;
+    return args->mode == FILES ? 0 : tf_list_open(&list.files, c, (size_t)o.group, err);
 }
 
 static int run(const struct tf_args *args, struct tf_err *err)

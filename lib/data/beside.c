@@ -52,4 +52,5 @@ void tf_beside_add(struct tf_beside *b, struct tf_sha256 *corpus)
     uint8_t digest[32];
     tf_sha256_end(&b->sha, digest);
     tf_sha256_add(corpus, digest, sizeof digest);
+    tf_sha256_init(&b->sha);
 }

@@ -9,7 +9,7 @@
 struct tf_beside {
     bool there;
     struct tf_in in;
-    struct tf_sha256 sha; /* of the lines so far, each with a line feed */
+    struct tf_sha256 sha; /* of the lines since tf_beside_add, each with a line feed */
 };
 int tf_beside_open(struct tf_beside *b, const char *path, struct tf_err *err) TF_MUST_CHECK;
 void tf_beside_close(struct tf_beside *b);

@@ -371,7 +371,7 @@ static int add_links(struct tf_corpus *c, const char *line, size_t n, const uint
             while (to < end && to - from < 80 && strchr(" \t\r", *to) == NULL)
                 to++;
             return tf_fail(err, "%s: line %llu: '%.*s': not SOURCE-TARGET, two numbers to 65535",
-                           c->links_file.in.name, (unsigned long long)c->records,
+                           c->links_file.in.name, (unsigned long long)(c->base + c->records),
                            (int)(to - from), from);
         }
         if (len == NULL)
@@ -379,7 +379,7 @@ static int add_links(struct tf_corpus *c, const char *line, size_t n, const uint
         if (s >= len[0] || t >= len[1])
             return tf_fail(err, "%s: line %llu: link %u-%u of %u and %u tokens (links are of "
                            "pieces: tf-tokenize --pieces)",
-                           c->links_file.in.name, (unsigned long long)c->records, s, t, len[0],
+                           c->links_file.in.name, (unsigned long long)(c->base + c->records), s, t, len[0],
                            len[1]);
         const uint32_t link = s << 16 | t;
         tf_ids_add(&c->links, &link, 1);
@@ -392,7 +392,7 @@ static int read_links(struct tf_corpus *c, bool kept, struct tf_err *err)
 {
     const char *line;
     size_t n;
-    if (tf_beside_line(&c->links_file, c->records, c->side[0].in.name, &line, &n, err) != 0 ||
+    if (tf_beside_line(&c->links_file, c->base + c->records, c->side[0].in.name, &line, &n, err) != 0 ||
         add_links(c, line, n, kept ? c->pairs[c->n - 1].len : NULL, err) != 0)
         return -1;
     if (kept) {
@@ -434,7 +434,7 @@ static int read_weight(struct tf_corpus *c, bool kept, struct tf_err *err)
     size_t n;
     char number[64];
     double x;
-    if (tf_beside_line(&c->weights_file, c->records, c->side[0].in.name, &line, &n, err) != 0)
+    if (tf_beside_line(&c->weights_file, c->base + c->records, c->side[0].in.name, &line, &n, err) != 0)
         return -1;
     for (; n > 0 && strchr(" \t\r", line[n - 1]) != NULL; n--)
         ;
@@ -443,7 +443,7 @@ static int read_weight(struct tf_corpus *c, bool kept, struct tf_err *err)
     snprintf(number, sizeof number, "%.*s", n < sizeof number ? (int)n : (int)sizeof number, line);
     if (tf_parse_real(&x, number, 0, TF_MAX_PAIR_WEIGHT, err) != 0)
         return tf_context(err, "%s: line %llu: weight", c->weights_file.in.name,
-                          (unsigned long long)c->records);
+                          (unsigned long long)(c->base + c->records));
     if (kept) {
         c->weights = tf_xarray(c->weights, c->cap, sizeof *c->weights);
         c->weights[c->n - 1] = (float)x;
@@ -525,7 +525,8 @@ int tf_corpus_read(struct tf_corpus *c, size_t most, struct tf_err *err)
         if (rc == 0) {
             struct tf_beside *files[] = {&c->links_file, &c->weights_file};
             for (int i = 0; i < 2; i++)
-                if (files[i]->there && tf_beside_end(files[i], c->records, a->in.name, err) != 0)
+                if (files[i]->there && !c->more &&
+                    tf_beside_end(files[i], c->base + c->records, a->in.name, err) != 0)
                     return -1;
             compute_id(c);
             c->ended = true;

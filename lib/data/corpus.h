@@ -60,6 +60,7 @@ struct tf_corpus {
     bool warned[2];                  /* of bos in a sentence; of other special ids */
     bool files; /* every input is a mapped file */
     bool ended; /* everything is read: the counts are final */
+    bool more;  /* tf_corpus_switch follows: links and weights have lines for its records, too */
     bool has_id;
     uint8_t id[32];   /* when ended: SHA-256 over header, count and CRC of both sides */
     uint64_t records; /* of the open files, so far */

@@ -164,6 +164,7 @@ static int open_line(struct tf_list *l, struct tf_corpus *c, size_t i, struct tf
 {
     struct tf_list_line *line = &l->lines[i];
     line->base = l->records;
+    c->more = i + 1 < l->n;
     if (!l->once && check_regular(l, line, err) != 0)
         return -1;
     if (tf_corpus_switch(c, line->path, line->base, err) != 0 ||
@@ -183,10 +184,9 @@ static int open_line(struct tf_list *l, struct tf_corpus *c, size_t i, struct tf
 }
 
 int tf_list_open(struct tf_list *l, struct tf_corpus *c, size_t group,
-                 const struct tf_pair_filter *filter, struct tf_err *err)
+                 struct tf_err *err)
 {
     struct tf_sha256 sha;
-    tf_corpus_init(c, l->streams, filter);
     if (l->weighted && l->n_corpora > TF_LIST_CORPORA)
         return tf_fail(err, "%zu corpora with weights, at most %d", l->n_corpora, TF_LIST_CORPORA);
     tf_sha256_init(&sha);

@@ -68,10 +68,11 @@ void tf_list_release(struct tf_list *l);
 /* Is the path, "-" or NULL too, one of the files? */
 bool tf_list_has(const struct tf_list *l, const char *path);
 
-/* Check the headers and ends of all files, and initialise the corpus for them. group: files in a
- * group; 0: the default. Release the corpus after a failure too. */
+/* Check the headers and ends of all files, or with `once` read them. The corpus is that of
+ * tf_corpus_init; only with `once` it may have links and weights. group: files in a group; 0: the
+ * default. Release the corpus after a failure too. */
 int tf_list_open(struct tf_list *l, struct tf_corpus *c, size_t group,
-                 const struct tf_pair_filter *filter, struct tf_err *err) TF_MUST_CHECK;
+                 struct tf_err *err) TF_MUST_CHECK;
 /* Name a corpus: "a.en.tfs", "a.en.tfs and 31 more". Append it. */
 void tf_list_name(struct tf_buf *b, const struct tf_list *l, size_t corpus);
 /* The corpus of the record with this number. */

@@ -99,6 +99,10 @@ END_COUNT
     "$TF_PYTHON" make.py "$TOP/tests/cli" a 100
     "$TF_PYTHON" make.py "$TOP/tests/cli" b 403
     "$TF_PYTHON" make.py "$TOP/tests/cli" many 40 0 51 33 62
+    for f in ?.[stp]; do # with checksums, of which the corpus id is made
+        tf-cbor json "$f" | tf-cbor unjson -o new
+        mv new "$f"
+    done
 }
 
 prepare() {
@@ -206,6 +210,48 @@ pairs() { tf-cbor json "$1" | jq -c 'select(.type == "batch") | [.src, .tgt] | t
         tf-batch -q --tokens 200 -e 3 --list list --group 2 --from "$(sed -n ${at}p cursors)" -o rest
         cmp <(tail -n +$((at + 1)) all) <(body rest)
     done
+}
+
+@test "links and weights of pairs: a line for each record of all corpora" {
+    need jq
+    # Of an empty record the first field is the line number, too.
+    for x in a b; do
+        tf-cbor json $x.s | jq -r 'select(.type == "tokens") |
+            if (.ids | length) == 0 then "" else "0-0 \((.ids | length) - 1)-0" end' >$x.links
+        tf-cbor json $x.s | jq 'select(.type == "tokens") | .idx % 9 / 4' >$x.weights
+    done
+    cat a.links b.links >links
+    cat a.weights b.weights | gzip >weights.gz
+    both=(--links links --weights weights.gz)
+    t 0 tf-batch -q --tokens 300 -e 2 "${both[@]}" -w 2 a.s a.t -w 0.5 b.s b.t -o x.tfs
+    tf-cbor json x.tfs | jq -c 'select(.type == "batch") |
+        [.idx, (.src | map(length)), .links, .weights] | transpose[]' >got
+    tf-cbor json x.tfs | jq -c 'select(.type == "batch") | [.idx, (.src | map(length))] | transpose[] |
+        [.[0], .[1], [0, 0, .[1] - 1, 0], (if .[0] < 100 then .[0] else .[0] - 100 end) % 9 / 4]' >want
+    cmp got want
+    [ "$(wc -l <got)" -gt 600 ]
+    # With weights of 1 the batches are those of joined files.
+    t 0 tf-batch -q --tokens 300 "${both[@]}" -w 1 a.s a.t -w 1 b.s b.t -o x.tfs
+    t 0 tf-batch -q --tokens 300 "${both[@]}" -o y.tfs <(cat a.s b.s) <(cat a.t b.t)
+    cmp <(body x.tfs | sed 's/"corpus":"[0-9a-f]*",*//; s/"group":0,//') <(body y.tfs | sed 's/"corpus":"[0-9a-f]*",*//')
+    # The corpus id has the lines of each corpus, and the weights.
+    sed 8s/0-0// links >other
+    for links in links other; do
+        for w in 1 2; do
+            tf-batch -q --links $links -w $w a.s a.t -w 1 b.s b.t | tf-info --json - | jq -e .config.corpus
+        done
+    done | sort -u >ids
+    [ "$(grep -c '^"[0-9a-f]*"$' ids)" = 4 ]
+    # Lines are counted over all corpora.
+    sed 203s/$/x/ links >bad
+    t 1 tf-batch --links bad -w 2 a.s a.t -w 1 b.s b.t -o none
+    expect_error "tf-batch: bad: line 203: "
+    head -300 links >short
+    t 1 tf-batch --links short -w 2 a.s a.t -w 1 b.s b.t -o none
+    expect_error "tf-batch: short ends after 300 lines, b.s continues"
+    cat links - <<<"" >long
+    t 1 tf-batch --links long -w 2 a.s a.t -w 1 b.s b.t -o none
+    expect_error "tf-batch: b.s ends after 503 records, long continues"
 }
 
 @test "an epoch without a pair has no batch, and the next ones come" {
