@@ -474,7 +474,10 @@ X
     cat >icu.xlf <<'X'
 <xliff xmlns="urn:oasis:names:tc:xliff:document:2.0" version="2.0" srcLang="en" trgLang="pt-BR">
   <file id="messages.pt_BR">
-    <unit id="a"><segment><source>{n, plural, other {&lt;b&gt;#&lt;/b&gt; x}}</source><target/></segment></unit>
+    <unit id="a"><segment>
+        <source>{n, plural, other {&lt;b&gt;#&lt;/b&gt; x}}</source>
+        <target/>
+    </segment></unit>
     <unit id="b" name="a {b}"><segment>
         <source>{V, plural, =0 {no} other { <ph id="0" disp="{{n}}"/> items}} </source>
         <target order="1"></target>
@@ -487,7 +490,7 @@ X
     texts icu.xlf capitals >got.xlf
     diff icu.xlf got.xlf >changes || true
     grep '^>' changes | sed 's/^> //' | diff - <(cat <<'X'
-    <unit id="a"><segment><source>{n, plural, other {&lt;b&gt;#&lt;/b&gt; x}}</source><target>{n, plural, other {&lt;b&gt;#&lt;/b&gt; X}}</target></segment></unit>
+        <target>{n, plural, other {&lt;b&gt;#&lt;/b&gt; X}}</target>
         <target order="1">{V, plural, =0 {NO} other { <ph id="0" disp="{{n}}"/> ITEMS}} </target>
 </source><target> A <ph id="0"/>
 </target><notes><note>x {</note></notes></segment></unit>
