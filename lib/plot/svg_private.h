@@ -26,7 +26,7 @@ void tf_svg_begin_part(struct tf_buf *out, double x, double y, double width, dou
                        const char *desc);
 void tf_svg_end(struct tf_buf *out);
 
-/* Append a text with a coordinate, which is finite, in place of each @: TF_SVG(out, "M@ @", x, y). */
+/* Append a text that has a finite coordinate in place of each @: TF_SVG(out, "M@ @", x, y). */
 void tf_svg_put(struct tf_buf *out, const char *text, const double *x);
 #define TF_SVG(out, text, ...) tf_svg_put(out, text, (const double[]){__VA_ARGS__})
 /* Text with & < > " as entities and unsafe characters (tf_utf8_unsafe), but for space, as

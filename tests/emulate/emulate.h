@@ -427,8 +427,8 @@ struct async_copies {
 };
 
 /* PTX's wgmma, D = A B + D in floats, of A 64 x 16 in registers and B 16 x N in dynamic shared
- * memory. Each warp does its 16 rows. Both operands have the layouts of the PTX ISA (9.7.15.5.1); the
- * order in which a tensor core adds is its own, so this shows indices alone. Runs as late as
+ * memory. Each warp does its 16 rows. Both operands have the layouts of the PTX ISA (9.7.15.5.1);
+ * the order in which a tensor core adds is its own, so this shows indices alone. Runs as late as
  * allowed, when wait() says so: until then the sums are nan, and B may be overwritten. */
 struct async_products {
     enum { MOST = 256 / 2 }; /* sums of a thread */
