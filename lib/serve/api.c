@@ -274,9 +274,14 @@ static const struct {
 void tf_api_request(void *arg, struct tf_http_request *r)
 {
     struct tf_buf body = {0};
+    const char *path = r->path;
     r->arg = arg;
+    while (path[0] == '/' && path[1] == '/') /* an address with a slash at its end, and a path */
+        path++;
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-        if (strcmp(r->path, paths[i].path) != 0)
+        /* A rule of a proxy for /metrics holds for nothing else that answers so. */
+        const char *its = paths[i].answer == metrics ? r->path : path;
+        if (strcmp(its, paths[i].path) != 0)
             continue;
         const bool get = strcmp(paths[i].method, "GET") == 0;
         if (strcmp(r->method, paths[i].method) == 0 || (get && strcmp(r->method, "HEAD") == 0)) {

@@ -88,6 +88,7 @@ with_script() {
     [ "$(ask detect -d q=a -o /dev/null -w '%{http_code}')" = 400 ]
     [ "$(ask languages)" = '[{"code":"en","name":"English","targets":["xx"]},{"code":"xx","name":"xx","targets":["en"]}]' ]
     [ "$(ask health)" = '{"status":"ok"}' ]
+    [ "$(ask /health)" = '{"status":"ok"}' ] # two slashes
     ask metrics >metrics
     [ -z "$(grep -vE '^(# (HELP|TYPE) tf_serve_[a-z_]+ .*|tf_serve_[a-z_]+(\{([a-z]+="[^"]*",?)+\})? [0-9.e+-]+)$' metrics)" ]
     grep -q '^tf_serve_sentences_total{model="en-xx"} 70$' metrics
@@ -135,6 +136,7 @@ with_script() {
     expect 400 'too many tokens: source of 7 tokens, --max-length allows 6' \
         translate -d 'q=a b c a b c a&source=en&target=xx'
     expect 404 'no such path' nothing
+    expect 404 'no such path' /metrics # a second slash, past the rule of a proxy
     expect 405 'use POST' translate
     expect 405 'use GET' health -d x
     expect 415 'the content is encoded (Content-Encoding); send it as it is' \
