@@ -3,7 +3,7 @@
 #define TF_CMD_DECODE_OPTIONS_H
 
 #include "infer/decode_stream.h"
-#include "model/search_settings.h"
+#include "stream/search_settings.h"
 #include "model_options.h"
 
 enum { SEARCH = 1, SAMPLE = 2 };

@@ -8,7 +8,7 @@
 #include "convert/segmenters_private.h"
 #include "exchange/npz.h"
 #include "exchange/safetensors.h"
-#include "model/search_settings.h"
+#include "stream/search_settings.h"
 #include "base/gunzip.h"
 
 #include <libgen.h>

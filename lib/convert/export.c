@@ -4,7 +4,7 @@
 #include "convert/export_members_private.h"
 #include "convert/export_private.h"
 #include "convert/foreign_private.h"
-#include "model/search_settings.h"
+#include "stream/search_settings.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #include "exchange/marian_bin.h"
 #include "exchange/npz.h"
 #include "exchange/yaml.h"
-#include "model/search_settings.h"
+#include "stream/search_settings.h"
 #include "ops/search_state.h"
 #include "text/sp_check.h"
 

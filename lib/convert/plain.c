@@ -3,7 +3,7 @@
 #include "base/gunzip.h"
 #include "cbor/json.h"
 #include "convert/segmenters_private.h"
-#include "model/search_settings.h"
+#include "stream/search_settings.h"
 #include "text/vocab_file.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* search.c - see search_private.h. */
 #include "convert/search_private.h"
-#include "model/search_settings.h"
+#include "stream/search_settings.h"
 #include "ops/search_state.h"
 
 #include <math.h>

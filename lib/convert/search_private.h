@@ -1,5 +1,5 @@
 /* search_private.h - the search that another program does with a model, as its files and that
- * program's defaults say, for the header of the model (model/search_settings.h has the keys). What
+ * program's defaults say, for the header of the model (stream/search_settings.h has the keys). What
  * cannot be kept is named in m->left, by `theirs`, the name that it has there. */
 #ifndef TF_CONVERT_SEARCH_PRIVATE_H
 #define TF_CONVERT_SEARCH_PRIVATE_H

@@ -1,7 +1,7 @@
 /* alignment.c - see alignment_private.h. */
 #include "infer/alignment_private.h"
 #include "base/memory.h"
-#include "model/search_settings.h"
+#include "stream/search_settings.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "model/int8.h"
 #include "model/load.h"
-#include "model/search_settings.h"
+#include "stream/search_settings.h"
 #include "ops/registry.h"
 
 #include <stdio.h>

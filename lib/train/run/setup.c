@@ -3,7 +3,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "model/search_settings.h"
+#include "stream/search_settings.h"
 #include "ops/registry.h"
 #include "text/vocab_file.h"
 #include "train/ranks/ranked.h"

@@ -1,7 +1,7 @@
 /* search_settings.h - the search that a model was made for: the map "search" of its header
  * (formats/model.md). Keys are options of tf-decode, whose defaults they become. */
-#ifndef TF_MODEL_SEARCH_SETTINGS_H
-#define TF_MODEL_SEARCH_SETTINGS_H
+#ifndef TF_STREAM_SEARCH_SETTINGS_H
+#define TF_STREAM_SEARCH_SETTINGS_H
 
 #include "base/buf.h"
 #include "cbor/value.h"
