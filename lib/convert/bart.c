@@ -79,16 +79,6 @@ static int read_bart(struct tf_import *m, struct tf_err *err)
     return 0;
 }
 
-static bool claims_bart_dir(const struct tf_import *m)
-{
-    return strcmp(tf_hf_type(m), "bart") == 0;
-}
-
-static bool claims_mbart_dir(const struct tf_import *m)
-{
-    return strcmp(tf_hf_type(m), "mbart") == 0;
-}
-
 static int find_bart_files(struct tf_import *m, struct tf_err *err)
 {
     m->files.pieces[0] = tf_dir_has(m->dir, "vocab.json");
@@ -100,15 +90,10 @@ static int find_bart_files(struct tf_import *m, struct tf_err *err)
 static const struct tf_export_member bart_has[] = {
     {"activation", "relu|swish|gelu", NULL},
     {"decoder_self", "attention", ", a recurrent decoder (but --to marian)"},
-    {"pre_norm", NULL, NULL},
-    {"final_norm", NULL, NULL},
     {"embedding_norm", "true", NULL},
-    {"unscaled_embeddings", NULL, NULL},
     {"source_vocab_size", "0", NULL},
     {"source_eos", "true", NULL},
     {"positions", "learned", NULL},
-    {"max_positions", NULL, NULL},
-    {"position_table", NULL, NULL},
     {"start", "bos", NULL},
     {"tie", "all", NULL},
     {"norm_eps", "1e-5", NULL},
@@ -174,21 +159,13 @@ static void put_bart_config(struct tf_export *e)
     const struct tf_config *c = &e->config;
     struct tf_json j = {.out = &e->text[CONFIG]};
     tf_json_open(&j, '{');
-    tf_json_put_str(&j, "model_type", c->pre_norm ? "mbart" : "bart");
-    tf_json_key(&j, "architectures");
-    tf_json_raw(&j, c->pre_norm ? "[\"MBartForConditionalGeneration\"]"
-                                : "[\"BartForConditionalGeneration\"]");
-    tf_json_put_int(&j, "d_model", c->d_model);
-    tf_hf_put_stack(&j, c, "encoder", c->encoder_layers);
-    tf_hf_put_stack(&j, c, "decoder", c->decoder_layers);
-    tf_json_put_str(&j, "activation_function", tf_activations[c->activation]);
-    tf_json_put_int(&j, "vocab_size", c->vocab_size);
-    tf_json_put_int(&j, "max_position_embeddings", c->max_positions);
+    if (c->pre_norm)
+        tf_hf_put_sizes(&j, c, "mbart", "MBartForConditionalGeneration", c->vocab_size);
+    else
+        tf_hf_put_sizes(&j, c, "bart", "BartForConditionalGeneration", c->vocab_size);
     tf_json_put_bool(&j, "scale_embedding", !c->unscaled_embeddings);
     tf_json_put_bool(&j, "tie_word_embeddings", true);
-    tf_json_put_real(&j, "dropout", c->dropout);
-    tf_json_put_real(&j, "attention_dropout", c->attention_dropout);
-    tf_json_put_real(&j, "activation_dropout", c->relu_dropout);
+    tf_hf_put_dropout(&j, c);
     tf_json_put_int(&j, "pad_token_id", c->pad);
     tf_json_put_int(&j, "eos_token_id", c->eos);
     tf_json_put_int(&j, "forced_eos_token_id", c->eos);
@@ -254,6 +231,7 @@ static const struct tf_export_format bart_format = {
     .fits = fits_bart,
     .program = "transformers",
     .has = bart_has,
+    .has_any = "pre_norm|final_norm|unscaled_embeddings|max_positions|position_table",
     .output_bias = true,
     .without_vocab = true,
     .check = refuse_bart_cases,
@@ -269,7 +247,7 @@ static const struct tf_export_format bart_format = {
 
 const struct tf_program tf_bart = {
     .name = "BART",
-    .claims_dir = claims_bart_dir,
+    .model_type = "bart",
     .find_files = find_bart_files,
     .read = read_bart,
     .search = tf_search_of_transformers,
@@ -277,7 +255,7 @@ const struct tf_program tf_bart = {
 
 const struct tf_program tf_mbart = {
     .name = "mBART",
-    .claims_dir = claims_mbart_dir,
+    .model_type = "mbart",
     .find_files = tf_hf_find_m2m_files,
     .read = read_mbart,
     .search = tf_search_of_m2m100,

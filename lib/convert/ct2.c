@@ -521,20 +521,10 @@ static int search_of_argos(struct tf_import *m, struct tf_err *err)
 
 static const struct tf_export_member ct2_has[] = {
     {"activation", "relu|swish|gelu", NULL},
-    {"embedding_norm", NULL, NULL},
-    {"unscaled_embeddings", NULL, NULL},
     {"decoder_self", "attention", ", a recurrent decoder (but --to marian)"},
-    {"pre_norm", NULL, NULL},
-    {"final_norm", NULL, NULL},
-    {"decoder_norms", NULL, NULL},
-    {"source_vocab_size", NULL, NULL},
-    {"source_eos", NULL, NULL},
     {"positions", "sin|learned", NULL},
-    {"max_positions", NULL, NULL},
     {"position_table", "paper|t2t|halves", NULL},
-    {"position_offset", NULL, NULL},
     {"start", "bos|zero", NULL},
-    {"norm_eps", NULL, NULL},
     {NULL, NULL, NULL},
 };
 
@@ -660,6 +650,8 @@ static const struct tf_export_format ct2_format = {
     .format = TF_FORMAT_CT2,
     .program = "CTranslate2",
     .has = ct2_has,
+    .has_any = "embedding_norm|unscaled_embeddings|pre_norm|final_norm|decoder_norms|"
+               "source_vocab_size|source_eos|max_positions|position_offset|norm_eps",
     .ids_beside = true,
     .two_segmenters = true,
     .check = refuse_ct2_cases,

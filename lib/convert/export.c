@@ -92,7 +92,7 @@ static int check_format(struct export *x, struct tf_err *err)
     const struct tf_config *c = &e->config;
     if (c->d_k * c->heads != c->d_model || c->d_v != c->d_k)
         tf_export_refuse(e, "d_k and d_v other than d_model / heads");
-    tf_export_check_members(e, x->f->has);
+    tf_export_check_members(e, x->f);
     if (x->f->check != NULL)
         x->f->check(e);
     return fail_refused(x, err);

@@ -4,31 +4,14 @@
 
 #include <string.h>
 
-/* Members that need no row. */
-static const struct tf_export_member common[] = {
-    /* those that every format has; it completes biases with zeros */
-    {"encoder_layers", NULL, NULL},
-    {"decoder_layers", NULL, NULL},
-    {"d_model", NULL, NULL},
-    {"d_ff", NULL, NULL},
-    {"heads", NULL, NULL},
-    {"d_k", NULL, NULL}, /* checked with d_v in export.c */
-    {"d_v", NULL, NULL},
-    {"vocab_size", NULL, NULL},
-    {"bos", NULL, NULL},
-    {"eos", NULL, NULL},
+/* Members that need no row: those that every format has, which completes biases with zeros, ... */
+static const char common[] =
+    "encoder_layers|decoder_layers|d_model|d_ff|heads|vocab_size|bos|eos|attention_bias|"
+    "output_bias|d_k|d_v|" /* checked together in export.c */
+    /* ... and those that do not change log-probabilities, dialect but by position_table. */
+    "dialect|dropout|attention_dropout|relu_dropout|label_smoothing|smoothing|initializer|pad";
+static const struct tf_export_member common_some[] = {
     {"tie", "all|decoder|none", NULL},
-    {"attention_bias", NULL, NULL},
-    {"output_bias", NULL, NULL},
-    /* those that do not change log-probabilities */
-    {"dialect", NULL, NULL}, /* but by position_table */
-    {"dropout", NULL, NULL},
-    {"attention_dropout", NULL, NULL},
-    {"relu_dropout", NULL, NULL},
-    {"label_smoothing", NULL, NULL},
-    {"smoothing", NULL, NULL},
-    {"initializer", NULL, NULL},
-    {"pad", NULL, NULL},
     {NULL, NULL, NULL},
 };
 
@@ -48,8 +31,6 @@ static bool is_allowed(const struct tf_member *f, const struct tf_config *c, con
 {
     double x;
     struct tf_err err = {0};
-    if (values == NULL)
-        return true;
     if (!is_numeric(f))
         return tf_is_word_of(word_of(f, c), values);
     if (tf_parse_real(&x, values, f->lo, f->hi, &err) != 0)
@@ -88,14 +69,15 @@ static void check_named(struct tf_export *e, const struct tf_export_member *has)
     }
 }
 
-void tf_export_check_members(struct tf_export *e, const struct tf_export_member *has)
+void tf_export_check_members(struct tf_export *e, const struct tf_export_format *format)
 {
     size_t n;
     const struct tf_member *f = tf_config_fields(&n);
-    check_named(e, has);
-    check_named(e, common);
+    check_named(e, format->has);
+    check_named(e, common_some);
     for (size_t i = 0; i < n; i++)
-        if (!is_named(has, f[i].name) && !is_named(common, f[i].name) &&
+        if (!is_named(format->has, f[i].name) && !is_named(common_some, f[i].name) &&
+            !tf_is_word_of(f[i].name, format->has_any) && !tf_is_word_of(f[i].name, common) &&
             tf_member_number(&f[i], &e->config) != tf_config_implied(&e->config, &f[i]))
             refuse_member(e, &f[i], NULL, NULL);
 }

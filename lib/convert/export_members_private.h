@@ -5,9 +5,8 @@
 
 #include "convert/foreign_private.h"
 
-/* Refuse, by name, each member of e->config with a value that the format cannot express. has: the
- * members that it has besides those that all have; the last row has no name. A member without a row
- * must have the value that a map without it means. */
-void tf_export_check_members(struct tf_export *e, const struct tf_export_member *has);
+/* Refuse, by name, each member of e->config with a value that the format cannot express. A member
+ * that it does not name must have the value that a map without it means. */
+void tf_export_check_members(struct tf_export *e, const struct tf_export_format *format);
 
 #endif

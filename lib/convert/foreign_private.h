@@ -17,10 +17,10 @@ enum {
     TF_EXPORT_TEXTS = 4        /* most files of text in a directory */
 };
 
-/* A member of struct tf_config that a format has. */
+/* A member of struct tf_config that a format has with some values only. */
 struct tf_export_member {
     const char *name;
-    const char *values; /* those that it can be: a number, or words with "|" between; NULL: all */
+    const char *values; /* those that it can be: a number, or words with "|" between */
     const char *more;   /* what a refusal says after name and value, or NULL */
 };
 
@@ -47,7 +47,9 @@ struct tf_export_format {
     enum tf_format format;
     bool (*fits)(const struct tf_config *c); /* of which models it is; NULL: of all others */
     const char *program;                /* for messages */
-    const struct tf_export_member *has; /* besides what all have (export_members_private.h) */
+    /* Besides what all have (export_members_private.h). */
+    const struct tf_export_member *has;
+    const char *has_any; /* members with all their values, their names with "|" between */
     bool output_bias;                   /* it always has one */
     bool f32_only;
     bool ids_beside;                      /* of pieces, in a file of text */

@@ -364,11 +364,6 @@ static int read_m2m100(struct tf_import *m, struct tf_err *err)
     return tf_hf_read_m2m(m, import_m2m100, err);
 }
 
-static bool claims_m2m100_dir(const struct tf_import *m)
-{
-    return strcmp(tf_hf_type(m), "m2m_100") == 0;
-}
-
 /* transformers 5 writes no SentencePiece model of NLLB's, and no special_tokens_map.json. Where
  * tokens were added to a tokenizer.json, text is cut as it says, also of transformers 4. */
 int tf_hf_find_m2m_files(struct tf_import *m, struct tf_err *err)
@@ -390,7 +385,7 @@ int tf_hf_find_m2m_files(struct tf_import *m, struct tf_err *err)
 
 const struct tf_program tf_m2m100 = {
     .name = "M2M100",
-    .claims_dir = claims_m2m100_dir,
+    .model_type = "m2m_100",
     .find_files = tf_hf_find_m2m_files,
     .read = read_m2m100,
     .search = tf_search_of_m2m100,
@@ -407,11 +402,8 @@ static const struct tf_export_member marian_mt_has[] = {
     {"source_vocab_size", "0", NULL},
     {"source_eos", "true", NULL},
     {"positions", "sin|learned", NULL},
-    {"max_positions", NULL, NULL},
     {"position_table", "paper|t2t|halves", NULL},
-    {"position_offset", NULL, NULL},
     {"start", "bos|zero", NULL},
-    {"norm_eps", NULL, NULL},
     {NULL, NULL, NULL},
 };
 
@@ -477,7 +469,7 @@ static void put_table(struct tf_export *e)
     }
 }
 
-void tf_hf_put_stack(struct tf_json *j, const struct tf_config *c, const char *stack,
+static void put_stack(struct tf_json *j, const struct tf_config *c, const char *stack,
                       int64_t layers)
 {
     char key[64];
@@ -487,6 +479,30 @@ void tf_hf_put_stack(struct tf_json *j, const struct tf_config *c, const char *s
     tf_json_put_int(j, key, c->heads);
     snprintf(key, sizeof key, "%s_ffn_dim", stack);
     tf_json_put_int(j, key, c->d_ff);
+}
+
+void tf_hf_put_sizes(struct tf_json *j, const struct tf_config *c, const char *type,
+                     const char *class, int64_t vocab_size)
+{
+    tf_json_put_str(j, "model_type", type);
+    tf_json_key(j, "architectures");
+    tf_json_open(j, '[');
+    tf_json_str(j, class);
+    tf_json_close(j, ']');
+    tf_json_put_int(j, "d_model", c->d_model);
+    put_stack(j, c, "encoder", c->encoder_layers);
+    put_stack(j, c, "decoder", c->decoder_layers);
+    tf_json_put_str(j, "activation_function", tf_activations[c->activation]);
+    tf_json_put_int(j, "vocab_size", vocab_size);
+    tf_json_put_int(j, "max_position_embeddings",
+                    c->positions == TF_POS_LEARNED ? c->max_positions : TF_EXPORT_POSITIONS);
+}
+
+void tf_hf_put_dropout(struct tf_json *j, const struct tf_config *c)
+{
+    tf_json_put_real(j, "dropout", c->dropout);
+    tf_json_put_real(j, "attention_dropout", c->attention_dropout);
+    tf_json_put_real(j, "activation_dropout", c->relu_dropout);
 }
 
 enum { PIECES, TOKENIZER, CONFIG };
@@ -598,19 +614,9 @@ static void put_hf_config(struct tf_export *e, double scale)
 {
     const struct tf_config *c = &e->config;
     const int64_t V = c->vocab_size, pad = adds_pad(e) ? V : c->bos;
-    const bool learned = c->positions == TF_POS_LEARNED;
     struct tf_json j = {.out = &e->text[CONFIG]};
     tf_json_open(&j, '{');
-    tf_json_put_str(&j, "model_type", "marian");
-    tf_json_key(&j, "architectures");
-    tf_json_raw(&j, "[\"MarianMTModel\"]");
-    tf_json_put_int(&j, "d_model", c->d_model);
-    tf_hf_put_stack(&j, c, "encoder", c->encoder_layers);
-    tf_hf_put_stack(&j, c, "decoder", c->decoder_layers);
-    tf_json_put_str(&j, "activation_function", tf_activations[c->activation]);
-    tf_json_put_int(&j, "vocab_size", V + adds_pad(e));
-    tf_json_put_int(&j, "max_position_embeddings", learned ? c->max_positions
-                                                           : TF_EXPORT_POSITIONS);
+    tf_hf_put_sizes(&j, c, "marian", "MarianMTModel", V + adds_pad(e));
     tf_json_put_real(&j, "norm_eps", c->norm_eps);
     if (scale != 1)
         tf_json_put_real(&j, "residual_scale", scale);
@@ -619,9 +625,7 @@ static void put_hf_config(struct tf_export *e, double scale)
     tf_json_put_bool(&j, "static_position_embeddings", true);
     tf_json_put_bool(&j, "share_encoder_decoder_embeddings", c->tie == TF_TIE_ALL);
     tf_json_put_bool(&j, "tie_word_embeddings", c->tie != TF_TIE_NONE);
-    tf_json_put_real(&j, "dropout", c->dropout);
-    tf_json_put_real(&j, "attention_dropout", c->attention_dropout);
-    tf_json_put_real(&j, "activation_dropout", c->relu_dropout);
+    tf_hf_put_dropout(&j, c);
     tf_json_put_int(&j, "eos_token_id", c->eos);
     tf_json_put_int(&j, "forced_eos_token_id", c->eos);
     tf_json_put_int(&j, "pad_token_id", pad);
@@ -666,6 +670,7 @@ static const struct tf_export_format marian_mt_format = {
     .format = TF_FORMAT_HF,
     .program = "transformers",
     .has = marian_mt_has,
+    .has_any = "max_positions|position_offset|norm_eps",
     .output_bias = true,
     .ids_beside = true,
     .two_segmenters = true,

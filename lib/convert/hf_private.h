@@ -33,13 +33,14 @@ int tf_hf_find_m2m_files(struct tf_import *m, struct tf_err *err) TF_MUST_CHECK;
 typedef int tf_import_fn(struct tf_import *m, struct tf_err *err);
 int tf_hf_read_m2m(struct tf_import *m, tf_import_fn *import, struct tf_err *err) TF_MUST_CHECK;
 
-/* The same of what is written: the bias as [1, V]; settings of a stack in config.json; the search
- * of the model, as generate() has it, where outputs have no id `pad`. */
+/* The same of what is written: the bias as [1, V]; in config.json the kind of the model and its
+ * sizes, its dropout, and its search, as generate() has it, where outputs have no id `pad`. */
 struct tf_export;
 struct tf_json;
 void tf_hf_reshape_bias(struct tf_bundle *b);
-void tf_hf_put_stack(struct tf_json *j, const struct tf_config *c, const char *stack,
-                     int64_t layers);
+void tf_hf_put_sizes(struct tf_json *j, const struct tf_config *c, const char *type,
+                     const char *class, int64_t vocab_size);
+void tf_hf_put_dropout(struct tf_json *j, const struct tf_config *c);
 void tf_hf_put_generation(struct tf_json *j, const struct tf_export *e, int64_t pad);
 
 #endif

@@ -362,6 +362,18 @@ static int read_marian(struct tf_import *m, struct tf_err *err)
 
 /* ---- search ---- */
 
+static int read_yaml_file(struct tf_import *m, struct tf_yaml *y, const char *path,
+                          struct tf_err *err)
+{
+    char *text;
+    size_t n;
+    if (tf_read_unpacked(&text, &n, path, TF_MAX_CONFIG, err) != 0)
+        return -1;
+    const int rc = tf_yaml_read(y, m->arena, text, n, err);
+    free(text);
+    return rc != 0 ? tf_context(err, "%s", path) : 0;
+}
+
 static const char *yaml_scalar(const struct tf_yaml *y, const char *key, const char *missing)
 {
     const struct tf_yaml_entry *e = tf_yaml_find(y, key);
@@ -414,8 +426,6 @@ static int read_decoder(struct tf_import *m, const struct tf_yaml *y, struct tf_
 static int search_of_marian(struct tf_import *m, struct tf_err *err)
 {
     const char *settings = m->files.settings;
-    char *text;
-    size_t n;
     struct tf_yaml y;
     char head[32];
     tf_search_put_word(m, "search", "marian");
@@ -426,13 +436,9 @@ static int search_of_marian(struct tf_import *m, struct tf_err *err)
         put_factor(m, 3);
         return 0;
     }
-    if (tf_read_unpacked(&text, &n, settings, TF_MAX_CONFIG, err) != 0)
+    if (read_yaml_file(m, &y, settings, err) != 0)
         return -1;
-    int rc = tf_yaml_read(&y, m->arena, text, n, err);
-    free(text);
-    if (rc == 0)
-        rc = read_decoder(m, &y, err);
-    return rc == 0 ? 0 : tf_context(err, "%s", settings);
+    return read_decoder(m, &y, err) != 0 ? tf_context(err, "%s", settings) : 0;
 }
 
 /* ---- files of a directory ---- */
@@ -501,14 +507,10 @@ static int use_decoder(struct tf_import *m, const struct tf_yaml *y, struct tf_e
 
 static int read_decoder_file(struct tf_import *m, const char *path, struct tf_err *err)
 {
-    char *text;
-    size_t n;
     struct tf_yaml y;
-    if (tf_read_unpacked(&text, &n, path, TF_MAX_CONFIG, err) != 0)
+    if (read_yaml_file(m, &y, path, err) != 0)
         return -1;
-    const int rc = tf_yaml_read(&y, m->arena, text, n, err);
-    free(text);
-    return rc != 0 || use_decoder(m, &y, err) != 0 ? tf_context(err, "%s", path) : 0;
+    return use_decoder(m, &y, err) != 0 ? tf_context(err, "%s", path) : 0;
 }
 
 /* The vocabularies of both sides, as OPUS-MT and Firefox name them, or the only one. */
@@ -600,11 +602,8 @@ static const struct tf_export_member marian_has[] = {
     {"position_table", "t2t", " (but tf-train --as t2t)"},
     {"norm_eps", "1e-6", NULL},
     {"source_eos", "true", NULL},
-    {"pre_norm", NULL, NULL},
-    {"final_norm", NULL, NULL},
     {"activation", "relu|swish", NULL},
     {"decoder_self", "attention|ssru", NULL},
-    {"source_vocab_size", NULL, NULL},
     {NULL, NULL, NULL},
 };
 
@@ -703,6 +702,7 @@ static const struct tf_export_format marian_format = {
     .format = TF_FORMAT_MARIAN,
     .program = "Marian",
     .has = marian_has,
+    .has_any = "pre_norm|final_norm|source_vocab_size",
     .f32_only = true,
     .convert = convert_to_marian,
     .write_weights = tf_npz_write,

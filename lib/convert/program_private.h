@@ -8,7 +8,8 @@ struct tf_export_format; /* foreign_private.h */
 
 struct tf_program {
     const char *name; /* of its models, for messages */
-    /* Is m->dir a model of its? NULL: never. */
+    const char *model_type; /* of config.json in a directory that is a model of its; or NULL */
+    /* Is m->dir one? NULL: never. */
     bool (*claims_dir)(const struct tf_import *m);
     /* Set m->files; those that the user names are there already. Errors say what is missing, or
      * that there are several. */

@@ -7,6 +7,7 @@
 #include "convert/foreign_private.h"
 #include "convert/fsmt_private.h"
 #include "convert/hf_private.h"
+#include "convert/hf_settings_private.h"
 #include "convert/marian_private.h"
 #include "convert/plain_private.h"
 
@@ -21,6 +22,8 @@ enum { PROGRAMS = sizeof programs / sizeof *programs };
 
 static bool claims(const struct tf_program *p, const struct tf_import *m)
 {
+    if (m->from == TF_FORMAT_AUTO && p->model_type != NULL)
+        return strcmp(tf_hf_type(m), p->model_type) == 0;
     if (m->from == TF_FORMAT_AUTO)
         return p->claims_dir != NULL && p->claims_dir(m);
     return p->claims_file != NULL ? p->claims_file(m) : p == m->program;
