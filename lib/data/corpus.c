@@ -436,12 +436,15 @@ static int read_weight(struct tf_corpus *c, bool kept, struct tf_err *err)
     double x;
     if (tf_beside_line(&c->weights_file, c->base + c->records, c->side[0].in.name, &line, &n, err) != 0)
         return -1;
-    for (; n > 0 && strchr(" \t\r", line[n - 1]) != NULL; n--)
+    for (; n > 0 && (line[n - 1] == ' ' || line[n - 1] == '\t' || line[n - 1] == '\r'); n--)
         ;
     for (; n > 0 && (*line == ' ' || *line == '\t'); n--)
         line++;
     snprintf(number, sizeof number, "%.*s", n < sizeof number ? (int)n : (int)sizeof number, line);
-    if (tf_parse_real(&x, number, 0, TF_MAX_PAIR_WEIGHT, err) != 0)
+    const int rc = strlen(number) < n /* it is longer, or has a NUL */
+                       ? tf_fail(err, "'%s...': not a number", number)
+                       : tf_parse_real(&x, number, 0, TF_MAX_PAIR_WEIGHT, err);
+    if (rc != 0)
         return tf_context(err, "%s: line %llu: weight", c->weights_file.in.name,
                           (unsigned long long)(c->base + c->records));
     if (kept) {

@@ -64,7 +64,9 @@ same_parameters() {
     }
     for x in "-0.5:-0.5: too small, minimum 0" "nan:'nan': not a number" "inf:'inf': not a number" \
         "1001:1001: too large, maximum 1000" ":'': not a number" "1 2:'1 2': not a number" \
-        "0x1:'0x1': not a number" "1e400:1e400: too large, maximum 1000"; do
+        "0x1:'0x1': not a number" "1e400:1e400: too large, maximum 1000" \
+        "1\\x00:'1...': not a number" "1\\x00x:'1...': not a number" \
+        "1.$(printf %061d 0)x:'1.$(printf %061d 0)...': not a number"; do
         sed "3s/.*/${x%%:*}/" weights >wrong
         fails wrong "tf-batch: wrong: line 3: weight: ${x#*:}"
     done
