@@ -249,7 +249,7 @@ msgstr ""
 msgid "old"
 msgstr "alt"
 
-#~ msgid "old"
+#~ msgid "charset=ASCII"
 #~ msgstr ""
 X
     texts_around a.po >got
