@@ -268,8 +268,10 @@ static int fail_no_pair(const struct tf_batcher *b, const struct tf_corpus *c, s
     struct tf_buf s = {0};
     tf_buf_printf(&s, "no pair is left of %llu records", (unsigned long long)records_read(c));
     add_reasons(&s, c);
-    tf_fail(err, "%s: %s",
-            b->list != NULL && b->list->name != NULL ? b->list->name : c->side[0].in.name, s.p);
+    const char *of = b->list != NULL ? b->list->name : NULL;
+    if (of == NULL)
+        of = b->list != NULL && b->list->n > 1 ? "all corpora" : c->side[0].in.name;
+    tf_fail(err, "%s: %s", of, s.p);
     tf_buf_release(&s);
     return -1;
 }

@@ -328,6 +328,7 @@ pairs() { tf-cbor json "$1" | jq -c 'select(.type == "batch") | [.src, .tgt] | t
     wrong 1 "none.t: No such file or directory" -w 1 a.s a.t -w 2 b.s none.t
     wrong 1 "a.s ends after 100 records, b.t continues" -w 1 a.s b.t
     wrong 1 "a.s: no pair is left of 100 records" -w 1 a.s a.t --min-length 90
+    wrong 1 "all corpora: no pair is left of 503 records" -w 1 a.s a.t -w 2 b.s b.t --min-length 90
     printf 'a.s\ta.t\t1\tx\n' >list
     wrong 1 "list: line 1: more than three columns" --list list
     printf 'a.s\ta.t\t1\nb.s\t\t1\n' >list
