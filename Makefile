@@ -226,8 +226,12 @@ emu_flags = -std=c++20 -Wall -Wextra -Wno-unknown-pragmas -Wno-missing-field-ini
 	$(or $(san),$(emu_checks)) $(CXXFLAGS) -O1
 all_ldflags = -Wl,--as-needed,$(harden_link) $(san) $(LDFLAGS)
 nv_flags = -std=c++20 -O3 -Ilib -Xcompiler -fPIC,-fvisibility=hidden,-ffp-contract=off \
-	$(foreach a,$(CUDA_ARCH),-gencode arch=compute_$a,code=sm_$a)\
-	-gencode arch=compute_$(lastword $(CUDA_ARCH)),code=compute_$(lastword $(CUDA_ARCH)) $(NVCCFLAGS)
+	$(foreach a,$(CUDA_ARCH:90=90$(own_90)),-gencode arch=compute_$a,code=sm_$a)\
+	-gencode arch=compute_$(lastword $(CUDA_ARCH)),code=compute_$(lastword $(CUDA_ARCH)) \
+	$(if $(own_90),-DTF_WGMMA) $(NVCCFLAGS)
+# Instructions that no other architecture has, in this file.
+$B/lib/ops/cuda/product.o: own_90 := $(if $(filter 90,$(CUDA_ARCH)),a)
+$B/ptx/product.ptx: own_90 := a
 
 # Libraries for every program; --as-needed drops those that it does not use. For one program only:
 # `$B/bin/tf-x: extra_libs = ...`.
@@ -347,7 +351,8 @@ $B/tests/emulate/%.o: tests/emulate/%.cc $B/flags
 $B/ptx/%.ptx: lib/ops/cuda/%.cu $B/flags
 	@mkdir -p $(@D)
 	$(if $(V),,@echo '  NVCC $(patsubst $B/%,%,$@)')
-	$Q$(NVCC) -std=c++20 -O3 -Ilib $(filter-out -Xcicc -Xptxas -O%,$(NVCCFLAGS)) -arch=compute_90 \
+	$Q$(NVCC) -std=c++20 -O3 -Ilib $(filter-out -Xcicc -Xptxas -O%,$(NVCCFLAGS)) \
+	    -arch=compute_90$(own_90) \
 	    -MMD -MP -MF $(@:.ptx=.d) -MT $@ -ptx -o $@ $<
 $B/ptx/wgmma.ptx: tests/bench/wgmma.cu $B/flags
 	@mkdir -p $(@D)

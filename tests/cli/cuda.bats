@@ -154,12 +154,9 @@ plain_only() {
     done
 }
 
-@test "graphs: the ones used least recently are evicted" {
+@test "graphs: the ones used least recently are evicted; gradients of weights beside a pass" {
     program ops/graphs
-}
-
-@test "gradients of weights beside the rest of a pass: the same bytes, and no wait is missing" {
-    program ops/beside
+    program ops/beside # the same bytes, and no wait is missing
     [ -z "${EMULATED:-}" ] || TF_EMULATE_ORDER=reverse program ops/beside
 }
 
@@ -177,9 +174,12 @@ plain_only() {
     [[ -z ${TF_SAN:-} || $TF_SAN == *thread* ]] || skip "only without sanitizers, or by hand with SAN=thread"
     program ops/same_bytes 3 # the third has hundreds of rows
     # 33 rows are many then: each alone is few.
-    TF_CUDA_SMS=1 TF_CUDA_TIMES=1 TF_TEST_OPS=linear_packed program ops/same_bytes
-    expect_contains "$stderr" "product: many rows"
-    expect_contains "$stderr" "product: few rows"
+    export TF_CUDA_WITH
+    for TF_CUDA_WITH in '' ${EMULATED:+wgmma}; do # whose order of sums only a GPU shows
+        TF_CUDA_SMS=1 TF_CUDA_TIMES=1 TF_TEST_OPS=linear_packed program ops/same_bytes
+        expect_contains "$stderr" "product: many rows"
+        expect_contains "$stderr" "product: few rows"
+    done
 }
 
 @test "a count of multiprocessors that is none" {
@@ -496,6 +496,7 @@ PY
     refused "$is, epilogues all" cuda TF_CUDA_EPILOGUES=all
     refused "$is, logits in 600000000" cuda TF_CUDA_XENT_ROOM=600000000
     refused "$is, no product, no mma, no library" cuda TF_CUDA_WITHOUT=library,mma,pdl,product
+    refused "$is, wgmma" cuda TF_CUDA_WITH=wgmma
     # With the same bytes from other means it resumes.
     resume cuda TF_CUDA_WITHOUT=graphs,pdl,nccl TF_CUDA_SMS=9
     expect_status 0
@@ -753,9 +754,9 @@ PY
     TF_CUDA_WITHOUT=graphs TF_EMULATE_TELL=1 tf-decode --device cuda -m "$MODEL" --batch 1 few.tfs \
         2>notes >/dev/null
     [ -z "${EMULATED:-}" ] || grep -q '^emulate: 0 graphs launched' notes
-    for words in some graphs,some graphs,,mma GRAPHS; do
-        TF_CUDA_WITHOUT=$words t 1 tf-train -q --device cuda "${small[@]}" --steps 1 -o x "$B"
-        expect_error "not one of ${every//,/, }"
+    for set in OUT=some OUT=graphs,some OUT=graphs,,mma OUT=GRAPHS =some; do
+        t 1 env "TF_CUDA_WITH$set" tf-train -q --device cuda "${small[@]}" --steps 1 -o x "$B"
+        [[ $set == =* ]] && expect_error "not wgmma" || expect_error "not one of ${every//,/, }"
     done
 }
 
@@ -885,7 +886,7 @@ PY
     # Small batches whose updates are replayed.
     t 0 "${bench[@]}" --keep small graphs candidates
     grep -q '^tf-train tiny, without both ' small/log.txt
-    [ "$(grep -c '^candidate ' small/log.txt)" -eq 3 ]
+    [ "$(grep -c '^candidate ' small/log.txt)" -eq 4 ]
     # Translations as on the CPU, of three kinds of models.
     t 0 "${bench[@]}" --keep small translate
     [ "$(grep -c '^translations, ' small/log.txt)" -eq 9 ]

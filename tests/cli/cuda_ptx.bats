@@ -44,7 +44,8 @@ expect_ptx() {
     local wgmma='wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f1},'
     for line in 'add.s32 %r1, %r2, 3;' '@!%p1 bra L;' 'mov.u32 %r1, %tid.x;' \
         'rcp.approx.ftz.f32 %f1, %f2;' 'cvt.rzi.f32.f32 %f1, %f2;' 'copysign.f32 %f1, %f2, %f3;' \
-        'ld.param.u64 %rd1, [x];' "$wgmma {%r1, %r2, %r1, %r2}, %rd1, %p1, 1, 1, 0;" 'ld.global.v2.u32 {%r1, %r2}, [%rd1+8];' '{ .reg .b32 %r9; }'; do
+        'ld.param.u64 %rd1, [x];' "$wgmma {%r1, %r2, %r1, %r2}, %rd1, %p1, 1, 1, 0;" \
+        'ld.global.v2.u32 {%r1, %r2}, [%rd1+8];' '{ .reg .b32 %r9; }'; do
         translate "$line"
         expect_status 0
     done
@@ -52,7 +53,8 @@ expect_ptx() {
         'mov.u32 %r1, %clock;' 'mov.u32 %r1, %r2, %r3;' 'add.s32 %rx, %r1, 1;' \
         'ld.global.nc.u32 %r1, [%rd1];' 'ld.global.v2.u32 %r1, [%rd1];' 'bar.sync 1;' \
         'fence.acq_rel.gpu;' "$wgmma {%r1, %r2, %r1, %r2}, %rd1, %p1, 1, -1, 0;" \
-        "$wgmma %rd1, %rd1, %p1, 1, 1, 0, 0;"  '.maxnreg 32;' '.pragma "new";' 'st.global.u32 [y], %r1;' '$'; do
+        "$wgmma %rd1, %rd1, %p1, 1, 1, 0, 0;" \
+        '.maxnreg 32;' '.pragma "new";' 'st.global.u32 [y], %r1;' '$'; do
         translate "$line"
         expect_status 1
         # shellcheck disable=SC2154 # of `run`
@@ -76,6 +78,10 @@ expect_ptx() {
         TF_CUDA_SMS=$sms TF_TEST_OPS=linear_packed program ops/agreement 20
     done
     TF_TEST_OPS=linear_listed program ops/agreement 10
+    for name in agreement same_bytes; do
+        TF_CUDA_WITH=wgmma TF_CUDA_SMS=1 TF_TEST_OPS=linear_packed program ops/$name 20
+    done
+    grep -q '^ptx .*many_kernel.*Lb1' "$TF_EMULATE_KERNELS" # by wgmma
     expect_ptx cached_attention_kernel few_kernel many_kernel listed_kernel
 }
 

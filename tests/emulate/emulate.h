@@ -426,6 +426,11 @@ struct async_copies {
     }
 };
 
+static inline size_t __cvta_generic_to_shared(const void *p)
+{
+    return (size_t)((const char *)p - (const char *)emulate::shared_memory());
+}
+
 /* PTX's wgmma, D = A B + D in floats, of A 64 x 16 in registers and B 16 x N in dynamic shared
  * memory. Each warp does its 16 rows. Both operands have the layouts of the PTX ISA (9.7.15.5.1);
  * the order in which a tensor core adds is its own, so this shows indices alone. Runs as late as

@@ -142,6 +142,7 @@ enum {
     TF_CUDA_RELU = 64,
     TF_CUDA_SCATTER = 128,
     TF_CUDA_BESIDE = 256,
+    TF_CUDA_WGMMA = 512, /* only with TF_CUDA_WITH=wgmma */
 };
 bool tf_cuda_uses(unsigned part);
 /* A row space. `head` is device memory that a step reads: counts, then the packed row of the first

@@ -11,7 +11,9 @@
  *     nccl     NCCL: ranks exchange what is in device memory through the host's (link.cu)
  *     relu     in the backward pass, ReLU and sums for bias gradients in one kernel (linear.cu)
  *     scatter  in decoding few sentences, attention that stores new keys and values (decode.cu)
- *     beside   gradients of weights on a stream of their own (beside.cu) */
+ *     beside   gradients of weights on a stream of their own (beside.cu)
+ * TF_CUDA_WITH=wgmma: many rows of decoding are multiplied by wgmma (product.cu). No device has
+ * shown yet whether it rounds as mma.sync does; if not, a row would depend on its neighbours. */
 #include "blas_private.h"
 #include "ops/cuda/beside_private.h"
 #include "ops/cuda/graphs_private.h"
@@ -80,7 +82,11 @@ bool tf_cuda_uses(unsigned part)
 static int read_left_out(struct tf_err *err)
 {
     const char *list = getenv("TF_CUDA_WITHOUT");
-    left_out = 0;
+    const char *with = getenv("TF_CUDA_WITH");
+    const bool taken = with != nullptr && strcmp(with, "wgmma") == 0;
+    if (with != nullptr && *with != 0 && !taken)
+        return tf_fail(err, "TF_CUDA_WITH: '%.40s': not wgmma", with);
+    left_out = taken ? 0 : (unsigned)TF_CUDA_WGMMA;
     for (const char *p = list; p != nullptr && *p != 0;) {
         size_t n = strcspn(p, ","), i = 0;
         while (i < PARTS && (strlen(parts[i]) != n || strncmp(p, parts[i], n) != 0))
@@ -411,6 +417,8 @@ template <typename A> static const char *kernels(void)
     for (unsigned part : {TF_CUDA_PRODUCT, TF_CUDA_MMA, TF_CUDA_LIBRARY})
         if (!tf_cuda_uses(part))
             all += std::string(", no ") + parts[std::countr_zero(part)];
+    if (tf_cuda_uses(TF_CUDA_WGMMA))
+        all += ", wgmma";
     snprintf(text, sizeof text, "%s", all.c_str());
     return text;
 }

@@ -7,12 +7,15 @@
  * up from first to last; then comes the bias. For few rows, where the way from the memory decides,
  * each part is a warp's and the four work side by side (few_kernel). For many rows, where the
  * tensor cores should, a warp walks through all parts for a larger tile, out of shared memory
- * (many_kernel).
+ * (many_kernel), or four warps by wgmma, if TF_CUDA_WITH says so: the same sums in the same order,
+ * but whether a device rounds them alike only tests/bench/wgmma.cu there can say.
  *
  * In multiply() (device_private.h) w is the matrix of 16 rows, and rows of x are the columns of the
  * other, so that 8 rows are enough to fill it. */
 #include "product_private.h"
 #include "ops/cuda/memory_private.h"
+
+#include <type_traits>
 
 constexpr int WARP = 32, PARTS = 4, CHUNK = 32;
 /* columns of y of a block of few_kernel */
@@ -28,6 +31,9 @@ constexpr size_t shared_of(int stages)
 }
 constexpr int LD = WIDE + 4;
 static_assert(shared_of(2) >= TALL * LD * sizeof(float), "room for the results");
+
+/* With wgmma: x once more, in the order of multiply_wide(), of two stages. */
+constexpr size_t WGMMA_ROOM = (size_t)2 * TOGETHER * TALL * CHUNK * 2;
 
 /* What both kernels work on. w [N, K], x [M, K], y [M, N]. */
 template <typename A> struct product {
@@ -162,23 +168,77 @@ __device__ static inline void put8(const struct product<A> &p, int m, int n, con
     }
 }
 
+/* d (16 x 64 of a warp, 64 x 64 of four) += a b over 32 columns by wgmma, in the order of
+ * multiply(): a0 and a1 as there; x, in shared memory, has of all 64 rows the first 4 bytes of each
+ * thread's 16 side by side, then the second, and so on, each of which is 8 columns of a wgmma. */
+template <typename A>
+__device__ static inline void multiply_wide(float d[8][4], const uint4 &a0, const uint4 &a1,
+                                            const void *x)
+{
+    /* from the first 8 columns to the others TALL * 16 bytes, from 8 rows to the next 128 */
+    [[maybe_unused]] const uint64_t layout = (uint64_t)TALL << 16 | 8ull << 32,
+                                    at = (uint64_t)__cvta_generic_to_shared(x),
+                                    b[2] = {at >> 4 | layout, (at + 2 * TALL * 16) >> 4 | layout};
+#ifdef TF_EMULATE
+    const uint32_t a[2][4] = {{a0.x, a1.x, a0.y, a1.y}, {a0.z, a1.z, a0.w, a1.w}};
+    void *sums[32];
+    for (int i = 0; i < 32; i++)
+        sums[i] = &d[i / 4][i % 4];
+    struct async_products products;
+    products.fence();
+    products.multiply<A, 64>(sums, a[0], b[0], true);
+    products.multiply<A, 64>(sums, a[1], b[1], true);
+    products.commit();
+    products.wait<0>();
+#elif defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#define SUMS                                                                                      \
+    "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9,%10,%11,%12,%13,%14,%15,%16,%17,%18,%19,%20,%21,%22,%23,%24," \
+    "%25,%26,%27,%28,%29,%30,%31}"
+#define FOUR(n) "+f"(d[n][0]), "+f"(d[n][1]), "+f"(d[n][2]), "+f"(d[n][3])
+#define BY(kind)                                                                             \
+    asm volatile("{ .reg .pred %%add; setp.eq.u32 %%add, 0, 0; wgmma.fence.sync.aligned;"    \
+                 "wgmma.mma_async.sync.aligned.m64n64k16.f32." kind "." kind " " SUMS        \
+                 ", {%32,%33,%34,%35}, %40, %%add, 1, 1, 0;"                                 \
+                 "wgmma.mma_async.sync.aligned.m64n64k16.f32." kind "." kind " " SUMS        \
+                 ", {%36,%37,%38,%39}, %41, %%add, 1, 1, 0;"                                 \
+                 "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0; }"       \
+                 : FOUR(0), FOUR(1), FOUR(2), FOUR(3), FOUR(4), FOUR(5), FOUR(6), FOUR(7)    \
+                 : "r"(a0.x), "r"(a1.x), "r"(a0.y), "r"(a1.y), "r"(a0.z), "r"(a1.z),         \
+                   "r"(a0.w), "r"(a1.w), "l"(b[0]), "l"(b[1])                                \
+                 : "memory")
+    if constexpr (std::is_same_v<A, half>) {
+        BY("f16");
+    } else {
+        BY("bf16");
+    }
+#undef BY
+#undef FOUR
+#undef SUMS
+#else
+    __trap(); /* the host keeps away from here */
+#endif
+}
+
 /* WIDE columns and TALL rows a block; rows_first: blocks that follow each other have the same
  * columns, else the same rows. While a stage is multiplied, the next ones are on their way: with
- * four of them, two blocks have room on a multiprocessor of an H100. */
-template <typename A, int STAGES>
+ * four of them, two blocks have room on a multiprocessor of an H100. WGMMA: a warp has 16 columns
+ * and all rows, the same sums in the same order. */
+template <typename A, int STAGES, bool WGMMA>
 static __global__ void __launch_bounds__(WARP *WIDE_WARPS, 2)
     many_kernel(struct product<A> p, bool rows_first)
 {
     /* pieces of 16 bytes in a row's chunk; rows that the block copies at once */
     constexpr int THREADS = WARP * WIDE_WARPS, PIECES = CHUNK / 8, ROWS = THREADS / PIECES;
     constexpr int EACH = (WIDE + TALL) * PIECES; /* of a chunk */
+    constexpr int N_TILES = WGMMA ? 1 : ::N_TILES, M_TILES = WGMMA ? TALL / 8 : ::M_TILES;
     TF_SHARED(uint4, room);
     static_assert(TALL == ROWS && WIDE % ROWS == 0, "see below");
     int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, g = lane / 4, t = lane % 4,
         chunks = chunks_of(p.K);
     int n0 = (rows_first ? blockIdx.y : blockIdx.x) * WIDE,
-        m0 = (rows_first ? blockIdx.x : blockIdx.y) * TALL, wn = warp % 4 * (16 * N_TILES),
-        wm = warp / 4 * (8 * M_TILES), row = threadIdx.x / PIECES;
+        m0 = (rows_first ? blockIdx.x : blockIdx.y) * TALL,
+        across = WGMMA ? WIDE_WARPS : 4, wn = warp % across * (16 * N_TILES),
+        wm = warp / across * (8 * M_TILES), row = threadIdx.x / PIECES;
     float d[N_TILES][M_TILES][4] = {}, total[N_TILES][M_TILES][4] = {};
     struct async_copies copies;
     auto place = [&](int c) { return room + c % (STAGES * TOGETHER) * EACH; };
@@ -209,6 +269,21 @@ static __global__ void __launch_bounds__(WARP *WIDE_WARPS, 2)
                         d[i][j][e] = 0;
                     }
     };
+    auto arranged = [&](int c) {
+        return (uint32_t *)(room + STAGES * TOGETHER * EACH) +
+               c % (2 * TOGETHER) * (TALL * CHUNK / 2);
+    };
+    /* What this thread copied of x, for wgmma; nobody multiplies the stage before the last now. */
+    auto arrange = [&](int first) {
+        for (int c = first; c < first + TOGETHER && c < chunks; c++) {
+            const uint4 v = place(c)[WIDE * PIECES + threadIdx.x];
+            uint32_t *to = arranged(c) + threadIdx.x;
+            to[0] = v.x, to[THREADS] = v.y, to[2 * THREADS] = v.z, to[3 * THREADS] = v.w;
+        }
+#ifndef TF_EMULATE
+        asm volatile("fence.proxy.async;" ::: "memory");
+#endif
+    };
     auto load_stage = [&](int first) {
         for (int c = first; c < first + TOGETHER; c++)
             load(c);
@@ -218,6 +293,9 @@ static __global__ void __launch_bounds__(WARP *WIDE_WARPS, 2)
         load_stage(s * TOGETHER);
     for (int first = 0; first < chunks; first += TOGETHER) {
         copies.template wait<STAGES - 2>();
+        if constexpr (WGMMA) {
+            arrange(first);
+        }
         /* the stage is there, and everybody is done with the one before, whose place is that of the
          * next one to be copied */
         __syncthreads();
@@ -230,15 +308,19 @@ static __global__ void __launch_bounds__(WARP *WIDE_WARPS, 2)
             const uint4 *w = place(c), *x = w + WIDE * PIECES;
             uint4 b[M_TILES];
 #pragma unroll
-            for (int j = 0; j < M_TILES; j++)
+            for (int j = 0; j < M_TILES && !WGMMA; j++)
                 b[j] = x[(wm + 8 * j + g) * PIECES + t];
 #pragma unroll
             for (int i = 0; i < N_TILES; i++) {
                 uint4 a0 = w[(wn + 16 * i + g) * PIECES + t],
                       a1 = w[(wn + 16 * i + g + 8) * PIECES + t];
+                if constexpr (WGMMA) {
+                    multiply_wide<A>(d[i], a0, a1, arranged(c));
+                } else {
 #pragma unroll
-                for (int j = 0; j < M_TILES; j++)
-                    multiply<A>(d[i][j], a0, a1, b[j]);
+                    for (int j = 0; j < M_TILES; j++)
+                        multiply<A>(d[i][j], a0, a1, b[j]);
+                }
             }
         }
     }
@@ -269,6 +351,17 @@ static __global__ void __launch_bounds__(WARP *WIDE_WARPS, 2)
     }
 }
 
+/* Its code is that of this one architecture. */
+static bool has_wgmma(const struct tf_ctx *c)
+{
+#if defined(TF_WGMMA) || defined(TF_EMULATE)
+    return c->arch == 90 && tf_cuda_uses(TF_CUDA_WGMMA);
+#else
+    (void)c;
+    return false;
+#endif
+}
+
 template <typename A>
 bool tf_cuda_product(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const A *w, const tf_mem *bias,
                      size_t rows, int N, int K, bool relu, bool stat)
@@ -282,16 +375,18 @@ bool tf_cuda_product(struct tf_ctx *c, tf_mem *y, const tf_mem *x, const A *w, c
         /* So the smaller matrix stays in the cache, and the larger one comes from memory once. No
          * more than 65535 blocks may lie above each other. */
         bool rows_first = (size_t)N > rows && wide <= 65535;
-        auto many = [&](auto *kernel, int stages) {
-            if (tf_cuda_allow_shared(c, "product", (const void *)kernel, shared_of(stages)))
+        auto many = [&](auto *kernel, size_t shared) {
+            if (tf_cuda_allow_shared(c, "product", (const void *)kernel, shared))
                 launch(c, "product: many rows", kernel,
                        rows_first ? dim3(tall, wide) : dim3(wide, tall), dim3(WARP * WIDE_WARPS),
-                       shared_of(stages), p, rows_first);
+                       shared, p, rows_first);
         };
-        if (shared_of(4) <= c->shared)
-            many(many_kernel<A, 4>, 4);
+        if (has_wgmma(c) && shared_of(4) + WGMMA_ROOM <= c->shared)
+            many(many_kernel<A, 4, true>, shared_of(4) + WGMMA_ROOM);
+        else if (shared_of(4) <= c->shared)
+            many(many_kernel<A, 4, false>, shared_of(4));
         else
-            many(many_kernel<A, 2>, 2);
+            many(many_kernel<A, 2, false>, shared_of(2));
         return true;
     }
     auto few = [&](auto *kernel, int tiles) {

@@ -15,7 +15,8 @@ def take(b, options, sizes, name):
             stream(name + part, b.vocab, n, 6)
     took = []
     for part in (".tfs", ".4.tfs"):
-        times = 1 if b.emulate or not b.time_for(60) or name == "lone" else 2 if b.short else 3
+        once = b.emulate or not b.time_for(60) or name.startswith("lone")
+        times = 1 if once else 2 if b.short else 3
         command = f"tf-decode -m model.tfm --max-extra 0 --device cuda -o out.tfs {options}"
         found = [run(b, f"{command} {name}{part}", timeout=90)[0] for _ in range(times)]
         if None in found:
