@@ -14,6 +14,7 @@ void tf_allowed_release(struct tf_allowed_group *g)
     free(g->place);
     tf_ids_release(&g->all);
     tf_ids_release(&g->ids);
+    tf_ids_release(&g->before);
     *g = (struct tf_allowed_group){0};
 }
 
@@ -129,13 +130,20 @@ void tf_allowed_set(struct tf_allowed_group *g, const struct tf_allowed_rule *ru
     }
     struct marks m = marks_in(g, rule);
     memset(m.v, 0, words * sizeof *m.v);
+    const struct tf_ids before = g->ids;
+    g->ids = g->before;
+    g->before = before; /* where those that are kept are */
     g->n = n;
     g->ids.n = 0;
     g->longest = 0;
     g->from[0] = 0;
     for (size_t i = 0; i < n; i++) {
-        mark_sentence(&m, rule, &sentences[i]);
-        collect(&g->ids, &m);
+        if (sentences[i].kept) {
+            tf_ids_add(&g->ids, g->sentence[i].ids, g->sentence[i].n);
+        } else {
+            mark_sentence(&m, rule, &sentences[i]);
+            collect(&g->ids, &m);
+        }
         g->from[i + 1] = g->ids.n;
     }
     for (size_t i = 0; i < n; i++) {

@@ -20,6 +20,7 @@ struct tf_allowed_sentence {
     const uint32_t *src, *prefix; /* without EOS */
     size_t n_src, n_prefix;
     const struct tf_wanted *wanted;
+    bool kept; /* it is in the group already, at its place */
 };
 
 /* What holds for all of them; constant. */
@@ -35,7 +36,7 @@ struct tf_allowed_rule {
 struct tf_allowed_group {
     struct tf_allowed *sentence; /* n, as a search takes them */
     size_t *from;                /* where those of a sentence begin in ids; n + 1 */
-    struct tf_ids ids;           /* of the sentences, one after the other */
+    struct tf_ids ids, before;   /* of the sentences, one after the other; scratch */
     size_t longest;              /* ids of a sentence */
     /* by tf_allowed_unite */
     struct tf_ids all; /* the union, ascending */

@@ -361,18 +361,21 @@ static void write_ready(struct decode *d)
     }
 }
 
-/* Nobody sends more before the answers where the input pauses: they do not wait for the rest of
- * the window. With --alignment they get it first. */
+/* Nobody sends more before the answers where the input pauses: they do not wait for the rest of the
+ * window, and those that come together are sent together. With --alignment they get it first. */
 static void sentence_done(void *arg, struct tf_sentence *s)
 {
     struct decode *d = arg;
     pthread_mutex_lock(&d->lock);
-    const size_t written = d->next;
-    judge(d, &d->s.in.items[s - d->sentences], s);
-    s->ready = !d->o->alignment;
-    write_ready(d);
-    if (d->rc == 0 && d->s.in.paused && d->next > written)
-        d->rc = tf_output_flush(&d->s.out, &d->failure);
+    if (s != NULL) {
+        judge(d, &d->s.in.items[s - d->sentences], s);
+        s->ready = !d->o->alignment;
+    } else {
+        const size_t written = d->next;
+        write_ready(d);
+        if (d->rc == 0 && d->s.in.paused && d->next > written)
+            d->rc = tf_output_flush(&d->s.out, &d->failure);
+    }
     pthread_mutex_unlock(&d->lock);
 }
 

@@ -91,13 +91,13 @@ void tf_diverse_step(const struct tf_diverse *d, struct tf_search *q, tf_mem *lp
         if (i % d->groups == 0)
             s.n_chosen = 0;
         s.n = 0;
-        s.view = tf_search_view_of(q, &w, i);
+        s.view = tf_search_view_of(q, i);
         select_best(&s);
         for (size_t k = 0; k < s.n; k++)
             s.v[k].row += (uint32_t)s.view.row0;
         tf_search_advance(q, &w, i, &s.view, s.v, s.n);
         for (size_t r = from; r < w.out; r++)
-            chosen[s.n_chosen++] = q->hist_id[w.t * q->max_rows + r];
+            chosen[s.n_chosen++] = q->ids[r];
     }
     tf_search_end_pass(q, &w);
     free(s.v);

@@ -161,18 +161,16 @@ void tf_forbidden_release(struct tf_forbidden *f)
 
 /* ---- the search ---- */
 
-/* The end of the text of live row r, before its next id: at least `need` bytes or all. */
+/* The end of the text of live row r, of t ids: at least `need` bytes or all. */
 static struct tf_text text_end(const struct tf_search *q, const struct tf_spelling *s, size_t r,
-                               size_t need, struct tf_buf *buf)
+                               size_t t, size_t need, struct tf_buf *buf)
 {
-    size_t t = q->counts[TF_SEARCH_STEP], n = 0;
+    size_t n = 0;
     uint32_t ids[TF_MAX_PIECE];
     size_t used = 0;
     while (t > 0 && n < need && used < TF_MAX_PIECE) {
-        const size_t past = --t * q->max_rows + r;
-        ids[used++] = q->hist_id[past];
+        ids[used++] = tf_search_token(q, r, --t);
         n += ids[used - 1] < s->n ? s->v[ids[used - 1]].n : 0;
-        r = q->hist_parent[past];
     }
     tf_buf_clear(buf);
     while (used-- > 0)
@@ -222,10 +220,9 @@ static void forbid_after(const struct tf_forbidden_case *c, struct tf_text text,
 
 void tf_forbidden_mask(const struct tf_forbidden *f, const struct tf_search *q, tf_mem *lp)
 {
-    const struct tf_search_pass w = tf_search_begin_pass(q);
     struct tf_buf buf = {0};
     for (size_t i = 0; i < q->S; i++) {
-        const struct tf_search_view v = tf_search_view_of(q, &w, i);
+        const struct tf_search_view v = tf_search_view_of(q, i);
         for (size_t r = v.row0; r < v.row0 + v.live && !v.forced; r++) {
             const struct place p = {q, &v, lp, r};
             forbid(&p, f->always, f->n_always);
@@ -233,7 +230,7 @@ void tf_forbidden_mask(const struct tf_forbidden *f, const struct tf_search *q, 
                 const struct tf_forbidden_case *c = &f->as[as];
                 if (c->n == 0)
                     continue;
-                forbid_after(c, text_end(q, &c->spelling, r, c->longest + 4, &buf), &p);
+                forbid_after(c, text_end(q, &c->spelling, r, v.t, c->longest + 4, &buf), &p);
             }
         }
     }

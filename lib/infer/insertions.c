@@ -73,8 +73,7 @@ void tf_insertions_release(struct tf_insertions *s)
 
 void tf_insertion_progress_release(struct tf_insertion_progress *p)
 {
-    free(p->row);
-    free(p->next);
+    free(p->of);
     *p = (struct tf_insertion_progress){0};
 }
 
@@ -98,30 +97,24 @@ static size_t to_copy(const struct tf_search *q, const uint32_t *src, uint32_t n
 static void follow_step(struct tf_insertion_progress *progress, const struct tf_search *q,
                         const uint32_t *src, const uint32_t *off)
 {
-    size_t t = q->counts[TF_SEARCH_STEP];
-    if (progress->cap < q->max_rows) {
-        progress->cap = q->max_rows;
-        progress->row = tf_xarray(progress->row, progress->cap, sizeof *progress->row);
-        progress->next = tf_xarray(progress->next, progress->cap, sizeof *progress->next);
+    if (progress->cap < q->slots) {
+        progress->cap = q->slots;
+        progress->of = tf_xarray(progress->of, progress->cap, sizeof *progress->of);
     }
     for (size_t i = 0; i < q->S; i++) {
         const uint32_t *mine = src + off[i], n = off[i + 1] - off[i];
         for (size_t r = q->row0[i]; r < q->row0[i] + q->live[i]; r++) {
-            struct tf_copied *c = &progress->next[r];
+            struct tf_copied *c = &progress->of[q->slot[r]];
             *c = (struct tf_copied){.n = skip_banned(q, mine, n, 0)};
-            if (t == 0)
+            if (q->step[i] == 0)
                 continue;
-            size_t last = (t - 1) * q->max_rows + r;
-            *c = progress->row[q->hist_parent[last]];
-            if (c->n < n && q->hist_id[last] == mine[c->n])
+            *c = progress->of[q->hist_parent[q->slot[r]]];
+            if (c->n < n && q->ids[r] == mine[c->n])
                 *c = (struct tf_copied){.n = skip_banned(q, mine, n, c->n + 1)};
             else
                 c->inserted++;
         }
     }
-    struct tf_copied *done = progress->row;
-    progress->row = progress->next;
-    progress->next = done;
 }
 
 /* Set all of a row but the n ids in keep (sorted, each once) and one more to -infinity. */
@@ -142,14 +135,14 @@ void tf_insertions_mask(const struct tf_insertions *s, struct tf_insertion_progr
                         const struct tf_search *q, const uint32_t *src, const uint32_t *off,
                         tf_mem *lp)
 {
-    size_t t = q->counts[TF_SEARCH_STEP], V = q->opts.V;
+    size_t V = q->opts.V;
     follow_step(progress, q, src, off);
     for (size_t i = 0; i < q->S; i++) {
         const uint32_t *mine = src + off[i];
         uint32_t n = off[i + 1] - off[i];
-        size_t limit = q->limit[i];
+        size_t limit = q->limit[i], t = q->step[i];
         for (size_t r = q->row0[i]; r < q->row0[i] + q->live[i] && t < limit; r++) {
-            struct tf_copied c = progress->row[r];
+            struct tf_copied c = progress->of[q->slot[r]];
             bool more =
                 (s->most == 0 || c.inserted < s->most) && t + to_copy(q, mine, n, c.n) < limit;
             uint32_t next = c.n < n ? mine[c.n] : q->opts.eos;

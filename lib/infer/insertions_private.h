@@ -25,7 +25,7 @@ struct tf_insertion_progress {
     struct tf_copied {
         uint32_t n;        /* ids of the source copied */
         uint32_t inserted; /* ids inserted since */
-    } * row, *next;        /* of the live rows; scratch */
+    } * of;                /* by slot */
     size_t cap;
 };
 void tf_insertion_progress_release(struct tf_insertion_progress *p);

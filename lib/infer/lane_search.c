@@ -13,6 +13,7 @@ enum { GROUP_SLOTS = 32768, SLOTS_PER_TOKEN = 4 };
 /* One model's part in the search. */
 struct member {
     struct tf_memory memory; /* the encoder's output */
+    struct tf_memory fresh;  /* that of sentences which enter, on its way there */
     struct tf_cache cache;
     struct tf_outputs outputs; /* with limits.allowed on the host: of the group */
     tf_mem *start; /* U32 [start_cap]: first ids, where they differ from the first model's */
@@ -20,6 +21,8 @@ struct member {
 
 struct tf_lane_search {
     const struct tf_ensemble *models;
+    struct tf_lanes *lanes;
+    size_t number; /* of the lane */
     const struct tf_lane *lane;
     const struct tf_backend *be;
     struct tf_ctx *ctx;
@@ -32,13 +35,15 @@ struct tf_lane_search {
     tf_mem *logits, *mixture;
     size_t logits_cap, start_cap;
     bool first_step;
-    /* The group. */
-    const struct tf_lane_item *group;
-    size_t n;
+    /* The group: the sentences at its n places, of which those that have hyps are delivered, and
+     * the places that were given to others last. */
+    struct tf_sentence **at;
+    size_t *place, n, n_place;
+    bool refills;
     tf_sentence_fn *done;
     void *arg;
     struct tf_packed_ids src, prefix;
-    uint32_t *limit;
+    uint32_t *limit, *src_rows;
     uint64_t *key;
     struct tf_allowed_group allowed; /* with limits.allowed */
 };
@@ -63,6 +68,8 @@ struct tf_search_memory tf_search_memory(const struct tf_ensemble *m,
         memory.slot += m->model[i].params.dec.most.cache * m->be->elem_size[TF_ELEM_ACT];
         memory.token += m->be->host ? 0 : tf_encoder_token_bytes(&m->model[i]);
     }
+    if (!m->be->host) /* of sentences that enter, as much as a slot */
+        memory.token += memory.slot;
     memory.hypothesis = opts->V * m->be->elem_size[TF_ELEM_STAT] * (m->n > 1 ? 2 : 1);
     memory.budget = m->be->host ? GROUP_SLOTS * memory.slot : least_free_memory(m) / 2;
     return memory;
@@ -83,7 +90,7 @@ struct tf_lane_item tf_search_item(struct tf_sentence *s, const struct tf_search
                                          memory->copies * opts->K * memory->hypothesis};
 }
 
-struct tf_lane_search **tf_lane_search_new(const struct tf_lanes *l,
+struct tf_lane_search **tf_lane_search_new(struct tf_lanes *l,
                                            const struct tf_search_opts *opts,
                                            struct tf_search_limits limits)
 {
@@ -93,6 +100,8 @@ struct tf_lane_search **tf_lane_search_new(const struct tf_lanes *l,
         const struct tf_lane *lane = &l->lane[i];
         s[i] = tf_xcalloc(1, sizeof *s[i]);
         *s[i] = (struct tf_lane_search){.models = m,
+                                        .lanes = l,
+                                        .number = i,
                                         .lane = lane,
                                         .be = m->be,
                                         .ctx = lane->ctx,
@@ -107,6 +116,7 @@ static void free_one(struct tf_lane_search *s)
 {
     for (size_t i = 0; i < s->models->n; i++) {
         tf_memory_release(&s->lane->model[i], s->ctx, &s->member[i].memory);
+        tf_memory_release(&s->lane->model[i], s->ctx, &s->member[i].fresh);
         tf_cache_release(&s->member[i].cache, &s->lane->model[i], s->ctx);
         tf_outputs_release(&s->member[i].outputs, &s->lane->model[i], s->ctx);
         if (s->member[i].start != NULL)
@@ -121,7 +131,10 @@ static void free_one(struct tf_lane_search *s)
     tf_packed_ids_release(&s->src);
     tf_packed_ids_release(&s->prefix);
     free(s->member);
+    free(s->at);
+    free(s->place);
     free(s->limit);
+    free(s->src_rows);
     free(s->key);
     free(s->wanted);
     tf_allowed_release(&s->allowed);
@@ -141,37 +154,42 @@ static size_t copies_of(const struct tf_lane_search *s)
     return s->limits.diverse != NULL ? s->limits.diverse->groups : 1;
 }
 
-static void pack_group(struct tf_lane_search *s, const struct tf_lane_item *group, size_t n)
+/* The sentences of the group as the search takes them, and the sources of those at n places. */
+static void pack_group(struct tf_lane_search *s, const size_t *place, size_t n)
 {
     tf_packed_ids_clear(&s->src);
     tf_packed_ids_clear(&s->prefix);
-    const size_t copies = copies_of(s), all = n * copies;
+    const size_t copies = copies_of(s), all = s->n * copies;
     s->limit = tf_xarray(s->limit, all, sizeof *s->limit);
+    s->src_rows = tf_xarray(s->src_rows, all, sizeof *s->src_rows);
     s->key = tf_xarray(s->key, all, sizeof *s->key);
     s->wanted = tf_xarray(s->wanted, all, sizeof *s->wanted);
+    for (size_t j = 0; j < n; j++)
+        tf_packed_ids_add(&s->src, s->at[place[j]]->src, s->at[place[j]]->n_src);
     for (size_t i = 0; i < all; i++) {
-        const struct tf_sentence *v = group[i / copies].item;
-        if (i % copies == 0)
-            tf_packed_ids_add(&s->src, v->src, v->n_src);
+        const struct tf_sentence *v = s->at[i / copies];
         tf_packed_ids_add(&s->prefix, v->prefix, v->n_prefix);
         s->limit[i] = v->limit;
+        s->src_rows[i] = v->n_src + (uint32_t)s->models->model[0].config.source_eos;
         s->key[i] = v->key;
         s->wanted[i] = &v->wanted;
     }
 }
 
-/* Find the ids that the n searches are for, and on the host lay out their weights. */
-static int select_outputs(struct tf_lane_search *s, const struct tf_lane_item *group, size_t n,
-                          struct tf_err *err)
+/* Find the ids that the searches are for, and on the host lay out their weights. is_new: of each
+ * sentence, or NULL: all are. */
+static int select_outputs(struct tf_lane_search *s, const bool *is_new, struct tf_err *err)
 {
+    const size_t copies = copies_of(s), n = s->n * copies;
     struct tf_allowed_sentence *sentences = tf_xarray(NULL, n, sizeof *sentences);
     for (size_t i = 0; i < n; i++) {
-        const struct tf_sentence *v = group[i / copies_of(s)].item;
+        const struct tf_sentence *v = s->at[i / copies];
         sentences[i] = (struct tf_allowed_sentence){.src = v->src,
                                                     .n_src = v->n_src,
                                                     .prefix = v->prefix,
                                                     .n_prefix = v->n_prefix,
-                                                    .wanted = &v->wanted};
+                                                    .wanted = &v->wanted,
+                                                    .kept = is_new != NULL && !is_new[i]};
     }
     tf_allowed_set(&s->allowed, s->limits.allowed, sentences, n);
     free(sentences);
@@ -288,7 +306,7 @@ static int step_models(struct tf_lane_search *s, struct tf_err *err)
         to_logs(s, d.z, i == 0 ? NULL : lp, (float)s->models->share[i]);
     }
     if (s->first_step && s->be->poll > 1)
-        q->rows = q->max_rows;
+        q->rows = tf_search_most_rows(q);
     if (s->limits.insertions != NULL)
         tf_insertions_mask(s->limits.insertions, &s->progress, q, s->src.ids.v, s->src.offsets.v,
                            lp);
@@ -342,23 +360,104 @@ static void copy_hypotheses(struct tf_lane_search *s, struct tf_sentence *v, siz
 }
 
 /* Give those of the sentences that are done their hypotheses: on the CPU after any step, on a GPU
- * when all are. */
+ * when others are to enter and when all are. */
 static int deliver(struct tf_lane_search *s, struct tf_err *err)
 {
     const size_t copies = copies_of(s);
+    bool any = false;
     if (tf_search_fetch(&s->search, err) != 0)
         return -1;
     for (size_t i = 0; i < s->n; i++) {
-        struct tf_sentence *v = s->group[i].item;
-        bool live = v->hyps != NULL;
-        for (size_t c = i * copies; c < (i + 1) * copies && !live && s->be->host; c++)
-            live = s->search.live[c] > 0;
-        if (live)
+        bool is_done = s->at[i]->hyps == NULL;
+        for (size_t c = i * copies; c < (i + 1) * copies && is_done; c++)
+            is_done = tf_search_is_done(&s->search, c);
+        if (!is_done)
             continue;
-        copy_hypotheses(s, v, i);
-        s->done(s->arg, v);
+        copy_hypotheses(s, s->at[i], i);
+        s->done(s->arg, s->at[i]);
+        any = true;
     }
+    if (any)
+        s->done(s->arg, NULL);
     return 0;
+}
+
+/* ---- who enters a group ---- */
+
+/* Models that start with ids of their own start all at the same step. */
+static bool can_refill(const struct tf_lane_search *s)
+{
+    bool alike = true;
+    for (size_t i = 0; i < s->models->n; i++)
+        alike &= tf_start_id(&s->models->model[i].config) == s->search.opts.start;
+    return alike && s->be->poll > 1;
+}
+
+/* Has the sentence room at a place after those that were given away? It gets the first. */
+static bool has_place(void *arg, const void *sentence)
+{
+    struct tf_lane_search *s = arg;
+    const struct tf_sentence *v = sentence;
+    const uint32_t *off = s->member[0].memory.off, end = s->models->model[0].config.source_eos;
+    for (size_t p = s->n_place > 0 ? s->place[s->n_place - 1] + 1 : 0; p < s->n; p++)
+        if (s->at[p]->hyps != NULL && v->limit <= tf_search_room(&s->search, p) &&
+            v->n_src + end <= off[p + 1] - off[p]) {
+            s->place[s->n_place] = p;
+            return true;
+        }
+    return false;
+}
+
+static struct tf_search_group search_group(const struct tf_lane_search *s)
+{
+    const size_t copies = copies_of(s);
+    struct tf_search_group g = {.n = s->n * copies,
+                                .copies = copies,
+                                .src_off = s->member[0].memory.off,
+                                .src_rows = s->src_rows,
+                                .limit = s->limit,
+                                .prefix = s->prefix.ids.v,
+                                .prefix_off = s->prefix.offsets.v,
+                                .key = s->key};
+    if (s->limits.allowed != NULL) {
+        g.allowed = s->allowed.sentence;
+        g.lp_ld = s->be->host ? s->allowed.all.n : s->allowed.longest;
+    }
+    return g;
+}
+
+/* Deliver what is done, and let others enter in its place. */
+static int refill(struct tf_lane_search *s, struct tf_err *err)
+{
+    struct tf_sentence *v;
+    if (deliver(s, err) != 0)
+        return -1;
+    s->n_place = 0;
+    while ((v = tf_lanes_more(s->lanes, s->number, has_place, s)) != NULL)
+        s->at[s->place[s->n_place++]] = v;
+    s->refills = s->n_place > 0; /* else the next one needs a group of its own */
+    if (!s->refills)
+        return 0;
+    pack_group(s, s->place, s->n_place);
+    for (size_t i = 0; i < s->models->n; i++)
+        if (tf_encode_into(s->lane->work[i], &s->member[i].memory, &s->member[i].fresh, s->place,
+                           s->n_place, s->src.ids.v, s->src.offsets.v, err) < 0)
+            return -1;
+    if (s->limits.allowed != NULL) {
+        bool *is_new = tf_xcalloc(s->n, sizeof *is_new);
+        for (size_t j = 0; j < s->n_place; j++)
+            is_new[s->place[j]] = true;
+        const int rc = select_outputs(s, is_new, err);
+        free(is_new);
+        if (rc != 0)
+            return -1;
+    }
+    const struct tf_search_group g = search_group(s);
+    if (tf_search_enter(&s->search, &g, s->place, s->n_place, err) != 0 ||
+        reserve_memory(s, err) != 0)
+        return -1;
+    s->first_step = true;
+    return steps(s, 2, err); /* an even number: see search */
 }
 
 /* All steps of a group. On a GPU, asking for the number of live rows means waiting, so we ask only
@@ -369,12 +468,12 @@ static int search(struct tf_lane_search *s, struct tf_err *err)
 {
     struct tf_search *q = &s->search;
     size_t poll = (size_t)s->be->poll;
-    TF_ASSERT((poll == 1 || poll % 2 == 0) && q->max_steps % poll == 1 % poll);
+    TF_ASSERT(poll == 1 || poll % 2 == 0);
     s->first_step = true;
     if (step_models(s, err) != 0 ||
         (poll == 1 && (tf_search_poll(q, false, err) != 0 || deliver(s, err) != 0)))
         return -1;
-    for (size_t t = 1; q->rows > 0 && t < q->max_steps; t += poll) {
+    while (q->rows > 0) {
         int rc = 0;
         do {
             if (s->be->graph_begin(s->ctx, q, sizeof *q))
@@ -384,6 +483,9 @@ static int search(struct tf_lane_search *s, struct tf_err *err)
         if (rc < 0 || tf_search_poll(q, poll > 1, err) != 0 ||
             (s->be->host && deliver(s, err) != 0))
             return -1;
+        if (s->refills && 4 * tf_search_done(q) >= q->S && tf_lanes_wait(s->lanes) &&
+            refill(s, err) != 0)
+            return -1;
     }
     return deliver(s, err);
 }
@@ -391,28 +493,29 @@ static int search(struct tf_lane_search *s, struct tf_err *err)
 int tf_lane_search_run(struct tf_lane_search *s, const struct tf_lane_item *group, size_t n,
                        tf_sentence_fn *done, void *arg, struct tf_err *err)
 {
-    s->group = group, s->n = n, s->done = done, s->arg = arg;
-    pack_group(s, group, n);
+    s->done = done, s->arg = arg;
+    s->at = tf_xarray(s->at, n, sizeof *s->at);
+    s->place = tf_xarray(s->place, n, sizeof *s->place);
+    s->n = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct tf_sentence *v = group[i].item;
+        s->place[s->n] = s->n;
+        s->at[s->n] = v;
+        s->n += v->hyps == NULL;
+    }
+    if (s->n == 0)
+        return 0;
+    pack_group(s, s->place, s->n);
     for (size_t i = 0; i < s->models->n; i++)
-        if (tf_encode(s->lane->work[i], &s->member[i].memory, n, s->src.ids.v, s->src.offsets.v,
+        if (tf_encode(s->lane->work[i], &s->member[i].memory, s->n, s->src.ids.v, s->src.offsets.v,
                       err) < 0)
             return -1;
-    const size_t copies = copies_of(s);
-    struct tf_search_group g = {.n = n * copies,
-                                .copies = copies,
-                                .src_off = s->member[0].memory.off,
-                                .limit = s->limit,
-                                .prefix = s->prefix.ids.v,
-                                .prefix_off = s->prefix.offsets.v,
-                                .key = s->key};
-    if (s->limits.allowed != NULL) {
-        if (select_outputs(s, group, n * copies, err) != 0)
-            return -1;
-        g.allowed = s->allowed.sentence;
-        g.lp_ld = s->be->host ? s->allowed.all.n : s->allowed.longest;
-    }
-    if (tf_search_start(&s->search, &g, err) < 0 || reserve_memory(s, err) != 0 ||
-        upload_start_ids(s, n * copies, err) < 0)
+    if (s->limits.allowed != NULL && select_outputs(s, NULL, err) != 0)
         return -1;
+    const struct tf_search_group g = search_group(s);
+    if (tf_search_start(&s->search, &g, err) < 0 || reserve_memory(s, err) != 0 ||
+        upload_start_ids(s, g.n, err) < 0)
+        return -1;
+    s->refills = can_refill(s);
     return search(s, err);
 }

@@ -25,14 +25,15 @@ struct tf_sentence {
     size_t n_hyps;
     bool ready; /* the owner's */
 };
-/* Called by a lane when a sentence of its group has its hypotheses: on the CPU while others are
- * searched still. */
+/* Called by a lane when sentences of its group have their hypotheses, for each of them and then
+ * with NULL: on the CPU and where others enter while the rest is searched still. */
 typedef void tf_sentence_fn(void *arg, struct tf_sentence *s);
 
 /* Memory that groups take, in bytes, as cost and budget of tf_lanes. */
 struct tf_search_memory {
     size_t slot, hypothesis; /* of a cache slot; of a row of logits */
-    size_t token;            /* of a source token in the encoders of all models; CPU: 0 */
+    size_t token; /* of a source token in the encoders of all models, and on its way from there into
+                   * a group; CPU: 0 */
     size_t source_end;       /* 1 if sources end with eos */
     size_t budget;           /* of a group; of a GPU half of the memory that is free now */
     size_t copies;           /* searches of a sentence: groups of a diverse beam, or 1 */
@@ -55,12 +56,13 @@ struct tf_search_limits {
 
 struct tf_lane_search;
 /* One for each lane. V, start and eos in opts are those of the first model. All is borrowed. */
-struct tf_lane_search **tf_lane_search_new(const struct tf_lanes *l,
+struct tf_lane_search **tf_lane_search_new(struct tf_lanes *l,
                                            const struct tf_search_opts *opts,
                                            struct tf_search_limits limits);
 void tf_lane_search_free(struct tf_lane_search **s, const struct tf_lanes *l);
-/* Decode a group whose items are struct tf_sentence with hyps NULL, and call done(arg, sentence)
- * for each. What a sentence gets does not depend on the others. */
+/* Decode a group whose items are struct tf_sentence, but those with hyps, and call done(arg,
+ * sentence) for each. On a device waiting sentences of the lanes enter the group when a quarter of
+ * its places is free. What a sentence gets does not depend on the others. */
 int tf_lane_search_run(struct tf_lane_search *s, const struct tf_lane_item *group, size_t n,
                        tf_sentence_fn *done, void *arg, struct tf_err *err) TF_MUST_CHECK;
 

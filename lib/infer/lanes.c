@@ -26,6 +26,7 @@ struct tf_lanes *tf_lanes_new(struct tf_ensemble *models, int threads, size_t ba
     pthread_mutex_init(&l->lock, NULL);
     l->pool = tf_pool_new((int)l->n);
     l->lane = tf_xcalloc(l->n, sizeof *l->lane);
+    l->group = tf_xcalloc(l->n, sizeof *l->group);
     for (size_t i = 0; i < l->n; i++) {
         const struct tf_replica *r = &models->replica[i % models->replicas];
         struct tf_ctx_opts open = {.threads = threads, .device = (int)(i % models->replicas)};
@@ -65,10 +66,12 @@ void tf_lanes_free(struct tf_lanes *l)
     }
     tf_pool_free(l->pool);
     pthread_mutex_destroy(&l->lock);
+    for (size_t i = 0; i < l->n; i++)
+        free(l->group[i].items);
+    free(l->group);
     free(l->lane);
     free(l->cut);
     free(l->errs);
-    free(l->back);
     free(l);
 }
 
@@ -81,59 +84,79 @@ static int by_length(const void *pa, const void *pb)
     return a->place < b->place ? -1 : 1;
 }
 
-static void cut_groups(struct tf_lanes *l, size_t n)
+static int compute(struct tf_lanes *l, const struct tf_lane_item *group, size_t n, size_t lane,
+                   struct tf_err *err)
 {
-    size_t share = (n + l->n - 1) / l->n, most = share < l->batch ? share : l->batch;
-    l->groups = 0;
-    for (size_t i = 0; i < n; l->groups++) {
-        size_t cost = 0, from = i;
-        l->cut[l->groups] = i;
-        for (; i < n && i - from < most; i++) {
-            cost += l->items[i].cost;
-            if (i > from && cost > l->budget)
-                break;
-        }
-    }
-    l->cut[l->groups] = n;
-}
-
-static int compute(struct tf_lanes *l, size_t g, int lane, struct tf_err *err)
-{
-    const size_t n = l->cut[g + 1] - l->cut[g];
-    if (l->fn(l->arg, (size_t)lane, l->items + l->cut[g], n, err) == 0)
+    if (l->fn(l->arg, lane, group, n, err) == 0)
         return 0;
     if (err->status == 0)
         err->status = TF_FAILED;
     return -1;
 }
 
-static void run_group(void *arg, size_t g, int lane)
+/* ---- of devices ---- */
+
+static bool works(const struct tf_lanes *l, size_t lane)
 {
-    struct tf_lanes *l = arg;
-    (void)compute(l, g, lane, &l->errs[g]);
+    return l->why.status == 0 && !l->models->replica[lane].lost;
 }
 
-/* ---- of several devices ---- */
+/* The next item is the lane's. */
+static struct tf_lane_item *take(struct tf_lanes *l, size_t lane)
+{
+    struct tf_lane_item *item = &l->items[l->next];
+    item->group = l->group[lane].number;
+    while (l->next < l->n_items && l->items[l->next].group > 0)
+        l->next++;
+    return item;
+}
 
-/* A group that the device is to compute; false: none is left, or it is lost. */
-static bool take_group(struct tf_lanes *l, int lane, size_t *g)
+/* A group for the device: how many items; 0: none is left, or it is lost. */
+static size_t take_group(struct tf_lanes *l, size_t lane)
 {
     pthread_mutex_lock(&l->lock);
-    const bool again = l->n_back > 0;
-    const bool some = (again || l->next < l->groups) && l->why.status == 0 &&
-                      !l->models->replica[lane].lost;
-    if (some)
-        *g = again ? l->back[--l->n_back] : l->next++;
+    struct tf_lane_group *g = &l->group[lane];
+    size_t n = 0, cost = 0;
+    g->items = tf_xarray(g->items, l->most, sizeof *g->items);
+    g->number = ++l->groups;
+    while (works(l, lane) && l->next < l->n_items && n < l->most) {
+        cost += l->items[l->next].cost;
+        if (n > 0 && cost > l->budget)
+            break;
+        g->items[n++] = *take(l, lane);
+    }
+    pthread_mutex_unlock(&l->lock);
+    return n;
+}
+
+bool tf_lanes_wait(struct tf_lanes *l)
+{
+    pthread_mutex_lock(&l->lock);
+    const bool some = l->next < l->n_items;
     pthread_mutex_unlock(&l->lock);
     return some;
 }
 
-static void give_back(struct tf_lanes *l, int lane, size_t g, const struct tf_err *why)
+void *tf_lanes_more(struct tf_lanes *l, size_t lane, tf_lane_fits_fn *fits, void *arg)
 {
     pthread_mutex_lock(&l->lock);
-    l->back[l->n_back++] = g;
+    void *item = NULL;
+    if (works(l, lane) && l->next < l->n_items && fits(arg, l->items[l->next].item))
+        item = take(l, lane)->item;
+    pthread_mutex_unlock(&l->lock);
+    return item;
+}
+
+static void give_back(struct tf_lanes *l, size_t lane, const struct tf_err *why)
+{
+    pthread_mutex_lock(&l->lock);
+    for (size_t i = l->n_items; i-- > 0;)
+        if (l->items[i].group == l->group[lane].number) {
+            l->items[i].group = 0;
+            l->next = i < l->next ? i : l->next;
+        }
     if (devices_left(l) > 1)
-        tf_ensemble_lose(l->models, (size_t)lane, why);
+        tf_ensemble_lose(l->models, lane, why);
     else
         l->why = *why;
     pthread_mutex_unlock(&l->lock);
@@ -142,21 +165,20 @@ static void give_back(struct tf_lanes *l, int lane, size_t g, const struct tf_er
 static void run_device(void *arg, size_t job, int lane)
 {
     struct tf_lanes *l = arg;
-    size_t g;
+    size_t n;
     (void)job;
-    while (take_group(l, lane, &g)) {
+    while ((n = take_group(l, (size_t)lane)) > 0) {
         struct tf_err err = {0};
-        if (compute(l, g, lane, &err) != 0)
-            give_back(l, lane, g, &err);
+        if (compute(l, l->group[lane].items, n, (size_t)lane, &err) != 0)
+            give_back(l, (size_t)lane, &err);
     }
 }
 
-/* The last groups of a device that fails may come back when the others have nothing left to do. */
+/* What a device that fails had may come back when the others have nothing left to do. */
 static int run_devices(struct tf_lanes *l, struct tf_err *err)
 {
-    l->next = l->n_back = 0;
-    l->back = tf_xarray(l->back, l->groups + 1, sizeof *l->back);
-    while (l->next < l->groups || l->n_back > 0) {
+    l->groups = 0;
+    for (l->next = 0; l->next < l->n_items;) {
         tf_pool_run(l->pool, run_device, l, l->n);
         if (l->why.status != 0) {
             *err = l->why;
@@ -166,13 +188,33 @@ static int run_devices(struct tf_lanes *l, struct tf_err *err)
     return 0;
 }
 
+/* ---- of threads ---- */
+
+static void run_group(void *arg, size_t g, int lane)
+{
+    struct tf_lanes *l = arg;
+    (void)compute(l, l->items + l->cut[g], l->cut[g + 1] - l->cut[g], (size_t)lane, &l->errs[g]);
+}
+
 static int run_threads(struct tf_lanes *l, struct tf_err *err)
 {
-    l->errs = tf_xarray(l->errs, l->groups + 1, sizeof *l->errs);
-    memset(l->errs, 0, l->groups * sizeof *l->errs);
-    if (l->groups > 0)
-        tf_pool_run(l->pool, run_group, l, l->groups);
-    for (size_t g = 0; g < l->groups; g++)
+    l->cut = tf_xarray(l->cut, l->n_items + 1, sizeof *l->cut);
+    size_t groups = 0;
+    for (size_t i = 0; i < l->n_items; groups++) {
+        size_t cost = 0, from = i;
+        l->cut[groups] = i;
+        for (; i < l->n_items && i - from < l->most; i++) {
+            cost += l->items[i].cost;
+            if (i > from && cost > l->budget)
+                break;
+        }
+    }
+    l->cut[groups] = l->n_items;
+    l->errs = tf_xarray(l->errs, groups + 1, sizeof *l->errs);
+    memset(l->errs, 0, groups * sizeof *l->errs);
+    if (groups > 0)
+        tf_pool_run(l->pool, run_group, l, groups);
+    for (size_t g = 0; g < groups; g++)
         if (l->errs[g].status != 0) {
             *err = l->errs[g];
             return -1;
@@ -186,16 +228,17 @@ int tf_lanes_run(struct tf_lanes *l, struct tf_lane_item *items, size_t n, tf_la
     size_t positions = 1;
     for (size_t i = 0; i < n; i++) {
         items[i].place = i;
+        items[i].group = 0;
         positions = items[i].positions > positions ? items[i].positions : positions;
     }
     if (tf_ensemble_positions(l->models, positions, err) != 0)
         return -1;
     if (n > 1)
         qsort(items, n, sizeof *items, by_length);
-    l->cut = tf_xarray(l->cut, n + 1, sizeof *l->cut);
-    l->items = items, l->fn = fn, l->arg = arg;
-    cut_groups(l, n);
-    return l->models->replicas > 1 ? run_devices(l, err) : run_threads(l, err);
+    l->items = items, l->n_items = n, l->fn = fn, l->arg = arg;
+    const size_t share = (n + l->n - 1) / l->n;
+    l->most = share < l->batch ? share : l->batch;
+    return l->models->be->threads ? run_threads(l, err) : run_devices(l, err);
 }
 
 /* ---- packed ids ---- */

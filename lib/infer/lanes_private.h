@@ -23,6 +23,7 @@ struct tf_lane_item {
     size_t positions; /* rows of the longer side, EOS included */
     size_t cost;      /* share of a group's budget */
     size_t place;     /* filled in: place in the window */
+    size_t group;     /* filled in, on devices: the number of its group, or 0 */
 };
 
 /* Compute one group of n >= 1 items on lane number `lane`. */
@@ -36,19 +37,23 @@ struct tf_lanes {
 
     /* Private. */
     struct tf_pool *pool;
-    size_t batch, budget;
-    size_t *cut;         /* group g is items[cut[g] .. cut[g + 1]) */
-    size_t groups;       /* of the window */
-    struct tf_err *errs; /* one per group */
-    /* Of several devices: */
-    pthread_mutex_t lock;
-    size_t next;  /* the first group that no lane has taken */
-    size_t *back; /* n_back of those that a device failed to compute */
-    size_t n_back;
-    struct tf_err why; /* what happened on the last device */
-    struct tf_lane_item *items;
+    size_t batch, budget, most; /* of a group; most: items, with what the others get */
+    struct tf_lane_item *items; /* n_items */
+    size_t n_items;
     tf_lane_fn *fn;
     void *arg;
+    /* Of threads: */
+    size_t *cut;         /* group g is items[cut[g] .. cut[g + 1]) */
+    struct tf_err *errs; /* one per group */
+    /* Of devices: */
+    pthread_mutex_t lock;
+    size_t next;   /* item, the first that is in no group */
+    size_t groups; /* of the window so far */
+    struct tf_lane_group {
+        struct tf_lane_item *items; /* copies; [most] */
+        size_t number;
+    } * group;         /* of each lane */
+    struct tf_err why; /* what happened on the last device */
 };
 
 /* Start the lanes: `threads` of them, or where the backend has its own parallelism one for each of
@@ -58,10 +63,16 @@ struct tf_lanes *tf_lanes_new(struct tf_ensemble *models, int threads, size_t ba
                               struct tf_err *err);
 void tf_lanes_free(struct tf_lanes *l);
 /* Sort items (longest first) and call fn for every group. On failure *err is that of the first
- * failed group. Of several devices one that fails is left out, and its group is another's; so fn
- * leaves a group as it was where it fails. */
+ * failed group. Of several devices one that fails is left out, and its group is another's, with
+ * what it had done of it, which fn then leaves as it is. */
 int tf_lanes_run(struct tf_lanes *l, struct tf_lane_item *items, size_t n, tf_lane_fn *fn,
                  void *arg, struct tf_err *err) TF_MUST_CHECK;
+/* In fn, on a device: is an item left? */
+bool tf_lanes_wait(struct tf_lanes *l);
+/* In fn, on a device: one more item for the lane's group, the next in order, or NULL where none is
+ * left or fits(arg, item) is false. */
+typedef bool tf_lane_fits_fn(void *arg, const void *item);
+void *tf_lanes_more(struct tf_lanes *l, size_t lane, tf_lane_fits_fn *fits, void *arg);
 
 /* Sequences of ids one after the other, as the model takes them. Zero-initialised is empty. */
 struct tf_packed_ids {

@@ -129,12 +129,8 @@ static double log_p(const struct step *s, size_t row, size_t column)
 /* The ids of a live row, with room for one more. */
 static void read_row(struct step *s, size_t row)
 {
-    size_t r = s->view.row0 + row;
-    for (size_t t = s->view.t; t-- > 0;) {
-        const size_t past = t * s->q->max_rows + r;
-        s->y[t] = s->q->hist_id[past];
-        r = s->q->hist_parent[past];
-    }
+    for (size_t t = 0; t < s->view.t; t++)
+        s->y[t] = tf_search_token(s->q, s->view.row0 + row, t);
 }
 
 static int compare_ids(const void *x, const void *y)
@@ -416,18 +412,18 @@ void tf_wanted_step(const struct tf_wanted *const *wanted, struct tf_continues c
 {
     struct tf_search_pass w = tf_search_begin_pass(q);
     tf_mem *const penalty = q->penalty;
-    double *ones = tf_xarray(NULL, q->max_steps + 1, sizeof *ones);
-    for (size_t len = 0; len <= q->max_steps; len++)
+    double *ones = tf_xarray(NULL, q->max_steps + 2, sizeof *ones);
+    for (size_t len = 0; len <= q->max_steps + 1; len++)
         ones[len] = 1;
     tf_search_rules(q, lp);
     for (size_t i = 0; i < q->S; i++) {
         struct step s = {.q = q,
                          .wanted = wanted[i],
                          .continues = c,
-                         .view = tf_search_view_of(q, &w, i),
-                         .lp = lp,
-                         .room = q->limit[i] - (w.t < q->limit[i] ? w.t : q->limit[i])};
+                         .view = tf_search_view_of(q, i),
+                         .lp = lp};
         const size_t C = tf_wanted_need(wanted[i], c, NULL, 0);
+        s.room = q->limit[i] - (s.view.t < q->limit[i] ? s.view.t : q->limit[i]);
         select_candidates(&s, C, rule.plain);
         for (size_t k = 0; k < s.n; k++)
             s.v[k].row += (uint32_t)s.view.row0;

@@ -62,6 +62,26 @@ int tf_encode(struct tf_work *k, struct tf_memory *m, size_t n, const uint32_t *
     return rc;
 }
 
+int tf_encode_into(struct tf_work *k, struct tf_memory *m, struct tf_memory *fresh,
+                   const size_t *place, size_t n, const uint32_t *src, const uint32_t *off,
+                   struct tf_err *err)
+{
+    if (tf_encode(k, fresh, n, src, off, err) < 0)
+        return -1;
+    uint32_t *to = tf_xarray(NULL, fresh->rows, sizeof *to);
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t from = fresh->off[i], rows = fresh->off[i + 1] - from;
+        TF_ASSERT(rows <= m->off[place[i] + 1] - m->off[place[i]]);
+        for (uint32_t r = 0; r < rows; r++)
+            to[from + r] = m->off[place[i]] + r;
+    }
+    k->be->upload(k->ctx, k->src, TF_ELEM_U32, to, fresh->rows); /* the ids have been used */
+    k->be->scatter_rows(k->ctx, m->kv, m->ld, fresh->kv, m->ld, k->src, fresh->rows, m->ld);
+    const int rc = k->be->sync(k->ctx, err);
+    free(to);
+    return rc;
+}
+
 void tf_memory_release(const struct tf_weights *w, struct tf_ctx *ctx, struct tf_memory *m)
 {
     if (m->kv != NULL)

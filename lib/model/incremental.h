@@ -19,6 +19,11 @@ struct tf_memory {
  * rows do not depend on the others. Memory of m is reused. */
 int tf_encode(struct tf_work *k, struct tf_memory *m, size_t n, const uint32_t *src,
               const uint32_t *off, struct tf_err *err) TF_MUST_CHECK;
+/* Encode n more sentences, each to the rows of the one at place[i] in m, which has no fewer. fresh:
+ * scratch, to be released like m. */
+int tf_encode_into(struct tf_work *k, struct tf_memory *m, struct tf_memory *fresh,
+                   const size_t *place, size_t n, const uint32_t *src, const uint32_t *off,
+                   struct tf_err *err) TF_MUST_CHECK;
 void tf_memory_release(const struct tf_weights *w, struct tf_ctx *ctx, struct tf_memory *m);
 
 /* What the decoder's steps keep of its past, such as the keys and values of self-attention. A slot

@@ -5,16 +5,6 @@
 
 #include <stdlib.h>
 
-/* The t tokens of live row r, first to last. */
-static void history(uint32_t *ids, const struct tf_search *s, size_t t, size_t r)
-{
-    while (t-- > 0) {
-        const size_t past = t * s->max_rows + r;
-        ids[t] = s->hist_id[past];
-        r = s->hist_parent[past];
-    }
-}
-
 /* Element i of a row in float or, if wide, in double. */
 static double get_element(const void *row, bool wide, size_t i)
 {
@@ -47,23 +37,22 @@ static void apply_rules(const struct tf_search_opts *o, void *row, bool wide, co
 
 void tf_search_rules(const struct tf_search *s, tf_mem *lp)
 {
-    const struct tf_search_pass w = tf_search_begin_pass(s);
     const size_t size = s->be->elem_size[TF_ELEM_STAT];
     if (!tf_search_has_rules(&s->opts))
         return;
-    uint32_t *ids = tf_xarray(NULL, w.t + 1, sizeof *ids);
-    size_t *at = tf_xarray(NULL, w.t + 1, sizeof *at);
-    double *old = tf_xarray(NULL, w.t + 1, sizeof *old);
+    uint32_t *ids = tf_xarray(NULL, s->max_steps, sizeof *ids);
+    size_t *at = tf_xarray(NULL, s->max_steps, sizeof *at);
+    double *old = tf_xarray(NULL, s->max_steps, sizeof *old);
     for (size_t i = 0; i < s->S; i++) {
-        const struct tf_search_view v = tf_search_view_of(s, &w, i);
+        const struct tf_search_view v = tf_search_view_of(s, i);
         for (size_t r = v.row0; r < v.row0 + v.live && !v.forced; r++) {
-            history(ids, s, w.t, r);
-            for (size_t j = 0; j <= w.t; j++) {
-                at[j] = tf_search_column(&v, j < w.t ? ids[j] : s->opts.eos);
+            for (size_t j = 0; j <= v.t; j++) {
+                ids[j] = j < v.t ? tf_search_token(s, r, j) : s->opts.eos;
+                at[j] = tf_search_column(&v, ids[j]);
                 TF_ASSERT(at[j] < v.columns);
             }
             apply_rules(&s->opts, (char *)lp + r * s->lp_ld * size, size == sizeof(double), ids, at,
-                        w.t, old);
+                        v.t, old);
         }
     }
     free(ids);

@@ -44,34 +44,40 @@ struct tf_search_view {
 };
 
 struct tf_search_pass {
-    /* step, rows of the next step so far, first free slot, sentences that continue */
-    size_t t, out, slot, alive;
+    /* rows of the next step so far, first free slot, sentences that continue */
+    size_t out, slot, alive;
 };
 
 static inline struct tf_search_pass tf_search_begin_pass(const struct tf_search *s)
 {
     const uint32_t *counts = s->counts;
-    return (struct tf_search_pass){.t = counts[TF_SEARCH_STEP], .slot = counts[TF_SEARCH_SLOT]};
+    return (struct tf_search_pass){.slot = counts[TF_SEARCH_SLOT]};
 }
 
-static inline struct tf_search_view tf_search_view_of(const struct tf_search *s,
-                                                      const struct tf_search_pass *w, size_t i)
+static inline struct tf_search_view tf_search_view_of(const struct tf_search *s, size_t i)
 {
     const uint32_t *row0 = s->row0, *live = s->live, *limit = s->limit, *off = s->prefix_off,
                    *prefix = s->prefix;
-    struct tf_search_view v = {.t = w->t, .row0 = row0[i], .live = live[i], .columns = s->opts.V};
+    const size_t t = s->step[i];
+    struct tf_search_view v = {.t = t, .row0 = row0[i], .live = live[i], .columns = s->opts.V};
     if (s->allowed != NULL) {
         v.ids = s->allowed[i].ids;
         v.columns = s->allowed[i].n;
     }
     size_t P = off[i + 1] - off[i];
     v.logp = s->logp + v.row0;
-    v.may_end = w->t >= P;
-    v.first_free = P > 0 && w->t == P;
-    v.forced = w->t < P || w->t >= limit[i];
-    v.id = w->t < P ? prefix[off[i] + w->t] : s->opts.eos;
-    v.draws = v.live == 0 ? 0 : w->t == P ? s->opts.K : v.live;
+    v.may_end = t >= P;
+    v.first_free = P > 0 && t == P;
+    v.forced = t < P || t >= limit[i];
+    v.id = t < P ? prefix[off[i] + t] : s->opts.eos;
+    v.draws = v.live == 0 ? 0 : t == P ? s->opts.K : v.live;
     return v;
+}
+
+/* Token j < t of live row r, of those of all sentences, before step t. */
+static inline uint32_t tf_search_token(const struct tf_search *s, size_t r, size_t j)
+{
+    return s->hist_id[s->table[r * s->ld + j + 1]];
 }
 
 static inline uint32_t tf_search_id(const struct tf_search_view *v, size_t column)
@@ -132,7 +138,7 @@ static inline double tf_search_uniform(const struct tf_search *s, size_t i, size
 static inline void tf_search_add_finished(struct tf_search *s, size_t i, size_t t,
                                           const struct tf_candidate *g)
 {
-    uint32_t *n_fin = s->n_fin, *row = s->fin_row + i * s->opts.N,
+    uint32_t *n_fin = s->n_fin, *slot = s->fin_slot + i * s->opts.N,
              *len = s->fin_len + i * s->opts.N;
     double *logp = s->fin_logp + i * s->opts.N, *score = s->fin_score + i * s->opts.N,
            *eos = s->fin_eos + i * s->opts.N;
@@ -148,28 +154,30 @@ static inline void tf_search_add_finished(struct tf_search *s, size_t i, size_t 
     if (n_fin[i] < s->opts.N)
         n_fin[i]++;
     for (size_t j = n_fin[i] - 1; j > at; j--) {
-        row[j] = row[j - 1], len[j] = len[j - 1];
+        slot[j] = slot[j - 1], len[j] = len[j - 1];
         logp[j] = logp[j - 1], score[j] = score[j - 1], eos[j] = eos[j - 1];
     }
-    row[at] = g->row, len[at] = (uint32_t)t;
+    slot[at] = s->table[g->row * s->ld + t], len[at] = (uint32_t)t;
     logp[at] = g->logp, score[at] = mine, eos[at] = g->x;
 }
 
+/* k: how many of the sentence there are so far. */
 static inline void tf_search_add_live(struct tf_search *s, struct tf_search_pass *w, size_t i,
-                                      const struct tf_candidate *g)
+                                      size_t k, const struct tf_candidate *g)
 {
-    size_t r = w->out++, t = w->t, past = t * s->max_rows + r;
+    const size_t r = w->out++, t = s->step[i],
+                 slot = s->places ? s->slot0[i] + 1 + t * s->opts.K + k : w->slot + r;
     uint32_t *table = s->table_next + r * s->ld;
-    s->hist_id[past] = g->id;
-    s->hist_parent[past] = g->row;
-    s->hist_lp[past] = g->x;
-    s->logp_next[r] = g->logp;
     memcpy(table, s->table + g->row * s->ld, (t + 1) * sizeof *table);
-    table[t + 1] = (uint32_t)(w->slot + r);
+    table[t + 1] = (uint32_t)slot;
+    s->hist_id[slot] = g->id;
+    s->hist_parent[slot] = table[t];
+    s->hist_lp[slot] = g->x;
+    s->logp_next[r] = g->logp;
     s->ids[r] = g->id;
     s->at[r] = (uint32_t)(t + 1);
     s->n_past[r] = (uint32_t)(t + 2);
-    s->slot[r] = (uint32_t)(w->slot + r);
+    s->slot[r] = (uint32_t)slot;
     s->first[r] = s->src_first[i];
     s->n_src[r] = s->src_rows[i];
 }
@@ -183,7 +191,7 @@ static inline void tf_search_advance(struct tf_search *s, struct tf_search_pass 
     const enum tf_search_rule rule = opts->rule;
     const uint32_t *n_fin = s->n_fin, *limit = s->limit;
     uint32_t *ended = s->ended;
-    const double most = s->penalty[rule == TF_SEARCH_TRANSFORMERS ? w->t + 1 : limit[i] + 1];
+    const double most = s->penalty[rule == TF_SEARCH_TRANSFORMERS ? v->t + 1 : limit[i] + 1];
     const size_t from = w->out;
     size_t room = opts->K;
     if (rule == TF_SEARCH_MARIAN && n > opts->K - ended[i])
@@ -195,7 +203,7 @@ static inline void tf_search_advance(struct tf_search *s, struct tf_search_pass 
             room--;
             continue;
         }
-        tf_search_add_finished(s, i, w->t, &g[c]);
+        tf_search_add_finished(s, i, v->t, &g[c]);
         ended[i]++;
     }
     const bool done = ended[i] >= opts->K && tf_search_counts_ends(opts);
@@ -208,8 +216,9 @@ static inline void tf_search_advance(struct tf_search *s, struct tf_search_pass 
         if (!some && n_fin[i] == opts->N &&
             !(g[c].logp / most > s->fin_score[(i + 1) * opts->N - 1]))
             continue;
-        tf_search_add_live(s, w, i, &g[c]);
+        tf_search_add_live(s, w, i, w->out - from, &g[c]);
     }
+    s->step[i] += v->live > 0;
     s->row0[i] = (uint32_t)from;
     s->live[i] = (uint32_t)(w->out - from);
     w->alive += w->out > from;
@@ -222,7 +231,6 @@ static inline void tf_search_end_pass(struct tf_search *s, const struct tf_searc
     s->table = s->table_next, s->table_next = table;
     s->logp = s->logp_next, s->logp_next = logp;
     counts[TF_SEARCH_LIVE] = (uint32_t)w->out;
-    counts[TF_SEARCH_STEP] = (uint32_t)(w->t + 1);
     counts[TF_SEARCH_SLOT] = (uint32_t)(w->slot + w->out);
     counts[TF_SEARCH_BOUND] = (uint32_t)(w->alive * s->opts.K);
     for (size_t r = w->out; r < s->rows; r++) {

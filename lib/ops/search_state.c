@@ -24,8 +24,10 @@ struct tf_search_host {
     uint32_t *stage;   /* host values on their way to the backend */
     size_t stage_n;
     double *penalty;
-    size_t steps; /* steps that the group took */
-    uint32_t *prefix_len; /* of each sentence */
+    uint32_t counts[TF_SEARCH_COUNTS]; /* when they were last looked at */
+    size_t slots;                      /* of the group */
+    uint32_t *slot0, *room;            /* of each place: its first slot, and the limit it is for */
+    uint32_t *prefix_len;              /* of each sentence */
 };
 
 #define ELEM_OF(p) _Generic((p), uint32_t * : TF_ELEM_U32, double * : TF_ELEM_F64)
@@ -66,6 +68,8 @@ void tf_search_release(struct tf_search *s)
     free(h->stage);
     free(h->penalty);
     free(h->prefix_len);
+    free(h->slot0);
+    free(h->room);
     free(h);
     *s = (struct tf_search){0};
 }
@@ -114,40 +118,95 @@ static void send_u32(struct tf_search *s, tf_mem *dst, const uint32_t *src, size
         s->be->upload(s->ctx, dst, TF_ELEM_U32, src, n);
 }
 
-static void send_rows(struct tf_search *s, const struct tf_search_group *g)
+static size_t place_of(const size_t *place, size_t j)
 {
-    const size_t n = g->n, copies = g->copies > 0 ? g->copies : 1;
-    uint32_t *ids = stage(s, n), *zero = stage(s, n), *one = stage(s, n), *count = stage(s, n),
-             *src = stage(s, n), *len = stage(s, n), *key = stage(s, 2 * n),
-             *table = stage(s, n * s->ld);
+    return place != NULL ? place[j] : j;
+}
+
+static uint32_t first_source_row(const struct tf_search_group *g, size_t i)
+{
+    return g->src_off[i / (g->copies > 0 ? g->copies : 1)];
+}
+
+static uint32_t source_rows(const struct tf_search_group *g, size_t i)
+{
+    const size_t source = i / (g->copies > 0 ? g->copies : 1);
+    return g->src_rows != NULL ? g->src_rows[i] : g->src_off[source + 1] - g->src_off[source];
+}
+
+/* Rows from .. from + n - 1: the first ones of the n sentences at `place`, NULL: at 0, 1, ... */
+static void send_rows(struct tf_search *s, const struct tf_search_group *g, const size_t *place,
+                      size_t n, size_t from)
+{
+    uint32_t *ids = stage(s, n), *zero = stage(s, n), *one = stage(s, n), *slot = stage(s, n),
+             *src = stage(s, n), *len = stage(s, n), *table = stage(s, n * s->ld);
     memset(table, 0, n * s->ld * sizeof *table);
+    for (size_t j = 0; j < n; j++) {
+        const size_t i = place_of(place, j);
+        ids[j] = s->opts.start;
+        zero[j] = 0;
+        one[j] = 1;
+        slot[j] = s->places ? s->host->slot0[i] : (uint32_t)i;
+        src[j] = first_source_row(g, i);
+        len[j] = source_rows(g, i);
+        table[j * s->ld] = slot[j];
+    }
+    send_u32(s, s->table + from * s->ld, table, n * s->ld);
+    send_u32(s, s->ids + from, ids, n);
+    send_u32(s, s->at + from, zero, n);
+    send_u32(s, s->slot + from, slot, n);
+    send_u32(s, s->n_past + from, one, n);
+    send_u32(s, s->first + from, src, n);
+    send_u32(s, s->n_src + from, len, n);
+    s->be->zero(s->ctx, s->logp + from, TF_ELEM_F64, n);
+}
+
+/* What search_step changes of a sentence: of the n that are new, all others are as they are. */
+static int send_progress(struct tf_search *s, const size_t *place, size_t n, size_t from,
+                         struct tf_err *err)
+{
+    enum { ROW0, LIVE, STEP, ENDED, FINISHED, ALL };
+    tf_mem *const mem[ALL] = {s->row0, s->live, s->step, s->ended, s->n_fin};
+    uint32_t *v = stage(s, ALL * s->S);
+    for (int k = 0; k < ALL && place != NULL; k++)
+        if (s->be->download(s->ctx, v + (size_t)k * s->S, TF_ELEM_U32, mem[k], s->S, err) < 0)
+            return -1;
+    for (size_t j = 0; j < n; j++) {
+        uint32_t *mine = v + place_of(place, j);
+        TF_ASSERT(place == NULL || mine[LIVE * s->S] == 0);
+        mine[ROW0 * s->S] = (uint32_t)(from + j);
+        mine[LIVE * s->S] = 1;
+        mine[STEP * s->S] = mine[ENDED * s->S] = mine[FINISHED * s->S] = 0;
+    }
+    for (int k = 0; k < ALL; k++)
+        send_u32(s, mem[k], v + (size_t)k * s->S, s->S);
+    return 0;
+}
+
+/* What is constant of the group's sentences. */
+static void send_sentences(struct tf_search *s, const struct tf_search_group *g)
+{
+    const size_t n = g->n;
+    uint32_t *src = stage(s, n), *len = stage(s, n), *key = stage(s, 2 * n),
+             *off = stage(s, n + 1);
+    off[0] = 0;
     for (size_t i = 0; i < n; i++) {
-        ids[i] = s->opts.start;
-        zero[i] = 0;
-        one[i] = 1;
-        count[i] = (uint32_t)i;
-        src[i] = g->src_off[i / copies];
-        len[i] = g->src_off[i / copies + 1] - src[i];
+        src[i] = first_source_row(g, i);
+        len[i] = source_rows(g, i);
         key[2 * i] = g->key != NULL ? (uint32_t)g->key[i] : 0;
         key[2 * i + 1] = g->key != NULL ? (uint32_t)(g->key[i] >> 32) : 0;
-        table[i * s->ld] = (uint32_t)i;
+        s->host->prefix_len[i] =
+            g->prefix_off != NULL ? g->prefix_off[i + 1] - g->prefix_off[i] : 0;
+        off[i + 1] = off[i] + s->host->prefix_len[i];
     }
-    send_u32(s, s->table, table, n * s->ld);
-    send_u32(s, s->ids, ids, n);
-    send_u32(s, s->at, zero, n);
-    send_u32(s, s->slot, count, n);
-    send_u32(s, s->n_past, one, n);
-    send_u32(s, s->first, src, n);
-    send_u32(s, s->n_src, len, n);
-    send_u32(s, s->row0, count, n);
-    send_u32(s, s->live, one, n);
-    send_u32(s, s->ended, zero, n);
+    send_u32(s, s->slot0, s->host->slot0, n);
     send_u32(s, s->limit, g->limit, n);
     send_u32(s, s->src_first, src, n);
     send_u32(s, s->src_rows, len, n);
-    send_u32(s, s->n_fin, zero, n);
     send_u32(s, s->key, key, 2 * n);
-    s->be->zero(s->ctx, s->logp, TF_ELEM_F64, n);
+    send_u32(s, s->prefix_off, off, n + 1);
+    if (off[n] > 0)
+        send_u32(s, s->prefix, g->prefix + g->prefix_off[0], off[n]);
 }
 
 static void send_lists(struct tf_search *s, const struct tf_search_group *g)
@@ -177,25 +236,54 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
+/* Find the sizes of prefixes and lists of the group, make room, and send it: the sentences at
+ * `place` are new, whose rows come after the live ones. */
+static int send_group(struct tf_search *s, const struct tf_search_group *g, const size_t *place,
+                      size_t n, struct tf_err *err)
+{
+    struct tf_search_host *h = s->host;
+    const size_t from = h->counts[TF_SEARCH_LIVE];
+    h->prefix_ids = g->prefix_off != NULL ? g->prefix_off[g->n] - g->prefix_off[0] : 0;
+    h->lists = h->list_ids = 0;
+    if (g->allowed != NULL && !s->be->host)
+        for (; h->lists < g->n; h->lists++)
+            h->list_ids += g->allowed[h->lists].n;
+    if (h->list_ids > UINT32_MAX)
+        return tf_fail(err, "shortlists of %zu sentences: too many ids", g->n);
+    if (reserve_arrays(s, err) != 0)
+        return -1;
+    s->allowed = g->allowed;
+    h->stage = tf_xarray(h->stage, (17 + s->ld) * g->n + h->list_ids + 2, sizeof *h->stage);
+    h->stage_n = 0;
+    send_rows(s, g, place, n, from);
+    if (send_progress(s, place, n, from, err) != 0)
+        return -1;
+    send_sentences(s, g);
+    send_lists(s, g);
+    s->rows = from + n;
+    h->counts[TF_SEARCH_LIVE] = (uint32_t)s->rows;
+    h->counts[TF_SEARCH_BOUND] += (uint32_t)(n * s->opts.K);
+    send_u32(s, s->counts, h->counts, TF_SEARCH_COUNTS);
+    return s->be->sync(s->ctx, err); /* the host may change its arrays again */
+}
+
 int tf_search_start(struct tf_search *s, const struct tf_search_group *g, struct tf_err *err)
 {
     struct tf_search_host *h = s->host;
-    size_t n = g->n, prefix = g->prefix_off != NULL ? g->prefix_off[n] - g->prefix_off[0] : 0;
-    h->prefix_ids = prefix;
-    size_t steps = 1, slots = 1, poll = (size_t)s->be->poll;
+    const size_t n = g->n;
+    size_t steps = 1, slots = 0;
+    h->slot0 = tf_xarray(h->slot0, n, sizeof *h->slot0);
+    h->room = tf_xarray(h->room, n, sizeof *h->room);
+    h->prefix_len = tf_xarray(h->prefix_len, n, sizeof *h->prefix_len);
     for (size_t i = 0; i < n; i++) {
         steps = larger(steps, g->limit[i] + (size_t)1);
+        h->slot0[i] = (uint32_t)slots;
+        h->room[i] = g->limit[i];
         slots += tf_search_slots(&s->opts, g->limit[i]);
     }
-    h->lists = h->list_ids = 0;
-    if (g->allowed != NULL && !s->be->host)
-        for (; h->lists < n; h->lists++)
-            h->list_ids += g->allowed[h->lists].n;
-    if (h->list_ids > UINT32_MAX)
-        return tf_fail(err, "shortlists of %zu sentences: too many ids", n);
-    /* One step, and then `poll` steps at a time. */
-    steps = (rounded(steps) + poll - 2) / poll * poll + 1;
-    slots = rounded(slots);
+    h->slots = slots;
+    steps = rounded(steps);
+    slots = rounded(slots + 1);
     if (slots > UINT32_MAX)
         return tf_fail(err, "a group of %zu sentences needs too many cache slots", n);
     /* For the same number of sentences, sizes only grow, so that a device can replay the steps of
@@ -211,70 +299,77 @@ int tf_search_start(struct tf_search *s, const struct tf_search_group *g, struct
     s->S = n;
     s->max_rows = n * s->opts.K;
     s->ld = s->max_steps;
-    s->rows = n;
-    s->allowed = g->allowed;
-    if (reserve_arrays(s, err) != 0)
+    s->places = g->enters || !s->be->host;
+    h->counts[TF_SEARCH_LIVE] = h->counts[TF_SEARCH_BOUND] = 0;
+    h->counts[TF_SEARCH_SLOT] = (uint32_t)n;
+    if (send_group(s, g, NULL, n, err) != 0)
         return -1;
-    h->stage = tf_xarray(
-        h->stage, (9 + s->ld) * n + 1 + TF_SEARCH_COUNTS + h->list_ids + h->lists + 1,
-        sizeof *h->stage);
-    h->stage_n = 0;
-    send_rows(s, g);
-    send_lists(s, g);
-    h->prefix_len = tf_xarray(h->prefix_len, n, sizeof *h->prefix_len);
-    uint32_t *off = stage(s, n + 1), *counts = stage(s, TF_SEARCH_COUNTS);
-    for (size_t i = 0; i <= n; i++)
-        off[i] = g->prefix_off != NULL ? g->prefix_off[i] - g->prefix_off[0] : 0;
-    for (size_t i = 0; i < n; i++)
-        h->prefix_len[i] = off[i + 1] - off[i];
-    send_u32(s, s->prefix_off, off, n + 1);
-    if (prefix > 0)
-        send_u32(s, s->prefix, g->prefix + g->prefix_off[0], prefix);
-    counts[TF_SEARCH_LIVE] = (uint32_t)n;
-    counts[TF_SEARCH_STEP] = 0;
-    counts[TF_SEARCH_SLOT] = (uint32_t)n;
-    counts[TF_SEARCH_BOUND] = (uint32_t)s->max_rows;
-    send_u32(s, s->counts, counts, TF_SEARCH_COUNTS);
-    h->penalty = tf_xarray(h->penalty, s->max_steps + 1, sizeof *h->penalty);
-    for (size_t len = 0; len <= s->max_steps; len++)
+    h->penalty = tf_xarray(h->penalty, s->max_steps + 2, sizeof *h->penalty);
+    for (size_t len = 0; len <= s->max_steps + 1; len++)
         h->penalty[len] = tf_search_penalty(len, s->opts.alpha, s->opts.normalize);
-    s->be->upload(s->ctx, s->penalty, TF_ELEM_F64, h->penalty, s->max_steps + 1);
-    return s->be->sync(s->ctx, err); /* the host may change its arrays again */
+    s->be->upload(s->ctx, s->penalty, TF_ELEM_F64, h->penalty, s->max_steps + 2);
+    return s->be->sync(s->ctx, err);
+}
+
+int tf_search_enter(struct tf_search *s, const struct tf_search_group *g, const size_t *place,
+                    size_t n, struct tf_err *err)
+{
+    TF_ASSERT(g->n == s->S && s->places);
+    for (size_t j = 0; j < n; j++)
+        TF_ASSERT(g->limit[place[j]] <= s->host->room[place[j]]);
+    if (g->allowed != NULL && g->lp_ld > s->lp_ld)
+        s->lp_ld = s->be->host ? g->lp_ld : rounded(g->lp_ld);
+    return send_group(s, g, place, n, err);
+}
+
+uint32_t tf_search_room(const struct tf_search *s, size_t i)
+{
+    return s->host->room[i];
+}
+
+size_t tf_search_most_rows(const struct tf_search *s)
+{
+    /* in steps, so that a device has few sizes to replay */
+    const size_t most = s->host->counts[TF_SEARCH_BOUND],
+                 rows = (most + LAG_ROWS - 1) / LAG_ROWS * LAG_ROWS;
+    return rows < s->max_rows ? rows : s->max_rows;
+}
+
+size_t tf_search_done(const struct tf_search *s)
+{
+    return s->S - s->host->counts[TF_SEARCH_BOUND] / s->opts.K;
 }
 
 int tf_search_poll(struct tf_search *s, bool lag, struct tf_err *err)
 {
-    uint32_t counts[TF_SEARCH_COUNTS];
+    uint32_t *counts = s->host->counts;
     if (s->be->download(s->ctx, counts, TF_ELEM_U32, s->counts, TF_SEARCH_COUNTS, err) < 0)
         return -1;
-    s->rows = counts[TF_SEARCH_LIVE];
-    if (lag) { /* in steps, so that a device has few sizes to replay */
-        s->rows = (counts[TF_SEARCH_BOUND] + LAG_ROWS - 1) / LAG_ROWS * LAG_ROWS;
-        s->rows = s->rows < s->max_rows ? s->rows : s->max_rows;
-    }
+    s->rows = lag ? tf_search_most_rows(s) : counts[TF_SEARCH_LIVE];
     return 0;
 }
 
 int tf_search_fetch(struct tf_search *s, struct tf_err *err)
 {
     struct tf_search_host *h = s->host;
-    uint32_t counts[TF_SEARCH_COUNTS];
-    if (s->be->download(s->ctx, counts, TF_ELEM_U32, s->counts, TF_SEARCH_COUNTS, err) < 0)
-        return -1;
-    h->steps = counts[TF_SEARCH_STEP];
 #define DOWNLOAD(name, n)                                                                     \
     if (s->be->host) {                                                                        \
         h->result.name = s->name;                                                             \
     } else {                                                                                  \
         h->result.name = tf_xarray(h->result.name, (n) + 1, sizeof *h->result.name);          \
-        if (s->be->download(s->ctx, h->result.name, ELEM_OF(s->name), s->name, (n), err) < 0)\
+        if (s->be->download(s->ctx, h->result.name, ELEM_OF(s->name), s->name, (n), err) < 0) \
             return -1;                                                                        \
     }
-#define HISTORY(type, name, n) DOWNLOAD(name, h->steps * s->max_rows)
+#define HISTORY(type, name, n) DOWNLOAD(name, h->slots)
 #define FINISHED(type, name, n) DOWNLOAD(name, n)
     TF_SEARCH_HISTORY(HISTORY)
     TF_SEARCH_FINISHED(FINISHED)
     return 0;
+}
+
+bool tf_search_is_done(const struct tf_search *s, size_t i)
+{
+    return s->host->result.live[i] == 0;
 }
 
 size_t tf_search_count(const struct tf_search *s, size_t i)
@@ -282,14 +377,14 @@ size_t tf_search_count(const struct tf_search *s, size_t i)
     return s->host->result.n_fin[i];
 }
 
-/* log P of the forced prefix of a hypothesis of sentence i, whose n-th token is in this row. */
-static double prefix_logp(const struct tf_search *s, size_t i, size_t n, size_t row)
+/* log P of the forced prefix of a hypothesis of sentence i, whose n-th token has this slot. */
+static double prefix_logp(const struct tf_search *s, size_t i, size_t n, size_t slot)
 {
     const struct tf_search_host *h = s->host;
     double logp = 0;
-    for (size_t t = n; t-- > 0; row = h->result.hist_parent[t * s->max_rows + row])
+    for (size_t t = n; t-- > 0; slot = h->result.hist_parent[slot])
         if (t < h->prefix_len[i])
-            logp += h->result.hist_lp[t * s->max_rows + row];
+            logp += h->result.hist_lp[slot];
     return logp;
 }
 
@@ -298,7 +393,7 @@ struct tf_search_hyp tf_search_result(const struct tf_search *s, size_t i, size_
     const struct tf_search_host *h = s->host;
     const size_t at = i * s->opts.N + rank, n = h->result.fin_len[at];
     const double prefix =
-        s->opts.free_prefix ? prefix_logp(s, i, n, h->result.fin_row[at]) : 0;
+        s->opts.free_prefix ? prefix_logp(s, i, n, h->result.fin_slot[at]) : 0;
     return (struct tf_search_hyp){.n = n,
                                   .logp = h->result.fin_logp[at] + prefix,
                                   .score = h->result.fin_score[at]};
@@ -308,14 +403,13 @@ void tf_search_trace(const struct tf_search *s, size_t i, size_t rank, uint32_t 
                      float *token_logp)
 {
     const struct tf_search_host *h = s->host;
-    size_t at = i * s->opts.N + rank, n = h->result.fin_len[at], row = h->result.fin_row[at];
+    size_t at = i * s->opts.N + rank, n = h->result.fin_len[at], slot = h->result.fin_slot[at];
     if (token_logp != NULL)
         token_logp[n] = (float)h->result.fin_eos[at];
     for (size_t t = n; t-- > 0;) {
-        size_t past = t * s->max_rows + row;
-        ids[t] = h->result.hist_id[past];
+        ids[t] = h->result.hist_id[slot];
         if (token_logp != NULL)
-            token_logp[t] = (float)h->result.hist_lp[past];
-        row = h->result.hist_parent[past];
+            token_logp[t] = (float)h->result.hist_lp[slot];
+        slot = h->result.hist_parent[slot];
     }
 }

@@ -90,7 +90,15 @@
  * of its list, and the other ids do not exist. Rows are lp_ld apart. Devices have a copy of the
  * lists, list and list_off.
  *
- * Slots of the self-attention cache are assigned in order and never reused in a group. */
+ * Slots of the self-attention cache are one for each token of each hypothesis, and histories are by
+ * slot. Those of a group on the host are assigned in order, so that it touches no more memory than
+ * it needs. On a device, and in a group whose places are given to others, those of place i begin at
+ * slot0[i]: its start, and K for each token that its limit allows.
+ *
+ * Places. A group has S places, one for each sentence of its start. Between two steps a sentence
+ * may enter a place whose sentence is done (tf_search_enter), if that place has the slots and the
+ * source rows that it needs: it has a step of its own, and its first row comes after the live ones.
+ * The next step packs rows by place again. */
 #ifndef TF_OPS_SEARCH_STATE_H
 #define TF_OPS_SEARCH_STATE_H
 
@@ -145,9 +153,9 @@ static inline bool tf_search_cuts_off(const struct tf_search_opts *r)
     return r->rule == TF_SEARCH_MARIAN || r->rule == TF_SEARCH_CTRANSLATE2;
 }
 
-/* counts: live rows, t of the next search_step, next free slot, K for each sentence that is not
- * done. */
-enum { TF_SEARCH_LIVE, TF_SEARCH_STEP, TF_SEARCH_SLOT, TF_SEARCH_BOUND, TF_SEARCH_COUNTS };
+/* counts: live rows, next free slot where slots are assigned in order, K for each sentence that is
+ * not done. */
+enum { TF_SEARCH_LIVE, TF_SEARCH_SLOT, TF_SEARCH_BOUND, TF_SEARCH_COUNTS };
 
 /* The arrays of a search, each as X(element type, name, number of elements); the number is in terms
  * of `s`, a struct tf_search. uint32_t is U32 and double is F64. Everything that holds for all of
@@ -156,9 +164,10 @@ enum { TF_SEARCH_LIVE, TF_SEARCH_STEP, TF_SEARCH_SLOT, TF_SEARCH_BOUND, TF_SEARC
  *
  * The next decoding step, by live row: ids, at, slot, first, n_src and n_past; table has n_past
  * entries of a row in use; table_next is scratch of search_step. logp: of the live rows.
- * Sentences: rows of sentence i are row0[i] .. row0[i] + live[i] - 1. prefix has the forced
- * prefixes one after the other, prefix_off their offsets; key the low and the high word of each
- * sentence's key, for sampling; penalty[len] is lp(len). ended: those counted by point 4. */
+ * Sentences: rows of sentence i are row0[i] .. row0[i] + live[i] - 1, and step[i] is t of its next
+ * search_step. prefix has the forced prefixes one after the other, prefix_off their offsets; key
+ * the low and the high word of each sentence's key, for sampling; penalty[len] is lp(len). ended:
+ * those counted by point 4. */
 #define TF_SEARCH_STATE(X)                       \
     X(uint32_t, ids, s->max_rows)                \
     X(uint32_t, at, s->max_rows)                 \
@@ -171,7 +180,8 @@ enum { TF_SEARCH_LIVE, TF_SEARCH_STEP, TF_SEARCH_SLOT, TF_SEARCH_BOUND, TF_SEARC
     X(double, logp, s->max_rows)                 \
     X(double, logp_next, s->max_rows)            \
     X(uint32_t, row0, s->S)                      \
-    X(uint32_t, live, s->S)                      \
+    X(uint32_t, step, s->S)                      \
+    X(uint32_t, slot0, s->S)                     \
     X(uint32_t, ended, s->S)                     \
     X(uint32_t, limit, s->S)                     \
     X(uint32_t, src_first, s->S)                 \
@@ -182,21 +192,22 @@ enum { TF_SEARCH_LIVE, TF_SEARCH_STEP, TF_SEARCH_SLOT, TF_SEARCH_BOUND, TF_SEARC
     X(uint32_t, counts, TF_SEARCH_COUNTS)        \
     X(uint32_t, list, s->host->list_ids)         \
     X(uint32_t, list_off, s->host->lists + 1)    \
-    X(double, penalty, s->max_steps + 1)
-/* Histories: row r after step t took token hist_id[t][r] with log-probability hist_lp[t][r], and
- * came from row hist_parent[t][r] of the step before. [max_steps, max_rows] */
-#define TF_SEARCH_HISTORY(X)                             \
-    X(uint32_t, hist_id, s->max_steps * s->max_rows)     \
-    X(uint32_t, hist_parent, s->max_steps * s->max_rows) \
-    X(double, hist_lp, s->max_steps * s->max_rows)
+    X(double, penalty, s->max_steps + 2)
+/* Histories: the token of a slot is hist_id, with log-probability hist_lp, and hist_parent is the
+ * slot of the token before it. [slots], nothing for the start of a sentence */
+#define TF_SEARCH_HISTORY(X)            \
+    X(uint32_t, hist_id, s->slots)      \
+    X(uint32_t, hist_parent, s->slots)  \
+    X(double, hist_lp, s->slots)
 /* Finished hypotheses: [S, N], best first, n_fin[i] in use. fin_len tokens without EOS, the last of
- * which is that of row fin_row after step fin_len - 1; fin_eos: EOS's log-probability. */
-#define TF_SEARCH_FINISHED(X)              \
-    X(uint32_t, n_fin, s->S)               \
-    X(uint32_t, fin_row, s->S * s->opts.N) \
-    X(uint32_t, fin_len, s->S * s->opts.N) \
-    X(double, fin_logp, s->S * s->opts.N)  \
-    X(double, fin_score, s->S * s->opts.N) \
+ * which has slot fin_slot; fin_eos: EOS's log-probability. live: see above. */
+#define TF_SEARCH_FINISHED(X)               \
+    X(uint32_t, live, s->S)                 \
+    X(uint32_t, n_fin, s->S)                \
+    X(uint32_t, fin_slot, s->S * s->opts.N) \
+    X(uint32_t, fin_len, s->S * s->opts.N)  \
+    X(double, fin_logp, s->S * s->opts.N)   \
+    X(double, fin_score, s->S * s->opts.N)  \
     X(double, fin_eos, s->S * s->opts.N)
 #define TF_SEARCH_ARRAYS(X) TF_SEARCH_STATE(X) TF_SEARCH_HISTORY(X) TF_SEARCH_FINISHED(X)
 
@@ -213,14 +224,15 @@ struct tf_search {
 
     /* The group at hand: host values, constant while it runs but for rows. */
     size_t S; /* sentences */
-    /* most calls of search_step: the longest limit + 1, or more, since it never shrinks for the
-     * same S */
+    /* most steps of a sentence: the longest limit + 1, or more, since it never shrinks for the same
+     * S */
     size_t max_steps;
-    size_t max_rows; /* S * K: stride of a step in the histories */
+    size_t max_rows; /* S * K */
     size_t ld;       /* stride of table, >= max_steps */
     size_t slots;    /* of the cache, the dead rows' one (slots - 1) included, and maybe more */
     size_t rows;     /* rows of lp in the next call */
     size_t lp_ld;    /* its stride */
+    bool places;     /* slots are by place */
     const struct tf_allowed *allowed; /* of each sentence, or NULL; borrowed */
 
     /* Backend memory. table and table_next, logp and logp_next may be swapped by search_step. */
@@ -236,6 +248,8 @@ struct tf_search_group {
     size_t n;
     /* n / copies + 1: rows of the encoder's output, EOS included (tf_memory.off) */
     const uint32_t *src_off;
+    /* n, for tf_search_enter: how many of those a sentence has */
+    const uint32_t *src_rows;
     const uint32_t *limit; /* n */
     /* packed, n + 1 offsets; NULL: none. A prefix is no longer than its limit and holds no EOS */
     const uint32_t *prefix, *prefix_off;
@@ -243,6 +257,7 @@ struct tf_search_group {
     const struct tf_allowed *allowed; /* n, to outlive the group's search, or NULL: all ids */
     size_t lp_ld;                     /* with `allowed`: stride of lp, no less than any list */
     size_t copies; /* sentences one after the other that share a source, of n / copies; 0: 1 */
+    bool enters;   /* others may enter */
 };
 
 /* The lists of a search on a device, as its operations take them. */
@@ -268,6 +283,17 @@ size_t tf_search_slots(const struct tf_search_opts *opts, uint32_t limit);
  * -1 and err without memory. */
 int tf_search_start(struct tf_search *s, const struct tf_search_group *g,
                     struct tf_err *err) TF_MUST_CHECK;
+/* After tf_search_poll: the number of sentences that are done. */
+size_t tf_search_done(const struct tf_search *s);
+/* The longest limit that a sentence at place i may have: that of the one that it was made for. */
+uint32_t tf_search_room(const struct tf_search *s, size_t i);
+/* After tf_search_fetch in a group with `enters`: the sentences of g at n places are new, where
+ * those of the group were done, and the others of g are those of the group. s->rows is the number
+ * of live rows then. */
+int tf_search_enter(struct tf_search *s, const struct tf_search_group *g, const size_t *place,
+                    size_t n, struct tf_err *err) TF_MUST_CHECK;
+/* The most rows that the search may have until the next poll. */
+size_t tf_search_most_rows(const struct tf_search *s);
 /* After a search_step: wait, and set s->rows to the number of live rows, or with `lag` to a number
  * that is large enough until the next call, however many steps later. */
 int tf_search_poll(struct tf_search *s, bool lag, struct tf_err *err) TF_MUST_CHECK;
@@ -281,8 +307,10 @@ struct tf_search_hyp {
 /* Download the results of the group; waits. On a host backend these are the arrays of the search,
  * which nothing copies: after each step those of the sentences without a live row are there. */
 int tf_search_fetch(struct tf_search *s, struct tf_err *err) TF_MUST_CHECK;
-/* After tf_search_fetch: the number of hypotheses of sentence i, the one of that rank (0 is the
- * best), and its tokens: ids [n] and token_logp [n + 1] (EOS last) or NULL. */
+/* After tf_search_fetch: is sentence i done? */
+bool tf_search_is_done(const struct tf_search *s, size_t i);
+/* The number of its hypotheses, the one of that rank (0 is the best), and its tokens: ids [n] and
+ * token_logp [n + 1] (EOS last) or NULL. */
 size_t tf_search_count(const struct tf_search *s, size_t i);
 struct tf_search_hyp tf_search_result(const struct tf_search *s, size_t i, size_t rank);
 void tf_search_trace(const struct tf_search *s, size_t i, size_t rank, uint32_t *ids,

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""refill.py SOURCES.tfs OUTPUTS.tfs [--beam 4] [--ms-step 0.22] [--us-row 0.92] - what it would gain
-to refill a batch while it is decoded, by arithmetic: steps, rows and time of the outputs that
-tf-decode wrote, if the rows of a finished sentence leave (as they do), and if a waiting sentence
-enters in its place.
+"""refill.py SOURCES.tfs OUTPUTS.tfs [--beam 4] [--every 1] [--ms-step 0.22] [--us-row 0.92] - what it
+gains that waiting sentences enter a batch while it is decoded, by arithmetic: steps, rows and time
+of the outputs that tf-decode wrote, of every so many sentences, with and without.
 
 A GPU is looked at each fourth step, and computes beam rows for each sentence that is not done,
-rounded up to 32. The time of a step is that of a row times the rows, and some more. "sorted" is the
-longest source first, as in a file; "as it comes" is a service, whose batches are whatever waits.
-tf-cbor in PATH."""
+rounded up to 32. Sentences enter when a quarter of the batch is done; two steps follow before it is
+looked at as always. The time of a step is that of a row times the rows, and some more. "sorted" is
+the longest source first, as in a file; "as it comes" is a service whose batches are whatever waits,
+if sentences could enter them (they cannot)."""
 import argparse
 import json
 import subprocess
@@ -22,28 +22,24 @@ def rows_of(n, beam, batch):
     return min(-(-n * beam // 32) * 32, batch * beam)
 
 
-def grouped(todo, batch, beam):
-    """(steps, rows) of one batch after the other."""
-    steps = rows = 0
-    for i in range(0, len(todo), batch):
-        left = todo[i:i + batch]
+def decoded(todo, batch, beam, refills):
+    """(steps, rows)"""
+    steps = rows = at = 0
+    while at < len(todo):
+        left = todo[at:at + batch]
+        at += len(left)
+        places = len(left)
+        steps, rows, left = steps + 1, rows + places, [n - 1 for n in left if n > 1]
         while left:
             steps += 4
-            rows += 4 * rows_of(len(left), beam, batch)
+            rows += 4 * rows_of(len(left), beam, places)
             left = [n - 4 for n in left if n > 4]
-    return steps, rows
-
-
-def refilled(todo, batch, beam):
-    steps = rows = at = 0
-    left = []
-    while left or at < len(todo):
-        more = todo[at:at + batch - len(left)]
-        at += len(more)
-        left += more
-        steps += 4
-        rows += 4 * rows_of(len(left), beam, batch)
-        left = [n - 4 for n in left if n > 4]
+            if refills and at < len(todo) and 4 * (places - len(left)) >= places:
+                more = todo[at:at + places - len(left)]
+                at += len(more)
+                steps += 2
+                rows += beam * len(left) + len(more) + rows_of(len(left + more), beam, places)
+                left = [n - 2 for n in left + more if n > 2]
     return steps, rows
 
 
@@ -52,15 +48,16 @@ def main():
     p.add_argument("sources")
     p.add_argument("outputs")
     p.add_argument("--beam", type=int, default=4)
+    p.add_argument("--every", type=int, default=1)
     p.add_argument("--ms-step", type=float, default=0.22)
     p.add_argument("--us-row", type=float, default=0.92)
     o = p.parse_args()
-    pairs = list(zip(lengths(o.sources), lengths(o.outputs)))
+    pairs = list(zip(lengths(o.sources), lengths(o.outputs)))[::o.every]
     came = [n + 1 for _, n in pairs]
     by_source = [n + 1 for _, n in sorted(pairs, key=lambda pair: -pair[0])]
     for name, todo in (("sorted", by_source), ("as it comes", came)):
         for batch in (16, 64, 256, 1024, 4096):
-            a, b = grouped(todo, batch, o.beam), refilled(todo, batch, o.beam)
+            a, b = (decoded(todo, batch, o.beam, refills) for refills in (False, True))
             ms = [o.ms_step * steps + o.us_row / 1000 * rows for steps, rows in (a, b)]
             print(f"{name:11s} {batch:5,d} {a[0]:6,d} {a[1] / a[0]:7,.0f} "
                   f"{b[0]:6,d} {b[1] / b[0]:7,.0f} {100 * (ms[1] / ms[0] - 1):+4.0f} %")

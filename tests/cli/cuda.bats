@@ -600,13 +600,16 @@ PY
     for word in a b c b a c a b c c b a b c; do
         line="$line$word "
         echo "$line"
-    done | tf-tokenize -m "$BATS_FILE_TMPDIR/vocab" >all.tfs
+    done | tac | tf-tokenize -m "$BATS_FILE_TMPDIR/vocab" >all.tfs
     tf-decode --device cuda -m "$MODEL" --max-extra 0 all.tfs >whole.tfs
-    TF_EMULATE_TELL=1 tf-decode --device cuda -m "$MODEL" --max-extra 0 --batch 1 all.tfs \
-        >ones.tfs 2>notes
-    same whole.tfs ones.tfs
-    # Two: a search begins with its buffers this way round or that.
-    [ -z "${EMULATED:-}" ] || grep -q '^emulate: [1-9][0-9]* graphs launched of 2$' notes
+    # Two: a search begins with its buffers this way round or that. One: others enter it.
+    for way in "--window 1:2" "--batch 1:1"; do
+        # shellcheck disable=SC2086
+        TF_EMULATE_TELL=1 tf-decode --device cuda -m "$MODEL" --max-extra 0 ${way%:*} all.tfs \
+            >ones.tfs 2>notes
+        same whole.tfs ones.tfs
+        [ -z "${EMULATED:-}" ] || grep -q "^emulate: [1-9].* graphs launched of ${way#*:}\$" notes
+    done
 }
 
 @test "updates of a shape that was seen before are replayed, with the same result" {

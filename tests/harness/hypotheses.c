@@ -58,13 +58,12 @@ float hash_logp(const struct hash_model *m, size_t sentence, const uint32_t *ids
 
 void fill_logp(float *lp, const struct hash_model *m, const struct tf_search *q)
 {
-    const size_t t = q->counts[TF_SEARCH_STEP];
     for (size_t i = 0; i < q->S; i++)
         for (size_t row = q->row0[i]; row < q->row0[i] + q->live[i]; row++) {
             uint32_t ids[MAX_LEN + 1];
-            size_t r = row;
-            for (size_t k = t; k-- > 0; r = q->hist_parent[k * q->max_rows + r])
-                ids[k] = q->hist_id[k * q->max_rows + r];
+            const size_t t = q->step[i];
+            for (size_t k = 0; k < t; k++)
+                ids[k] = q->hist_id[q->table[row * q->ld + k + 1]];
             for (uint32_t v = 0; v < q->opts.V; v++)
                 lp[row * q->opts.V + v] = hash_logp(m, i / m->copies, ids, t, v);
         }

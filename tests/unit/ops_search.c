@@ -5,165 +5,13 @@
 #include "../harness/fake_model.h"
 #include "../harness/hypotheses.h"
 #include "../harness/plugin.h"
+#include "../harness/searches.h"
 #include "../harness/tap.h"
 #include "base/rng.h"
 #include "ops/registry.h"
 
-enum { MAX_K = 40, MAX_V = 9000, MAX_S = 6 };
-
-#define LP TF_ELEM_STAT /* what log-probabilities are */
-
-struct results {
-    struct hyp v[MAX_S][MAX_K];
-    size_t n[MAX_S];
-};
-
-struct group {
-    size_t n;
-    uint32_t limit[MAX_S], src_off[MAX_S + 1], prefix[MAX_S * MAX_LEN], prefix_off[MAX_S + 1];
-    uint64_t key[MAX_S];
-    bool listed; /* sentence i is for the ids of allowed[i] alone, which are in list */
-    struct tf_allowed allowed[MAX_S];
-    size_t longest;
-};
 static uint32_t list[MAX_S][MAX_V];
 static bool in_list[MAX_S][MAX_V];
-
-/* A body of search_step: a backend, and a lane of it. */
-struct body {
-    const struct tf_backend *be;
-    struct tf_ctx *ctx;
-};
-
-/* n ids from the backend; the caller frees. */
-static uint32_t *get(const struct tf_search *s, const tf_mem *p, size_t n)
-{
-    struct tf_err err = {0};
-    uint32_t *v = calloc(n + 1, sizeof *v);
-    if (s->be->download(s->ctx, v, TF_ELEM_U32, p, n, &err) < 0)
-        TF_BUG("%s", err.msg);
-    return v;
-}
-
-/* The rows of the next step as the model would read them. */
-struct reads {
-    uint32_t *ids, *slot, *at, *n_past, *first, *n_src, *table, *counts;
-    size_t live, ld;
-};
-
-static struct reads look(const struct tf_search *s)
-{
-    struct reads r = {.ids = get(s, s->ids, s->rows),
-                      .slot = get(s, s->slot, s->rows),
-                      .at = get(s, s->at, s->rows),
-                      .n_past = get(s, s->n_past, s->rows),
-                      .first = get(s, s->first, s->rows),
-                      .n_src = get(s, s->n_src, s->rows),
-                      .table = get(s, s->table, s->rows * s->ld),
-                      .counts = get(s, s->counts, TF_SEARCH_COUNTS),
-                      .ld = s->ld};
-    r.live = r.counts[TF_SEARCH_LIVE];
-    return r;
-}
-
-static void forget(struct reads *r)
-{
-    uint32_t *all[] = {r->ids, r->slot, r->at, r->n_past, r->first, r->n_src, r->table, r->counts};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        free(all[i]);
-}
-
-/* One call of search_step with these floats. */
-static void step(struct tf_search *s, const float *lp, size_t n)
-{
-    struct tf_err err = {0};
-    bool wide = s->be->elem_size[LP] == sizeof(double);
-    double *v = calloc(n + 1, sizeof *v);
-    for (size_t i = 0; i < n && wide; i++)
-        v[i] = (double)lp[i];
-    tf_mem *p = s->be->alloc(s->ctx, LP, n + 1, &err);
-    if (p == NULL)
-        TF_BUG("%s", err.msg);
-    s->be->upload(s->ctx, p, LP, wide ? (const void *)v : lp, n);
-    s->be->search_step(s->ctx, s, p);
-    if (s->be->sync(s->ctx, &err) < 0)
-        TF_BUG("%s", err.msg);
-    s->be->free(s->ctx, p);
-    free(v);
-}
-
-/* A search to its end. The history of a live row comes from the tables of the search: what the
- * cache would hold. lag: the host looks at every third step only. */
-static void run(struct results *out, struct tf_search *s, const struct fake *f,
-                const struct group *g, bool lag, bool *tables_ok)
-{
-    struct tf_err err = {0};
-    struct tf_search_group sg = {.n = g->n,
-                                 .src_off = g->src_off,
-                                 .limit = g->limit,
-                                 .prefix = g->prefix,
-                                 .prefix_off = g->prefix_off,
-                                 .key = g->key,
-                                 .allowed = g->listed ? g->allowed : NULL,
-                                 .lp_ld = g->longest + 3};
-    if (tf_search_start(s, &sg, &err) < 0)
-        TF_BUG("%s", err.msg);
-    uint32_t *cache = calloc(s->slots, sizeof *cache);
-    const size_t ld = s->lp_ld;
-    float *lp = malloc((s->max_rows * ld + f->V) * sizeof *lp + 1), *all = lp + s->max_rows * ld;
-    for (size_t calls = 0; s->rows > 0 && calls < s->max_steps; calls++) {
-        struct reads d = look(s);
-        for (size_t i = 0; i < s->max_rows * ld; i++)
-            lp[i] = 1e38F;
-        if (d.live > s->rows)
-            *tables_ok = false;
-        for (size_t r = 0; r < s->rows; r++)
-            cache[d.slot[r]] = d.ids[r];
-        for (size_t r = 0; r < d.live; r++) {
-            uint32_t hist[MAX_LEN + 1], *table = d.table + r * d.ld;
-            size_t i = 0;
-            while (g->src_off[i] != d.first[r])
-                i++;
-            if (d.n_past[r] != d.at[r] + 1 || d.at[r] != calls || table[d.at[r]] != d.slot[r] ||
-                d.slot[r] >= s->slots || d.n_src[r] != g->src_off[i + 1] - g->src_off[i])
-                *tables_ok = false;
-            for (size_t j = 1; j < d.n_past[r]; j++)
-                hist[j - 1] = cache[table[j]];
-            if (cache[table[0]] != s->opts.start)
-                *tables_ok = false;
-            distribution(all, f, g->key[i], hist, d.at[r]);
-            for (size_t j = 0; j < (g->listed ? g->allowed[i].n : f->V); j++)
-                lp[r * ld + j] = all[g->listed ? g->allowed[i].ids[j] : j];
-        }
-        for (size_t r = d.live; r < s->rows; r++) /* dead rows touch nothing that is alive */
-            if (d.slot[r] != s->slots - 1 || d.n_past[r] != 1 || d.at[r] != 0 ||
-                d.table[r * d.ld] != s->slots - 1)
-                *tables_ok = false;
-        if (lag && calls == 0)
-            s->rows = s->max_rows; /* all that a group may grow to */
-        step(s, lp, s->rows * ld);
-        if ((!lag || calls % 3 == 2) && tf_search_poll(s, lag, &err) < 0)
-            TF_BUG("%s", err.msg);
-        forget(&d);
-    }
-    if (tf_search_fetch(s, &err) < 0)
-        TF_BUG("%s", err.msg);
-    memset(out, 0, sizeof *out);
-    for (size_t i = 0; i < g->n; i++) {
-        out->n[i] = tf_search_count(s, i);
-        for (size_t k = 0; k < out->n[i]; k++) {
-            struct tf_search_hyp h = tf_search_result(s, i, k);
-            struct hyp *o = &out->v[i][k];
-            float terms[MAX_LEN + 2];
-            o->n = h.n, o->logp = h.logp, o->score = h.score;
-            tf_search_trace(s, i, k, o->ids, terms);
-            for (size_t j = 0; j <= h.n; j++)
-                o->lp[j] = (double)terms[j];
-        }
-    }
-    free(cache);
-    free(lp);
-}
 
 /* ---- the rule over whole hypotheses ---- */
 
@@ -408,13 +256,13 @@ static bool takes_part(int body, size_t max_v)
 static void random_searches(const char *what, int count, size_t max_v, int levels, double holes,
                             bool prefixes, bool sample)
 {
-    static struct results want, got[4], lagging;
-    bool rule_ok = true, agree = true, tables = true, lag_ok = true;
+    static struct results want, got[4], other;
+    bool rule_ok = true, agree = true, tables = true, lag_ok = true, enter_ok = true;
     int full = 0;
     const int usual = count;
     count = (int)cases((uint64_t)count);
     struct tf_rng r = tf_rng_new(41, (uint64_t)max_v * 100 + (uint64_t)levels);
-    for (int n = 0; n < count && rule_ok && agree && tables && lag_ok; n++) {
+    for (int n = 0; n < count && rule_ok && agree && tables && lag_ok && enter_ok; n++) {
         struct fake f = {.V = 1 + tf_rng_below(&r, max_v),
                          .seed = tf_rng_u64(&r),
                          .levels = levels,
@@ -462,8 +310,12 @@ static void random_searches(const char *what, int count, size_t max_v, int level
                 continue;
             search_init(&s, &rule, &bodies[b]);
             run(&got[b], &s, &f, &g, false, &tables);
-            run(&lagging, &s, &f, &g, true, &tables); /* the same state, used again */
-            lag_ok &= same(&got[b], &lagging, g.n);
+            run(&other, &s, &f, &g, true, &tables); /* the same state, used again */
+            lag_ok &= same(&got[b], &other, g.n);
+            if (g.n > 1) {
+                run_at(&other, &s, &f, &g, g.n / 2, n % 2 > 0, &tables);
+                enter_ok &= same(&got[b], &other, g.n);
+            }
             tf_search_release(&s);
         }
         for (int b = 1; b < n_bodies; b++)
@@ -480,6 +332,7 @@ static void random_searches(const char *what, int count, size_t max_v, int level
     ok(agree, "%s: all backends choose alike", what);
     ok(tables, "%s: tables, slots and positions tell the history of every row", what);
     ok(lag_ok, "%s: a host that lags gets the same", what);
+    ok(enter_ok, "%s: so do sentences that enter where others are done", what);
     /* Of less than a third of the usual number chance decides. */
     ok(3 * count < usual || full > count, "%s: most sentences have all their hypotheses (%d)", what,
        full);

@@ -204,7 +204,7 @@ void TF_CPU(search_step)(struct tf_ctx *c, struct tf_search *s, tf_mem_stat *lp)
         u.weight = tf_xarray(NULL, s->opts.V, sizeof *u.weight);
     }
     for (size_t i = 0; i < s->S; i++) {
-        struct tf_search_view v = tf_search_view_of(s, &w, i);
+        struct tf_search_view v = tf_search_view_of(s, i);
         const float *mine = in(lp, v.row0 * s->lp_ld);
         size_t n = s->opts.sample ? draw_candidate(s, &v, mine, i, &u, g)
                    : v.forced     ? forced(s, &v, mine, g)

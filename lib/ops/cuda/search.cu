@@ -42,8 +42,8 @@ struct lists {
     uint64_t *top;   /* [S * K, want] keys, best first */
     uint32_t *n_top; /* [S * K] */
     struct grown *next;
-    uint32_t *n_next;         /* [S] */
-    uint32_t *t, *slot, *out; /* this step, the first slot of its children, how many they are */
+    uint32_t *n_next; /* [S] */
+    uint32_t *out;    /* rows of the next step */
     uint32_t *ids; /* with rules: [S * K, max_steps], columns of a row's tokens */
     float *old;    /* and their log-probabilities in this step */
 };
@@ -108,7 +108,7 @@ __device__ static inline struct view look(const struct tf_search &s, uint32_t i)
 {
     const uint32_t *off = s.prefix_off, *prefix = s.prefix;
     struct view v;
-    v.t = s.counts[TF_SEARCH_STEP];
+    v.t = s.step[i];
     v.row0 = s.row0[i];
     v.live = s.live[i];
     v.prefix = off[i + 1] - off[i];
@@ -192,18 +192,12 @@ static __global__ void __launch_bounds__(RULES)
     const uint32_t k = blockIdx.x % o.K, n = (uint32_t)o.ngram;
     if (k >= v.live || v.forced)
         return;
-    const uint32_t *hist_id = s.hist_id, *hist_parent = s.hist_parent;
+    const uint32_t *hist_id = s.hist_id, *slot = s.table + (v.row0 + k) * s.ld + 1;
     uint32_t *ids = l.ids + (size_t)blockIdx.x * s.max_steps;
     float *old = l.old + (size_t)blockIdx.x * s.max_steps;
     lp += (size_t)(v.row0 + k) * s.lp_ld;
-    if (threadIdx.x == 0)
-        for (uint32_t t = v.t, r = v.row0 + k; t-- > 0;) {
-            ids[t] = hist_id[t * s.max_rows + r];
-            r = hist_parent[t * s.max_rows + r];
-        }
-    __syncthreads();
     for (uint32_t j = threadIdx.x; j < v.t; j += blockDim.x) {
-        ids[j] = column_at(v, ids[j]);
+        ids[j] = column_at(v, hist_id[slot[j]]);
         old[j] = lp[ids[j]];
     }
     __syncthreads();
@@ -474,7 +468,7 @@ __device__ static void finish(const struct tf_search &s, uint32_t i, const struc
                               const struct grown &g, double x)
 {
     size_t N = s.opts.N, base = i * N, at = s.n_fin[i], n = at;
-    uint32_t *row = s.fin_row + base, *len = s.fin_len + base;
+    uint32_t *slot = s.fin_slot + base, *len = s.fin_len + base;
     double *logp = s.fin_logp + base, *score = s.fin_score + base,
            *eos = s.fin_eos + base;
     const enum tf_search_rule rule = s.opts.rule;
@@ -487,10 +481,10 @@ __device__ static void finish(const struct tf_search &s, uint32_t i, const struc
         return;
     n = n < N ? n + 1 : N;
     for (size_t j = n - 1; j > at; j--) {
-        row[j] = row[j - 1], len[j] = len[j - 1];
+        slot[j] = slot[j - 1], len[j] = len[j - 1];
         logp[j] = logp[j - 1], score[j] = score[j - 1], eos[j] = eos[j - 1];
     }
-    row[at] = g.row, len[at] = v.t;
+    slot[at] = s.table[g.row * s.ld + v.t], len[at] = v.t;
     logp[at] = g.logp, score[at] = mine, eos[at] = x;
     s.n_fin[i] = (uint32_t)n;
 }
@@ -599,25 +593,21 @@ static __global__ void __launch_bounds__(1024) number_kernel(struct tf_search s,
 {
     wait_for_previous();
     __shared__ uint32_t room[WARP];
-    uint32_t *row0 = s.row0, *live = s.live, *counts = s.counts;
+    uint32_t *row0 = s.row0, *live = s.live, *step = s.step, *counts = s.counts;
     uint32_t S = (uint32_t)s.S, out = 0, alive = 0, total;
     for (uint32_t from = 0; from < S; from += blockDim.x) {
         uint32_t i = from + threadIdx.x, n = i < S ? l.n_next[i] : 0,
                  before = block_before(n, room, &total);
         if (i < S)
-            row0[i] = out + before, live[i] = n;
+            row0[i] = out + before, step[i] += live[i] > 0, live[i] = n;
         out += total;
         alive += n > 0;
     }
     alive = block_sum(alive, room);
     if (threadIdx.x > 0)
         return;
-    *l.t = counts[TF_SEARCH_STEP];
-    *l.slot = counts[TF_SEARCH_SLOT];
     *l.out = out;
     counts[TF_SEARCH_LIVE] = out;
-    counts[TF_SEARCH_STEP] += 1;
-    counts[TF_SEARCH_SLOT] += out;
     counts[TF_SEARCH_BOUND] = alive * (uint32_t)s.opts.K;
 }
 
@@ -634,24 +624,24 @@ static __global__ void place_kernel(struct tf_search s, const float *lp, struct 
              *n_src = s.n_src;
     if (i < s.S && k < s.live[i]) {
         struct grown g = l.next[w];
-        uint32_t t = *l.t, r = s.row0[i] + k;
+        const uint32_t t = s.step[i] - 1, r = s.row0[i] + k,
+                       own = s.slot0[i] + 1 + t * K + k;
         const uint32_t *from = s.table + g.row * s.ld;
         uint32_t *to = s.table_next + r * s.ld;
         for (uint32_t j = lane; j <= t; j += WARP)
             to[j] = from[j];
         if (lane == 0) {
-            size_t past = t * s.max_rows + r;
             const uint32_t id = s.allowed == nullptr ? g.column : s.list[s.list_off[i] + g.column];
             float x = lp_of(s, lp, l, g.row, g.column);
-            s.hist_id[past] = id;
-            s.hist_parent[past] = g.row;
-            s.hist_lp[past] = x > 0 ? 0 : (double)x;
+            s.hist_id[own] = id;
+            s.hist_parent[own] = from[t];
+            s.hist_lp[own] = x > 0 ? 0 : (double)x;
             s.logp_next[r] = g.logp;
-            to[t + 1] = *l.slot + r;
+            to[t + 1] = own;
             ids[r] = id;
             at[r] = t + 1;
             n_past[r] = t + 2;
-            slot[r] = *l.slot + r;
+            slot[r] = own;
             first[r] = s.src_first[i];
             n_src[r] = s.src_rows[i];
         }
@@ -686,7 +676,7 @@ void tf_cuda_search_step(struct tf_ctx *c, struct tf_search *s, tf_mem *lp)
     char *room = (char *)tf_cuda_scratch(c, keys * sizeof(uint64_t) +
                                                 lists * (sizeof(struct grown) + sizeof(float2) +
                                                          sizeof(uint32_t)) +
-                                                (S + 3 + tokens) * sizeof(uint32_t) +
+                                                (S + 1 + tokens) * sizeof(uint32_t) +
                                                 tokens * sizeof(float));
     if (room == nullptr || S == 0)
         return;
@@ -702,7 +692,7 @@ void tf_cuda_search_step(struct tf_ctx *c, struct tf_search *s, tf_mem *lp)
     l.n_top = (uint32_t *)(l.norm + lists);
     l.norm = logits ? l.norm : nullptr;
     l.n_next = l.n_top + lists;
-    l.t = l.n_next + S, l.slot = l.t + 1, l.out = l.t + 2;
+    l.out = l.n_next + S;
     l.ids = l.out + 1, l.old = (float *)(l.ids + tokens);
     if (rules)
         launch_early(c, "search_step: rules", rules_kernel, dim3((unsigned)lists), dim3(RULES), 0,

@@ -124,7 +124,7 @@ void TF_REF(search_step)(struct tf_ctx *c, struct tf_search *s, tf_mem_stat *lp)
     struct tf_candidate g[2 * TF_SEARCH_MAX_BEAM];
     struct tf_search_pass w = tf_search_begin_pass(s);
     for (size_t i = 0; i < s->S; i++) {
-        struct tf_search_view v = tf_search_view_of(s, &w, i);
+        struct tf_search_view v = tf_search_view_of(s, i);
         const tf_real *mine = in(lp, v.row0 * s->lp_ld);
         size_t n =
             s->opts.sample ? draw_candidate(s, &v, mine, i, g) : best_candidates(s, &v, mine, g);
