@@ -668,6 +668,8 @@ static int read_line(struct line *l, const char *s, size_t n, struct tf_err *err
     int rc = read_members(l, &pairs, &n_pairs, err);
     const char *twice = rc == 0 ? tf_value_from_pairs(&l->a, &l->v, pairs, n_pairs) : NULL;
     free(pairs);
+    if (rc == 0 && l->has_weights && l->type == TF_REC_BATCH) /* read as those of attention */
+        return tf_fail(err, "weights: type must come before them");
     return twice != NULL ? tf_fail(err, "%s: twice", twice) : rc;
 }
 

@@ -160,7 +160,8 @@ static void long_attention(void)
 /* ---- refused ---- */
 
 #define TENSOR "{\"type\":\"tensor\",\"name\":\"p/w\","
-#define BATCH "{\"type\":\"batch\",\"ordinal\":0,\"epoch\":0,\"record\":0,"
+#define BATCH_KEYS "\"type\":\"batch\",\"ordinal\":0,\"epoch\":0,\"record\":0,"
+#define BATCH "{" BATCH_KEYS
 #define ATTN "{\"type\":\"attention\",\"idx\":0,"
 
 static const struct {
@@ -278,6 +279,8 @@ static const struct {
      ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1],\"rows\":[\"a\"],\"columns\":[\"b\"],"
           "\"weights\":[null]}",
      "weights: not a number"},
+    {"batch", "{\"weights\":[2]," BATCH_KEYS "\"idx\":[0],\"src\":[[]],\"tgt\":[[]]}",
+     "weights: type must come before them"},
     {"batch", BATCH "\"idx\":[0],\"src\":[],\"tgt\":[]}", "src: 0 sentences for 1 idx"},
     {"batch", BATCH "\"idx\":[0],\"src\":[[]],\"tgt\":[1]}", "tgt: not arrays of ids"},
     {"batch", BATCH "\"idx\":[0],\"src\":[[0.5]],\"tgt\":[[]]}",
