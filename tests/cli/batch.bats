@@ -59,17 +59,25 @@ END
 }
 
 look() { t 0 "$TF_PYTHON" "$D/look.py" "$@"; }
-cursors() { tf-cbor json "$1" | "$TF_PYTHON" -c '
-import json, sys
-for l in sys.stdin:
-    r = json.loads(l)
-    if r["type"] == "batch": print(r["epoch"], r["record"])'; }
+cursors() {
+    "$TF_PYTHON" - "$1" <<'PY'
+import sys
+from tools import lines
+for r in lines(sys.argv[1]):
+    if r["type"] == "batch":
+        print(r["epoch"], r["record"])
+PY
+}
 # The same for --list: EPOCH:GROUP:RECORD:ORDINAL.
-list_cursors() { tf-cbor json "$1" | "$TF_PYTHON" -c '
-import json, sys
-for l in sys.stdin:
-    r = json.loads(l)
-    if r["type"] == "batch": print("%d:%d:%d:%d" % (r["epoch"], r["group"], r["record"], r["ordinal"] + 1))'; }
+list_cursors() {
+    "$TF_PYTHON" - "$1" <<'PY'
+import sys
+from tools import lines
+for r in lines(sys.argv[1]):
+    if r["type"] == "batch":
+        print(r["epoch"], r["group"], r["record"], r["ordinal"] + 1, sep=":")
+PY
+}
 # Print the batches of a stream without header and end, which are equal whatever the start cursor.
 body() { tf-cbor json "$1" | grep type...batch; }
 
@@ -139,22 +147,26 @@ END
 
 @test "epochs differ in the order and in the members of batches" {
     t 0 tf-batch --tokens 200 --epochs 2 -o b "$D/s.tfs" "$D/t.tfs"
-    tf-cbor json b | "$TF_PYTHON" -c '
-import json, sys
-b = [r for r in map(json.loads, sys.stdin) if r["type"] == "batch"]
+    "$TF_PYTHON" - b <<'PY'
+import sys
+from tools import lines
+b = [r for r in lines(sys.argv[1]) if r["type"] == "batch"]
 end = next(i for i, x in enumerate(b) if x["epoch"] == 1)
 first = [tuple(x["idx"]) for x in b[:end + 1]]
 second = [tuple(x["idx"]) for x in b[end + 1:]]
 assert sorted(sum(map(list, first), [])) == sorted(sum(map(list, second), []))
-assert len(set(map(frozenset, first)) & set(map(frozenset, second))) < len(first) / 4'
+assert len(set(map(frozenset, first)) & set(map(frozenset, second))) < len(first) / 4
+PY
 }
 
 @test "no shuffle keeps the order; a pipe cuts the same batches whatever its window" {
     t 0 tf-batch --no-shuffle --tokens 200 -o want "$D/s.tfs" "$D/t.tfs"
-    tf-cbor json want | "$TF_PYTHON" -c '
-import json, sys
-idx = sum([r["idx"] for r in map(json.loads, sys.stdin) if r["type"] == "batch"], [])
-assert idx == sorted(idx) and len(idx) > 500'
+    "$TF_PYTHON" - want <<'PY'
+import sys
+from tools import lines
+idx = sum([r["idx"] for r in lines(sys.argv[1]) if r["type"] == "batch"], [])
+assert idx == sorted(idx) and len(idx) > 500
+PY
     tf-cbor json want | grep type...batch | sed 's/,"corpus":"[0-9a-f]*"//' >a
     for w in 1 7 100 599; do
         sh_t 0 "cat '$D/s.tfs' | tf-batch --no-shuffle --window $w --tokens 200 - '$D/t.tfs' >b"
@@ -632,12 +644,13 @@ END
         look b "$D/all.s" "$D/all.t"
         expect_contains "$output" "times [3]"
         # A line for each group: epoch, group, and its files by the records that they begin with.
-        tf-cbor json b | "$TF_PYTHON" -c '
-import bisect, json, sys
+        "$TF_PYTHON" - b >"groups${more// /}" <<'PY'
+import bisect, sys
+from tools import lines
 sizes = [0 if k == 4 else 30 + 11 * k for k in range(1, 8)]
 ends = [sum(sizes[:k + 1]) for k in range(7)]
 at, files, order = (0, 0), {}, []
-for r in map(json.loads, sys.stdin):
+for r in lines(sys.argv[1]):
     if r["type"] != "batch": continue
     files.setdefault(at, set()).update(bisect.bisect_right(ends, i) for i in r["idx"])
     at = r["epoch"], r["group"]
@@ -647,7 +660,7 @@ for (e, g), f in sorted(files.items()):
     print(e, g, sorted(f))
 assert at in ((3, 0), (2, 3))  # the last group of an epoch may be the empty file
 assert [x for x in files if x[0] == 0] and len(set(map(str, order))) > 4
-' >"groups${more// /}"
+PY
     done
     cmp -s groups groups--seed2 && return 1
     cmp groups groups--max-sentences5
@@ -858,13 +871,14 @@ assert [x for x in files if x[0] == 0] and len(set(map(str, order))) > 4
 @test "provenance of many stages takes no long time to merge, and no header is written that is refused" {
     natively
     for side in a b; do
-        "$TF_PYTHON" -c '
+        "$TF_PYTHON" - $side >$side.tfs <<'PY'
 import sys
 from streams import write
 special = {"pad": 0, "unk": 1, "bos": 2, "eos": 3}
 made = [sys.argv[1]] * 65000
 write([[0, {"v": 1, "kind": "tokens", "size": 9, "special": special, "made": made}],
-       [1, 0, [5, 6]], [15, 1, None]], canonical=True)' $side >$side.tfs
+       [1, 0, [5, 6]], [15, 1, None]], canonical=True)
+PY
         t 0 tf-cbor check $side.tfs
     done
     limit=5

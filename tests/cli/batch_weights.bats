@@ -141,17 +141,18 @@ share() { "$TF_PYTHON" -c "print('%.1f' % (100 * $1 / $2))"; }
     for k in 2 5 8; do
         w=$("$TF_PYTHON" -c "print(1 / $k)")
         tf-batch -q --min-length 0 -e $((2 * k)) -o x.tfs -w "$w" b.s b.t
-        tf-cbor json x.tfs | "$TF_PYTHON" -c '
-import json, sys
+        "$TF_PYTHON" - $k <<'PY'
+import sys
+from tools import lines
 k, parts, epoch = int(sys.argv[1]), {}, 0
-for r in map(json.loads, sys.stdin):
+for r in lines("x.tfs"):
     if r["type"] == "batch":
         parts.setdefault(epoch, []).extend(r["idx"])
         epoch = r["epoch"]
 for at in (0, k):
     assert sorted(sum((parts[at + e] for e in range(k)), [])) == list(range(403))
 assert all(abs(len(p) - 403 / k) < 4 for p in parts.values()), {e: len(p) for e, p in parts.items()}
-' $k
+PY
     done
     tf-batch -q -w 0.5 -o one b.s b.t
     tf-batch -q -w 0.5 --seed 2 -o two b.s b.t

@@ -113,7 +113,7 @@ kinds='tokens tokens-wide pairs batch nbest attention scores stats bad parts mod
 # Check a stream of four batches, of which Python code has edited each map b with ordinal k.
 check_batches() {
     need "$TF_PYTHON"
-    "$TF_PYTHON" -c '
+    "$TF_PYTHON" - "$1" <<'PY' | tf-cbor seal >odd.tfs
 import sys
 from streams import write
 out = [[0, {"v": 1, "kind": "batch", "size": 9}], [13, 0, None]]
@@ -121,15 +121,17 @@ for k in range(4):
     b = dict(idx=[k], src=[5], tgt=[6], src_off=[0, 1], tgt_off=[0, 1], epoch=1, record=k + 1)
     eval(sys.argv[1])
     out.append([3, k, b, None])
-write(out + [[15, 4, None]], canonical=True)' "$1" | tf-cbor seal >odd.tfs
+write(out + [[15, 4, None]], canonical=True)
+PY
     t "${2:-1}" tf-cbor check odd.tfs
 }
 
 @test "json and unjson: 32 bytes where the hashes of inputs are" {
     need "$TF_PYTHON"
-    "$TF_PYTHON" -c '
+    "$TF_PYTHON" - <<'PY' | tf-cbor seal >odd.tfs
 from streams import write
-write([[0, {"v": 1, "in": bytes(32), "kind": "mine"}], [15, 0, None]], canonical=True)' | tf-cbor seal >odd.tfs
+write([[0, {"v": 1, "in": bytes(32), "kind": "mine"}], [15, 0, None]], canonical=True)
+PY
     tf-cbor json odd.tfs | tf-cbor unjson | cmp odd.tfs -
 }
 
@@ -222,9 +224,10 @@ EOF
 
 @test "an error record that no reader waits for is an error still" {
     need "$TF_PYTHON"
-    "$TF_PYTHON" -c '
+    "$TF_PYTHON" - >error.tfs <<'PY'
 from streams import write
-write([[0, {"v": 1, "kind": "tokens"}], [14, 1, "x" * 70000]])' >error.tfs
+write([[0, {"v": 1, "kind": "tokens"}], [14, 1, "x" * 70000]])
+PY
     tf-cbor json error.tfs >error.jsonl || true
     for command in "json error.tfs" "unjson error.jsonl"; do
         mkfifo pipe
@@ -236,13 +239,14 @@ write([[0, {"v": 1, "kind": "tokens"}], [14, 1, "x" * 70000]])' >error.tfs
 
 @test "seal: a tensor beyond 64 MiB with a field of a newer release" {
     need "$TF_PYTHON"
-    "$TF_PYTHON" -c '
+    "$TF_PYTHON" - >new.tfm <<'PY'
 from cbor2 import CBORTag
 from streams import write
 n = 68 << 20
 write([[0, {"v": 1, "kind": "model"}],
        [6, "p/w", "u8", b"", CBORTag(40, [[n], CBORTag(64, bytes(n))]), None, "new"], [15, 1, None]],
-      canonical=True)' >new.tfm
+      canonical=True)
+PY
     t 0 tf-cbor check new.tfm
     t 0 tf-cbor seal -o sealed.tfm new.tfm
     t 0 tf-cbor check sealed.tfm
@@ -521,20 +525,22 @@ END
 
 @test "a kind of one's own, with records that nobody knows" {
     need "$TF_PYTHON"
-    "$TF_PYTHON" -c '
+    "$TF_PYTHON" - <<'PY' | tf-cbor seal >mine.tfs
 from streams import write
 write([[0, {"v": 1, "kind": "mine", "note": {"x": [1, 2.5, None, True, b"\1"]}}],
-       [65, {"loss": 1.5}], [99, "what", b"\0"], [15, 2, None]], canonical=True)' | tf-cbor seal >mine.tfs
+       [65, {"loss": 1.5}], [99, "what", b"\0"], [15, 2, None]], canonical=True)
+PY
     t 0 tf-cbor check mine.tfs
     t 0 tf-cbor count mine.tfs
     expect_output $'header\t1\nend\t1\nancillary\t2'
     tf-cbor json mine.tfs | tf-cbor unjson >back
     cmp back mine.tfs
     # What JSON has no words for is no edit.
-    "$TF_PYTHON" -c '
+    "$TF_PYTHON" - <<'PY' | tf-cbor seal >odd.tfs
 from streams import write
 write([[0, {"v": 1, "kind": "mine"}], [65, {"model": "0" * 64, "least": -2**63}],
-       [99, {"$hex": "ab"}, {"$real": "nan"}], [15, 2, None]], canonical=True)' | tf-cbor seal >odd.tfs
+       [99, {"$hex": "ab"}, {"$real": "nan"}], [15, 2, None]], canonical=True)
+PY
     tf-cbor json odd.tfs | tf-cbor unjson >back
     cmp back odd.tfs
     # Its values may be edited; the bytes stand for it as long as they are not.

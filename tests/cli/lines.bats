@@ -65,7 +65,7 @@ print("tokens %d bad %d" % (count["tokens"], count["bad"]))'
 }
 
 @test "all pairs of bytes: each is one record, and invalid UTF-8 is bad" {
-    "$TF_PYTHON" -c '
+    "$TF_PYTHON" - >in <<'PY'
 import sys
 good = 0
 for x in range(65536):
@@ -77,7 +77,8 @@ for x in range(65536):
         except UnicodeDecodeError:
             pass
 n = 65536 + sum(bytes([x >> 8, x & 255]).count(b"\n") for x in range(65536))
-open("want", "w").write("tokens %d bad %d\n" % (good, n - good))' >in
+open("want", "w").write("tokens %d bad %d\n" % (good, n - good))
+PY
     sh_t 4 "tf-tokenize -m '$V' <in >out.tfs"
     run census out.tfs
     expect_contains "$output" "$(cat want)"
@@ -129,13 +130,14 @@ open("want", "w").write("tokens %d bad %d\n" % (good, n - good))' >in
     sh_t 4 "tf-tokenize --threads 100 -m '$V' <in | cmp - want.tfs"
     sh_t 4 "tf-tokenize --threads 3 -m '$V' <in >got.tfs"
     cmp want.tfs got.tfs
-    "$TF_PYTHON" -c '
+    "$TF_PYTHON" - <<'PY' | tf-tokenize -m "$V" >got.tfs 2>/dev/null || [ $? -eq 4 ]
 import sys, time
 data, step, at = open("in", "rb").read(), 1, 0
 while at < len(data):
     sys.stdout.buffer.write(data[at:at + step]); sys.stdout.buffer.flush()
     at += step
-    step = step * 3 % 7919 + 1' | tf-tokenize -m "$V" >got.tfs 2>/dev/null || [ $? -eq 4 ]
+    step = step * 3 % 7919 + 1
+PY
     cmp want.tfs got.tfs
     sh_t 4 "LC_ALL=tr_TR.UTF-8 LANG=de_DE tf-tokenize -m '$V' <in >got.tfs"
     cmp want.tfs got.tfs

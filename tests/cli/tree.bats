@@ -198,10 +198,11 @@ END
 }
 
 @test "deep trees and long lines" {
-    "$TF_PYTHON" -c '
+    "$TF_PYTHON" - >deep <<'PY'
 n = 200000
 print("(X " * n + "(NN w)" + ")" * n)
-print("(S " + " ".join("(NN word%d)" % i for i in range(n)) + ")")' >deep
+print("(S " + " ".join("(NN word%d)" % i for i in range(n)) + ")")
+PY
     [ "$(wc -c <deep)" -gt 1000000 ]
     sh_t 0 '(ulimit -s 1024; tf-tree -l deep | tf-tree -r | tf-tree -c | tf-tree >back)'
     [ "$(head -1 back)" = "(TOP $(head -1 deep | sed 's/(X *$//'))" ] || [ "$(head -1 back | wc -c)" -eq "$(($(head -1 deep | wc -c) + 6))" ]
