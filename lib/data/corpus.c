@@ -339,6 +339,12 @@ static void add_pair(struct tf_corpus *c, const struct tf_record *const rec[2])
 
 /* ---- links ---- */
 
+/* Of the record that was just read, from 1: its line in the files beside the corpus. */
+static unsigned long long record_number(const struct tf_corpus *c)
+{
+    return c->base + c->records;
+}
+
 int tf_corpus_open_links(struct tf_corpus *c, const char *path, struct tf_err *err)
 {
     return tf_beside_open(&c->links_file, path, err);
@@ -371,16 +377,14 @@ static int add_links(struct tf_corpus *c, const char *line, size_t n, const uint
             while (to < end && to - from < 80 && strchr(" \t\r", *to) == NULL)
                 to++;
             return tf_fail(err, "%s: line %llu: '%.*s': not SOURCE-TARGET, two numbers to 65535",
-                           c->links_file.in.name, (unsigned long long)(c->base + c->records),
-                           (int)(to - from), from);
+                           c->links_file.in.name, record_number(c), (int)(to - from), from);
         }
         if (len == NULL)
             continue;
         if (s >= len[0] || t >= len[1])
             return tf_fail(err, "%s: line %llu: link %u-%u of %u and %u tokens (links are of "
                            "pieces: tf-tokenize --pieces)",
-                           c->links_file.in.name, (unsigned long long)(c->base + c->records), s, t, len[0],
-                           len[1]);
+                           c->links_file.in.name, record_number(c), s, t, len[0], len[1]);
         const uint32_t link = s << 16 | t;
         tf_ids_add(&c->links, &link, 1);
     }
@@ -392,7 +396,7 @@ static int read_links(struct tf_corpus *c, bool kept, struct tf_err *err)
 {
     const char *line;
     size_t n;
-    if (tf_beside_line(&c->links_file, c->base + c->records, c->side[0].in.name, &line, &n, err) != 0 ||
+    if (tf_beside_line(&c->links_file, record_number(c), c->side[0].in.name, &line, &n, err) != 0 ||
         add_links(c, line, n, kept ? c->pairs[c->n - 1].len : NULL, err) != 0)
         return -1;
     if (kept) {
@@ -434,7 +438,7 @@ static int read_weight(struct tf_corpus *c, bool kept, struct tf_err *err)
     size_t n;
     char number[64];
     double x;
-    if (tf_beside_line(&c->weights_file, c->base + c->records, c->side[0].in.name, &line, &n, err) != 0)
+    if (tf_beside_line(&c->weights_file, record_number(c), c->side[0].in.name, &line, &n, err) != 0)
         return -1;
     for (; n > 0 && (line[n - 1] == ' ' || line[n - 1] == '\t' || line[n - 1] == '\r'); n--)
         ;
@@ -445,8 +449,7 @@ static int read_weight(struct tf_corpus *c, bool kept, struct tf_err *err)
                        ? tf_fail(err, "'%s...': not a number", number)
                        : tf_parse_real(&x, number, 0, TF_MAX_PAIR_WEIGHT, err);
     if (rc != 0)
-        return tf_context(err, "%s: line %llu: weight", c->weights_file.in.name,
-                          (unsigned long long)(c->base + c->records));
+        return tf_context(err, "%s: line %llu: weight", c->weights_file.in.name, record_number(c));
     if (kept) {
         c->weights = tf_xarray(c->weights, c->cap, sizeof *c->weights);
         c->weights[c->n - 1] = (float)x;
