@@ -548,7 +548,7 @@ TESTS ?= $(long) $(filter-out $(left_out:%.c=$B/%.t),$(tests)) $(filter-out $(lo
 runs = $(TESTS:$B/%=$(run)/%)
 run-tests: all $(filter $(tests),$(TESTS)) $(if $(SAN),,$B/tests/faults/shim.so) \
 	$(if $(filter tests/cli/cuda.bats,$(TESTS)),$(emulated) $(filter $B/tests/ops/%,$(tests))) \
-	$(if $(filter $(patsubst %,tests/cli/cuda_%.bats,devices shortlist weights),$(TESTS)), \
+	$(if $(filter $(patsubst %,tests/cli/cuda_%.bats,devices refill shortlist weights),$(TESTS)), \
 	    $(emulated)) \
 	$(if $(filter tests/cli/cuda_ptx.bats,$(TESTS)),$(ptx) $(if $(ptx),$B/ptx/wgmma) \
 	    $(filter $B/tests/ops/%,$(tests)) $B/tests/unit/ops_search.t) \
