@@ -13,7 +13,8 @@
 
 typedef std::function<bool()> work; /* false: not done yet */
 /* What a replay does in order on the stream that it is launched on. Work of another stream that was
- * captured with it is queued there when its turn comes. */
+ * captured with it is queued on that one's `inside` when its turn comes: a replay is not in order
+ * with what is queued on the other stream itself. */
 struct emulate_graph {
     emulate_stream *origin;
     std::vector<work> list;
@@ -25,6 +26,7 @@ struct emulate_stream {
     size_t captured, joined; /* into it; of these, those that the graph's stream waits for */
     int device;
     bool second; /* there was one of this device before */
+    emulate_stream *inside; /* does this one's part of replays; NULL before the first */
 };
 struct emulate_event {
     emulate_stream *stream; /* recorded last on */
@@ -72,6 +74,36 @@ bool reach(emulate_stream *s, const size_t *queued)
     return std::find(streams.begin(), streams.end(), s) == streams.end() || advance(s, *queued);
 }
 
+void flush(emulate_stream *s)
+{
+    while (!advance(s))
+        usleep(50);
+}
+
+emulate_stream *new_stream(int device)
+{
+    emulate_stream *s = new emulate_stream();
+    s->device = device;
+    for (const emulate_stream *other : streams)
+        s->second = s->second || other->device == device;
+    streams.push_back(s);
+    return s;
+}
+
+emulate_stream *inside(emulate_stream *s)
+{
+    if (s->inside == nullptr)
+        s->inside = new_stream(s->device);
+    return s->inside;
+}
+
+void destroy(emulate_stream *s)
+{
+    flush(s);
+    std::erase(streams, s);
+    delete s;
+}
+
 /* A second stream is as late as the first, or with TF_EMULATE_ORDER=reverse as early as allowed. */
 void push(emulate_stream *s, work run)
 {
@@ -80,12 +112,6 @@ void push(emulate_stream *s, work run)
     s->queued++;
     if (s->second && order != nullptr && strcmp(order, "reverse") == 0)
         advance(s);
-}
-
-void flush(emulate_stream *s)
-{
-    while (!advance(s))
-        usleep(50);
 }
 
 } // namespace
@@ -122,7 +148,7 @@ void enqueue_waiting(cudaStream_t s, std::function<bool()> run)
     }
     s->captured++;
     if (s->capture->origin != s)
-        run = [s, run = std::move(run)] {
+        run = [s = inside(s), run = std::move(run)] {
             push(s, run);
             return true;
         };
@@ -195,11 +221,7 @@ cudaError_t cudaMemsetAsync(void *p, int byte, size_t n, cudaStream_t s)
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned)
 {
     emulate::guard alone;
-    *s = new emulate_stream();
-    (*s)->device = emulate::device();
-    for (const emulate_stream *other : streams)
-        (*s)->second = (*s)->second || other->device == (*s)->device;
-    streams.push_back(*s);
+    *s = new_stream(emulate::device());
     return cudaSuccess;
 }
 
@@ -210,9 +232,9 @@ cudaError_t cudaStreamDestroy(cudaStream_t s)
         fprintf(stderr, "emulate: %zu graphs launched of %zu\n", graphs_launched, graphs_made);
         emulate::tell_memory();
     }
-    flush(s);
-    std::erase(streams, s);
-    delete s;
+    if (s->inside != nullptr)
+        destroy(s->inside);
+    destroy(s);
     return cudaSuccess;
 }
 
@@ -335,7 +357,7 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
     e->captured = s->captured;
     e->queued = std::make_shared<size_t>(s->queued);
     if (s->capture != nullptr && s->capture->origin != s)
-        s->capture->list.push_back([s, queued = e->queued] {
+        s->capture->list.push_back([s = inside(s), queued = e->queued] {
             *queued = s->queued;
             return true;
         });
@@ -365,7 +387,9 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned)
     /* All that a graph's stream did before is done when work of others has its turn. */
     if (!is_left_out() && (e->capture == nullptr || e->capture->origin != e->stream))
         emulate::enqueue_waiting(
-            s, [from = e->stream, queued = e->queued] { return reach(from, queued.get()); });
+            s, [from = e->capture != nullptr ? inside(e->stream) : e->stream, queued = e->queued] {
+                return reach(from, queued.get());
+            });
     return cudaSuccess;
 }
 
