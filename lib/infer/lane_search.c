@@ -434,7 +434,8 @@ static int refill(struct tf_lane_search *s, struct tf_err *err)
         return -1;
     s->n_place = 0;
     while ((v = tf_lanes_more(s->lanes, s->number, has_place, s)) != NULL)
-        s->at[s->place[s->n_place++]] = v;
+        if (v->hyps == NULL) /* else a device that failed had delivered it */
+            s->at[s->place[s->n_place++]] = v;
     s->refills = s->n_place > 0; /* else the next one needs a group of its own */
     if (!s->refills)
         return 0;

@@ -69,6 +69,17 @@ device: unspecified launch failure$" notes || warned=$((warned + 1))
     [ $warned -ge 1 ]
 }
 
+@test "a GPU that fails after some sentences of a group: these enter no other group" {
+    head -24 "$LINES_TXT" | tf-tokenize -m "$BATS_FILE_TMPDIR/vocab" >in.tfs
+    ways=(-m "$MODEL" --beam 2 --max-extra 1 in.tfs)
+    tf-decode --device cuda "${ways[@]}" >want.tfs
+    export TF_EMULATE_FAULTY=1 TF_EMULATE_FAULT_AFTER TF_EMULATE_FAULT=search_step
+    for TF_EMULATE_FAULT_AFTER in 36 44 48 52 60; do
+        t 0 tf-decode --device cuda:0,1 "${ways[@]}" --batch 4 -o x.tfs
+        same want.tfs x.tfs
+    done
+}
+
 @test "when the last GPU fails, that is an error" {
     TF_EMULATE_FAULT=cached_attention t 1 "${decode[@]}" --device cuda:0,1
     expect_contains "$stderr" "tf-decode: the device: unspecified launch failure"
