@@ -182,14 +182,11 @@ plain_only() {
     done
 }
 
-@test "a count of multiprocessors that is none" {
+@test "a count of multiprocessors, or a room for logits, that is none" {
     for n in 0 -1 x 2x '' 1025; do
         TF_CUDA_SMS=$n t 1 tf-train -q --device cuda "${small[@]}" --steps 1 -o x "$B"
         expect_error "TF_CUDA_SMS: '$n': a number from 1 to 1024"
     done
-}
-
-@test "a room for logits that is no number of bytes" {
     for n in 600M 0 -1 '' x 99999999999999999999; do
         TF_CUDA_XENT_ROOM=$n t 1 tf-train -q --device cuda "${small[@]}" --steps 1 -o x "$B"
         expect_error "TF_CUDA_XENT_ROOM: '$n': a number from 1 to 1099511627776"

@@ -1,4 +1,4 @@
-/* searches.h - searches over a made-up model from their first step to their last, in any backend. */
+/* searches.h - searches over a made-up model, from the first step to the last, in any backend. */
 #ifndef TF_TESTS_SEARCHES_H
 #define TF_TESTS_SEARCHES_H
 
