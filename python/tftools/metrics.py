@@ -50,6 +50,8 @@ def bleu(hypotheses: Sequence[str], references: Union[Sequence[str], Sequence[Se
     References are a list of texts, or several such lists. Options are those of tf-bleu(1).
     """
     hypotheses = texts("hypotheses", hypotheses)
+    if not hypotheses:
+        raise ValueError("hypotheses: no texts")
     one = isinstance(references, str) or all(isinstance(x, str) for x in references)
     several = [texts("references", x) for x in ([references] if one else references)]
     for i, x in enumerate(several):

@@ -213,6 +213,7 @@ def bleu(_=None):
     fails("ValueError: references: 2 texts, 4 hypotheses", tftools.bleu, h, r[:2])
     fails("ValueError: references[1]: 3 texts, 4 hypotheses", tftools.bleu, h, [r, r[1:]])
     fails("ValueError: references: 0 texts, 4 hypotheses", tftools.bleu, h, [])
+    fails("ValueError: hypotheses: no texts", tftools.bleu, [], [])
     fails("TypeError: hypotheses: not a list of texts but str", tftools.bleu, "a b", r)
     fails("TypeError: references: not a list of texts but str", tftools.bleu, h, "a b")
 
