@@ -11,9 +11,9 @@ enum { LONGEST = 1 << 16 };
 static const char blanks[] = " \t\r";
 
 /* The row of a name; negated: of "no-" before it. */
-static const struct tf_opt *find(struct tf_opt *opts, const char *name, bool *negated)
+static struct tf_opt *find(struct tf_opt *opts, const char *name, bool *negated)
 {
-    const struct tf_opt *o = tf_opt_find(opts, name);
+    struct tf_opt *o = tf_opt_find(opts, name);
     *negated = false;
     if (o != NULL || strncmp(name, "no-", 3) != 0)
         return o;
@@ -34,7 +34,7 @@ static char *word_of(char *line, struct tf_opt *opts, const char *own, struct tf
     for (char *c = line; *c != 0; c++)
         if (*c == '_')
             *c = '-';
-    const struct tf_opt *o = find(opts, line, &negated);
+    struct tf_opt *o = find(opts, line, &negated);
     if (o == NULL) {
         tf_fail_status(err, TF_USAGE, "no option '%.80s'", line);
         return NULL;
@@ -44,13 +44,24 @@ static char *word_of(char *line, struct tf_opt *opts, const char *own, struct tf
         return NULL;
     }
     is_false = o->kind == TF_OPT_FLAG && strcmp(value, "false") == 0;
-    if (o->kind == TF_OPT_FLAG && strcmp(value, "true") == 0)
+    if (o->kind == TF_OPT_FLAG && strcmp(value, "true") == 0) {
         value = "";
+    } else if (o->kind == TF_OPT_FLAG && *value != 0 && !is_false) {
+        tf_fail_status(err, TF_USAGE, "--%s '%.80s': true or false, or no value", line, value);
+        return NULL;
+    }
     if (is_false && !negated && (o->flags & TF_OPT_NEGATABLE) == 0) /* as it is without it */
         return tf_xstrdup("");
     struct tf_buf b = {0};
+    const bool checked =
+        o->kind == TF_OPT_INT || o->kind == TF_OPT_REAL || o->kind == TF_OPT_CHOICE;
     tf_buf_printf(&b, "--%s%s", is_false && !negated ? "no-" : "",
                   is_false && negated ? line + 3 : line);
+    /* Set for the reason alone; the parser begins with the defaults again. */
+    if (checked && tf_opt_set(o, b.p, value, err) != 0) {
+        tf_buf_release(&b);
+        return NULL;
+    }
     if (!is_false && (*value != 0 || o->kind != TF_OPT_FLAG)) /* else the next word is its value */
         tf_buf_printf(&b, "=%s", value);
     return b.p;

@@ -108,13 +108,16 @@ valid-command = echo "BLEU = 12" | sed "s/1/3/"; echo $((TF_STEP + 1))
 X
     train --settings settings --settings options -o valid b.tfs
     grep -q '"metric":7' valid/log.jsonl
-    for line in 'stps 3' 'steps=0' 'save-every' "steps $(printf '\001')"; do
+    for line in 'stps 3' 'steps=0' 'save-every' "steps $(printf '\001')" \
+        'schedule nix' 'pre_norm no'; do
         printf '# first\n%s\n' "$line" >bad
         tr_t 2 --settings bad -o x b.tfs
         case $line in
         stps*) expect_error "tf-train: --settings: bad: line 2: no option 'stps'" ;;
-        steps=0) expect_error "--steps 0: too small" ;;
-        save-every) expect_error "--save-every" ;;
+        steps=0) expect_error "--settings: bad: line 2: --steps 0: too small" ;;
+        save-every) expect_error "--settings: bad: line 2: --save-every '': not a number" ;;
+        schedule*) expect_error "--settings: bad: line 2: --schedule nix: not one of" ;;
+        pre*) expect_error "bad: line 2: --pre-norm 'no': true or false, or no value" ;;
         esac
     done
     # A line without a value takes none from the next, nor does the last from the command line.
