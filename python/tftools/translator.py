@@ -47,7 +47,7 @@ class Translator:
     def __init__(self, model: Model, **options: Option) -> None:
         # One line must give one object on the standard output.
         refused = ("output", "resume", "json", "bad", "progress", "html", "document", "field",
-                   "placeholders", "copy-unk", "help", "version")
+                   "placeholders", "copy-unk", "glossary", "help", "version")
         command = [tool("tf-translate"), "--json", *models(model), *words(options, refused)]
         self._soft = options.get("alignment") == "soft"
         self._pipe = _Pipe(command)

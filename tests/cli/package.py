@@ -126,6 +126,7 @@ def ends(model):
     fails("ToolError: tf-decode: ", tftools.Translator, model, alignment="hard")
     fails("ValueError: output: not an option here", tftools.Translator, model, output="x")
     fails("ValueError: html: not an option here", tftools.Translator, model, html=True)
+    fails("ValueError: glossary: not an option here", tftools.Translator, model, glossary="g")
     fails("--alignment", tftools.Translator, model, alignment=True)
     texts = ["a b c"] * 200000
 
