@@ -259,13 +259,13 @@ static int begin_part(void *arg, struct tf_err *err)
     return rc;
 }
 
-/* Most tokens of the output for this item. */
-static uint32_t output_limit(const struct decode *d, const struct tf_item *it)
+/* Most tokens of the output for this item, which begins with n_prefix of them. */
+static uint32_t output_limit(const struct decode *d, const struct tf_item *it, size_t n_prefix)
 {
     const double tokens = (double)it->n_source + d->o->count_end;
     size_t limit = (size_t)(d->o->max_factor * tokens) + (size_t)d->o->max_extra,
            positions = tf_ensemble_max_positions(&d->s.models);
-    limit = limit > it->n_given ? limit : it->n_given;
+    limit = limit > n_prefix ? limit : n_prefix;
     return (uint32_t)(limit < positions ? limit : positions - 1);
 }
 
@@ -442,11 +442,12 @@ static int decode_window(void *arg, struct tf_err *err)
     d->items = tf_xarray(d->items, n, sizeof *d->items);
     tf_arena_clear(&d->wanted);
     for (size_t i = 0; i < n; i++) {
+        const uint32_t n_prefix = d->has_begin ? 1 : in[i].n_given;
         d->sentences[i] = (struct tf_sentence){.src = in[i].source,
                                                .n_src = in[i].n_source,
                                                .prefix = d->has_begin ? &d->begin : in[i].given,
-                                               .n_prefix = d->has_begin ? 1 : in[i].n_given,
-                                               .limit = output_limit(d, &in[i]),
+                                               .n_prefix = n_prefix,
+                                               .limit = output_limit(d, &in[i], n_prefix),
                                                .key = in[i].idx};
         if (want(d, &in[i], d->number++, &d->sentences[i], err) != 0)
             return -1;

@@ -197,6 +197,7 @@ static void send_sentences(struct tf_search *s, const struct tf_search_group *g)
         key[2 * i + 1] = g->key != NULL ? (uint32_t)(g->key[i] >> 32) : 0;
         s->host->prefix_len[i] =
             g->prefix_off != NULL ? g->prefix_off[i + 1] - g->prefix_off[i] : 0;
+        TF_ASSERT(s->host->prefix_len[i] <= g->limit[i]);
         off[i + 1] = off[i] + s->host->prefix_len[i];
     }
     send_u32(s, s->slot0, s->host->slot0, n);

@@ -708,6 +708,10 @@ has_words() {
     sed 's/.*/c c/' "$LINES_TXT" | tf-tokenize -m "$MODEL" >prefix.tfs
     decode --prefix prefix.tfs "$LINES_TFS" >out
     [ "$(tf-tokenize -d -m "$MODEL" out | grep -vc '^c c')" -eq "$(grep -c '^$' "$LINES_TXT")" ]
+    # Outputs may have the piece even where their limit would be 0.
+    printf 'c\n%.0s' {1..64} | tf-tokenize -m "$MODEL" >ones.tfs
+    decode --begin ▁b --max-extra 0 --max-factor 0.3 ones.tfs >out
+    [ "$(tf-tokenize -d -m "$MODEL" out | sort | uniq -c | xargs)" = "64 b" ]
     for piece in '<s>' '</s>' '<pad>'; do
         t 2 tf-decode -q --begin "$piece" -m "$MODEL" "$LINES_TFS"
         expect_error "--begin $piece: never part of a text"
