@@ -49,7 +49,7 @@ ask() { curl -sS -m 60 "$url/$1" "${@:2}"; }
 # A pipeline of our own in place of tf-translate --copies: what a line says is what happens.
 with_script() {
     mkdir -p bin
-    cp "$(command -v tf-serve)" bin/
+    cp --remove-destination "$(command -v tf-serve)" bin/ # the last may run still
     cp "$TOP/tests/cli/pipeline.py" bin/tf-translate
     chmod +x bin/tf-translate
     : >model
