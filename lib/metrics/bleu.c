@@ -93,8 +93,10 @@ void tf_bleu_release(struct tf_bleu *b)
     for (size_t r = 0; r < b->nrefs; r++)
         tf_tokens_release(&b->refs[r]);
     free(b->refs);
+    free(b->symbols);
     tf_tokens_release(&b->hyp);
-    tf_ngrams_release(&b->ngrams);
+    tf_intern_release(&b->intern);
+    tf_grams_release(&b->grams);
     *b = (struct tf_bleu){0};
 }
 
@@ -108,6 +110,7 @@ void tf_bleu_room(struct tf_bleu *b, size_t nrefs)
     if (nrefs <= b->nrefs)
         return;
     b->refs = tf_xarray(b->refs, nrefs, sizeof *b->refs);
+    b->symbols = tf_xarray(b->symbols, nrefs, sizeof *b->symbols);
     for (; b->nrefs < nrefs; b->nrefs++)
         b->refs[b->nrefs] = (struct tf_tokens){0};
 }
@@ -115,6 +118,7 @@ void tf_bleu_room(struct tf_bleu *b, size_t nrefs)
 int tf_bleu_count(struct tf_bleu *b, struct tf_bleu_stats *out, size_t nrefs, struct tf_err *err)
 {
     size_t tokens = 0, closest = 0;
+    uint32_t match[TF_NGRAM_MAX] = {0};
     *out = (struct tf_bleu_stats){0};
     for (size_t r = 0; r < nrefs; r++) {
         size_t n = b->refs[r].n;
@@ -126,14 +130,20 @@ int tf_bleu_count(struct tf_bleu *b, struct tf_bleu_stats *out, size_t nrefs, st
     if (tokens > TF_NGRAM_TOKENS)
         return tf_fail(err, "%zu tokens in the references of one segment, maximum %d", tokens,
                        TF_NGRAM_TOKENS);
-    tf_ngrams_start(&b->ngrams, tokens);
-    for (size_t r = 0; r < nrefs; r++)
-        tf_ngrams_add(&b->ngrams, b->refs[r].v, b->refs[r].n);
-    tf_ngrams_match(&b->ngrams, b->hyp.v, b->hyp.n, out->match);
+    tf_intern_start(&b->intern, tokens + b->hyp.n);
+    for (size_t r = 0; r < nrefs; r++) {
+        tf_tokens_number(&b->refs[r], &b->intern);
+        b->symbols[r] = (struct tf_symbols){b->refs[r].number, b->refs[r].n};
+    }
+    tf_tokens_number(&b->hyp, &b->intern);
+    tf_grams_match(&b->grams, (struct tf_symbols){b->hyp.number, b->hyp.n}, b->symbols, nrefs,
+                   TF_NGRAM_MAX, match);
     out->hyp = b->hyp.n;
     out->ref = closest;
-    for (size_t k = 1; k <= TF_NGRAM_MAX; k++)
-        out->total[k - 1] = b->hyp.n >= k ? b->hyp.n - k + 1 : 0;
+    for (size_t k = 0; k < TF_NGRAM_MAX; k++) {
+        out->match[k] = match[k];
+        out->total[k] = b->hyp.n > k ? b->hyp.n - k : 0;
+    }
     return 0;
 }
 

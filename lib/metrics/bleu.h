@@ -11,8 +11,14 @@
 #ifndef TF_METRICS_BLEU_H
 #define TF_METRICS_BLEU_H
 
-#include "metrics/ngrams_private.h"
+#include "metrics/grams_private.h"
+#include "metrics/intern_private.h"
 #include "metrics/tokenizers_private.h"
+
+enum {
+    TF_NGRAM_MAX = 4,          /* the highest order */
+    TF_NGRAM_TOKENS = 1 << 24, /* the most tokens in the references of one segment */
+};
 
 /* Smoothing of orders without a match (Chen and Cherry, "A systematic comparison of smoothing
  * techniques for sentence-level BLEU", WMT 2014):
@@ -64,8 +70,10 @@ double tf_bleu_mean(const double *p, int orders);
 struct tf_bleu {
     struct tf_bleu_opts opts;
     struct tf_tokens hyp, *refs;
+    struct tf_symbols *symbols; /* of the references */
     size_t nrefs;
-    struct tf_ngrams ngrams;
+    struct tf_intern intern;
+    struct tf_grams grams;
 };
 void tf_bleu_release(struct tf_bleu *b);
 /* The statistics of one hypothesis against its references (nrefs >= 1), each a line without its

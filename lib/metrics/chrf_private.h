@@ -10,6 +10,7 @@
 #ifndef TF_METRICS_CHRF_PRIVATE_H
 #define TF_METRICS_CHRF_PRIVATE_H
 
+#include "metrics/grams_private.h"
 #include "metrics/intern_private.h"
 #include "metrics/tokenizers_private.h"
 
@@ -28,30 +29,14 @@ struct tf_chrf_opts {
     bool float32;    /* each number is numpy's float32, for resampling */
 };
 
-/* Matches the n-grams of two sequences of symbols, order by order. An n-gram is identified by the
- * (n-1)-gram that it begins with and its last symbol; each order numbers its n-grams from 0. */
-struct tf_chrf_slot {
-    uint64_t key;  /* number of the (n-1)-gram << 32 | symbol */
-    uint32_t gram; /* number + 1; 0: free */
-};
-struct tf_chrf_grams {
-    struct tf_chrf_slot *slot;
-    size_t mask, cap;
-    uint32_t *left;      /* per n-gram: occurrences in the reference not matched yet */
-    uint32_t *hyp, *ref; /* the n-gram that begins at each position */
-    size_t room;
-    struct tf_table_key key;
-};
-
 /* The symbols of a line. Zero-initialise; reuse from line to line. */
 struct tf_chrf_side {
-    struct tf_buf lower;
-    uint32_t *chars, *words; /* words: the caller numbers the texts */
-    struct tf_text *text;    /* of the words */
-    size_t nchars, nwords, char_cap, word_cap;
+    uint32_t *chars;
+    size_t nchars, char_cap;
+    struct tf_tokens words; /* which the caller numbers */
 };
 void tf_chrf_side_release(struct tf_chrf_side *s);
-/* Cut a line into characters and the texts of words, which point into it or into s->lower. */
+/* Cut a line into characters and words, which point into it or into s->words.lower. */
 void tf_chrf_cut(struct tf_chrf_side *s, struct tf_text line, const struct tf_chrf_opts *o);
 /* The counts of one kind of symbols, of which the hypothesis has nh and the reference nr. */
 void tf_chrf_counts(uint32_t *counts, const uint32_t *matches, size_t nh, size_t nr,
@@ -64,7 +49,7 @@ struct tf_chrf {
     struct tf_chrf_opts opts;
     struct tf_chrf_side hyp, ref;
     struct tf_intern intern;
-    struct tf_chrf_grams grams;
+    struct tf_grams grams;
     uint32_t *stats, *matches; /* for one reference */
 };
 void tf_chrf_release(struct tf_chrf *c);

@@ -37,6 +37,16 @@ uint32_t tf_intern(struct tf_intern *t, struct tf_text s)
     return (uint32_t)t->n - 1;
 }
 
+void tf_tokens_number(struct tf_tokens *t, struct tf_intern *i)
+{
+    if (t->n > t->number_cap) {
+        t->number_cap = t->cap;
+        t->number = tf_xarray(t->number, t->number_cap, sizeof *t->number);
+    }
+    for (size_t k = 0; k < t->n; k++)
+        t->number[k] = tf_intern(i, t->v[k]);
+}
+
 void tf_intern_release(struct tf_intern *t)
 {
     free(t->text);

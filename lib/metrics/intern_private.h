@@ -3,7 +3,7 @@
 #define TF_METRICS_INTERN_PRIVATE_H
 
 #include "base/table_hash.h"
-#include "text/lines.h"
+#include "metrics/tokenizers_private.h"
 
 /* Zero-initialise, and call tf_intern_start for each segment. */
 struct tf_intern {
@@ -17,6 +17,8 @@ struct tf_intern {
 void tf_intern_start(struct tf_intern *t, size_t n);
 /* The number of s, from 0 in order of first use. s.p must stay valid until the next start. */
 uint32_t tf_intern(struct tf_intern *t, struct tf_text s);
+/* Set t->number to the numbers of its tokens. */
+void tf_tokens_number(struct tf_tokens *t, struct tf_intern *i);
 void tf_intern_release(struct tf_intern *t);
 
 #endif

@@ -473,14 +473,6 @@ static void normalize_again(struct tf_ter *t)
     tf_buf_release(&line);
 }
 
-static uint32_t *number(struct tf_ter *t, const struct tf_tokens *tokens)
-{
-    uint32_t *v = tf_xarray(NULL, tokens->n + 1, sizeof *v);
-    for (size_t i = 0; i < tokens->n; i++)
-        v[i] = tf_intern(&t->intern, tokens->v[i]);
-    return v;
-}
-
 int tf_ter_segment(struct tf_ter *t, uint32_t counts[2], struct tf_text hyp,
                    const struct tf_text *refs, size_t nrefs, struct tf_err *err)
 {
@@ -493,10 +485,9 @@ int tf_ter_segment(struct tf_ter *t, uint32_t counts[2], struct tf_text hyp,
             normalize_again(t);
         length += t->ref.n;
         tf_intern_start(&t->intern, t->hyp.n + t->ref.n);
-        uint32_t *h = number(t, &t->hyp), *v = number(t, &t->ref);
-        uint32_t e = word_edits(t, h, t->hyp.n, v, t->ref.n);
-        free(h);
-        free(v);
+        tf_tokens_number(&t->hyp, &t->intern);
+        tf_tokens_number(&t->ref, &t->intern);
+        uint32_t e = word_edits(t, t->hyp.number, t->hyp.n, t->ref.number, t->ref.n);
         if (e == UINT32_MAX)
             return tf_fail(err, "too many words for TER");
         least = e < least ? e : least;

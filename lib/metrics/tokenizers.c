@@ -19,6 +19,7 @@ void tf_tokens_add(struct tf_tokens *t, const char *p, size_t n)
 void tf_tokens_release(struct tf_tokens *t)
 {
     free(t->v);
+    free(t->number);
     tf_buf_release(&t->line);
     tf_buf_release(&t->lower);
     *t = (struct tf_tokens){0};

@@ -21,6 +21,8 @@ struct tf_tokens {
     struct tf_text *v;
     size_t n, cap;
     struct tf_buf line, lower; /* rewritten text, which tokens may point into */
+    uint32_t *number;          /* of tf_tokens_number (intern_private.h) */
+    size_t number_cap;
 };
 void tf_tokens_add(struct tf_tokens *t, const char *p, size_t n);
 void tf_tokens_release(struct tf_tokens *t);

@@ -20,18 +20,11 @@ struct gram {
 struct text {
     struct tf_chrf_side side; /* chrF */
     struct tf_tokens tokens;  /* BLEU */
-    uint32_t *symbols;        /* of BLEU: numbers of the tokens */
-    size_t symbol_cap;
     size_t length[KINDS];               /* symbols */
     size_t end[KINDS][MOST_ORDERS + 1]; /* in grams: those of order k are end[k - 1] .. end[k] */
     struct gram *grams;
     size_t n, cap;
     double weight, utility;
-};
-
-struct slot {
-    uint64_t key;    /* number of the first n - 1 symbols << 32 | symbol */
-    uint32_t number; /* 0: free */
 };
 
 struct tf_utility {
@@ -43,9 +36,7 @@ struct tf_utility {
     size_t which_cap;
     struct text *v;
     size_t n, cap;
-    struct slot *slots;
-    size_t slot_cap, mask;
-    struct tf_table_key key;
+    struct tf_gram_table table;
     uint32_t grams; /* numbers so far */
     /* By number: the text that has last had it and where; the count in the text at hand. */
     uint32_t *owner, *place, *count;
@@ -69,7 +60,6 @@ void tf_utility_free(struct tf_utility *u)
     for (size_t i = 0; u != NULL && i < u->cap; i++) {
         tf_chrf_side_release(&u->v[i].side);
         tf_tokens_release(&u->v[i].tokens);
-        free(u->v[i].symbols);
         free(u->v[i].grams);
     }
     if (u == NULL)
@@ -78,7 +68,7 @@ void tf_utility_free(struct tf_utility *u)
     tf_intern_release(&u->words);
     free(u->which);
     free(u->v);
-    free(u->slots);
+    free(u->table.slot);
     free(u->owner);
     free(u->place);
     free(u->count);
@@ -123,6 +113,11 @@ static int find_texts(struct tf_utility *u, const struct tf_text *hyps, const do
                : tf_fail(err, "a list of %zu bytes of text, maximum %d", bytes, TF_UTILITY_BYTES);
 }
 
+static struct tf_tokens *words_of(const struct tf_utility *u, struct text *t)
+{
+    return u->kind == TF_BLEU ? &t->tokens : &t->side.words;
+}
+
 /* The symbols of all texts. */
 static void cut_texts(struct tf_utility *u)
 {
@@ -134,21 +129,12 @@ static void cut_texts(struct tf_utility *u)
         else
             tf_chrf_cut(&t->side, u->texts.text[i], &u->o.chrf);
         t->length[0] = u->kind == TF_BLEU ? t->tokens.n : t->side.nchars;
-        t->length[1] = u->kind == TF_BLEU ? 0 : t->side.nwords;
-        words += u->kind == TF_BLEU ? t->tokens.n : t->side.nwords;
+        t->length[1] = u->kind == TF_BLEU ? 0 : t->side.words.n;
+        words += words_of(u, t)->n;
     }
     tf_intern_start(&u->words, words);
-    for (size_t i = 0; i < u->n; i++) {
-        struct text *t = &u->v[i];
-        if (u->kind == TF_BLEU && t->tokens.n > t->symbol_cap) {
-            t->symbol_cap = 2 * t->tokens.n;
-            t->symbols = tf_xarray(t->symbols, t->symbol_cap, sizeof *t->symbols);
-        }
-        for (size_t k = 0; u->kind == TF_BLEU && k < t->tokens.n; k++)
-            t->symbols[k] = tf_intern(&u->words, t->tokens.v[k]);
-        for (size_t k = 0; u->kind == TF_CHRF && k < t->side.nwords; k++)
-            t->side.words[k] = tf_intern(&u->words, t->side.text[k]);
-    }
+    for (size_t i = 0; i < u->n; i++)
+        tf_tokens_number(words_of(u, &u->v[i]), &u->words);
 }
 
 /* Begin to number the n-grams of a list. The first numbers are the empty beginnings. */
@@ -158,31 +144,23 @@ static void start_grams(struct tf_utility *u)
     for (size_t i = 0; i < u->n; i++)
         for (size_t kind = 0; kind < KINDS; kind++)
             most += u->orders[kind] * u->v[i].length[kind];
-    const size_t slots = tf_table_slots(most);
-    if (slots > u->slot_cap) {
-        u->slots = tf_xarray(u->slots, slots, sizeof *u->slots);
-        u->slot_cap = slots;
-    }
     if (most > u->gram_cap) {
         u->gram_cap = 2 * most;
         u->owner = tf_xarray(u->owner, u->gram_cap, sizeof *u->owner);
         u->place = tf_xarray(u->place, u->gram_cap, sizeof *u->place);
         u->count = tf_xarray(u->count, u->gram_cap, sizeof *u->count);
     }
-    memset(u->slots, 0, slots * sizeof *u->slots);
-    u->mask = slots - 1;
-    u->key = tf_table_key();
+    tf_gram_table_start(&u->table, most);
     u->grams = KINDS;
 }
 
 static uint32_t number_of(struct tf_utility *u, uint32_t begin, uint32_t symbol)
 {
-    const uint64_t key = (uint64_t)begin << 32 | symbol;
-    size_t i = (size_t)tf_table_hash(u->key, key) & u->mask;
-    for (; u->slots[i].number != 0; i = (i + 1) & u->mask)
-        if (u->slots[i].key == key)
-            return u->slots[i].number;
-    u->slots[i] = (struct slot){key, u->grams};
+    const uint64_t key = tf_gram_key(begin, symbol);
+    struct tf_gram_slot *s = tf_gram_find(&u->table, key);
+    if (s->gram)
+        return s->gram;
+    *s = (struct tf_gram_slot){key, u->grams};
     u->owner[u->grams] = UINT32_MAX;
     u->count[u->grams] = 0;
     return u->grams++;
@@ -225,8 +203,8 @@ static void count_texts(struct tf_utility *u)
             t->cap = 2 * most;
             t->grams = tf_xarray(t->grams, t->cap, sizeof *t->grams);
         }
-        count_kind(u, (uint32_t)i, 0, u->kind == TF_BLEU ? t->symbols : t->side.chars, begin);
-        count_kind(u, (uint32_t)i, 1, t->side.words, begin);
+        count_kind(u, (uint32_t)i, 0, u->kind == TF_BLEU ? t->tokens.number : t->side.chars, begin);
+        count_kind(u, (uint32_t)i, 1, t->side.words.number, begin);
     }
     free(begin);
 }

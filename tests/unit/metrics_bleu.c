@@ -57,30 +57,38 @@ static void by_definition(uint64_t *matches, const struct sentence *hyp,
         }
 }
 
+static void take(struct tf_tokens *t, const struct sentence *s)
+{
+    t->n = 0;
+    for (size_t i = 0; i < s->n; i++)
+        tf_tokens_add(t, s->v[i].p, s->v[i].n);
+}
+
 static void ngrams(void)
 {
     struct tf_rng rng = tf_rng_new(1, 2);
-    struct tf_ngrams g = {0};
+    struct tf_bleu b = {0};
+    struct tf_bleu_stats got;
+    struct tf_err err = {0};
     int wrong = 0, found = 0;
     for (int round = 0; round < 2000; round++) {
         struct sentence refs[MAX_REFS], hyp = random_sentence(&rng);
-        size_t nrefs = 1 + tf_rng_below(&rng, MAX_REFS), tokens = 0;
-        uint64_t got[TF_NGRAM_MAX] = {0}, want[TF_NGRAM_MAX] = {0};
+        size_t nrefs = 1 + tf_rng_below(&rng, MAX_REFS);
+        uint64_t want[TF_NGRAM_MAX] = {0};
+        tf_bleu_room(&b, nrefs);
+        take(&b.hyp, &hyp);
         for (size_t r = 0; r < nrefs; r++) {
             refs[r] = random_sentence(&rng);
-            tokens += refs[r].n;
+            take(&b.refs[r], &refs[r]);
         }
-        tf_ngrams_start(&g, tokens);
-        for (size_t r = 0; r < nrefs; r++)
-            tf_ngrams_add(&g, refs[r].v, refs[r].n);
-        tf_ngrams_match(&g, hyp.v, hyp.n, got);
+        wrong += tf_bleu_count(&b, &got, nrefs, &err) != 0;
         by_definition(want, &hyp, refs, nrefs);
-        wrong += memcmp(got, want, sizeof got) != 0;
+        wrong += memcmp(got.match, want, sizeof want) != 0;
         found += want[3] > 0;
     }
     is_int(wrong, 0, "2000 random segments: matches as by definition");
     ok(found > 100, "of them %d with matches of order 4", found);
-    tf_ngrams_release(&g);
+    tf_bleu_release(&b);
 }
 
 static struct tf_bleu_stats segment(const char *hyp, const char *const *refs, size_t n)

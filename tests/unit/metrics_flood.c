@@ -5,8 +5,6 @@
 #include "../harness/tap.h"
 #include "base/memory.h"
 #include "metrics/chrf_private.h"
-#include "metrics/intern_private.h"
-#include "metrics/ngrams_private.h"
 #include "text/piece_trie_private.h"
 
 enum { ENTRIES = 4096, WORD = 8, LONGEST = 300 };
@@ -63,12 +61,7 @@ static void is_spread(const char *name, size_t slots, bool (*used)(const void *t
     ok(longest <= LONGEST, "%s: %zu used slots in a row, at most %d", name, longest, LONGEST);
 }
 
-/* ---- words: of BLEU, and of chrF and TER ---- */
-
-static bool word_used(const void *g, size_t i)
-{
-    return ((const struct tf_ngrams *)g)->word_slots[i] != 0;
-}
+/* ---- words ---- */
 
 static bool number_used(const void *t, size_t i)
 {
@@ -78,66 +71,22 @@ static bool number_used(const void *t, size_t i)
 static void words(void)
 {
     char(*w)[WORD] = chosen_words(word_hash, tf_table_slots(ENTRIES));
-    struct tf_text v[ENTRIES];
-    struct tf_ngrams g = {0};
     struct tf_intern t = {0};
-    for (size_t i = 0; i < ENTRIES; i++)
-        v[i] = (struct tf_text){w[i], WORD};
-    tf_ngrams_start(&g, ENTRIES);
-    tf_ngrams_add(&g, v, ENTRIES);
-    is_spread("words of BLEU", g.word_mask + 1, word_used, &g, ENTRIES);
     tf_intern_start(&t, ENTRIES);
     for (size_t i = 0; i < ENTRIES; i++)
-        tf_intern(&t, v[i]);
-    is_spread("words of TER", t.mask + 1, number_used, &t, ENTRIES);
-    tf_ngrams_release(&g);
+        tf_intern(&t, (struct tf_text){w[i], WORD});
+    is_spread("words", t.mask + 1, number_used, &t, ENTRIES);
     tf_intern_release(&t);
     free(w);
 }
 
-/* ---- n-grams: of BLEU, and of chrF ---- */
+/* ---- n-grams ---- */
 
 enum { SYMBOLS = 1024 };
 
-static bool gram_used(const void *g, size_t i)
-{
-    return ((const struct tf_ngrams *)g)->slots[i].node != 0;
-}
-
-/* First each of 1024 words, so that their nodes are known; then pairs of words. */
-static void grams(void)
-{
-    const size_t tokens = SYMBOLS + 2 * ENTRIES;
-    struct tf_ngrams g = {0};
-    char text[SYMBOLS][4];
-    uint32_t node[SYMBOLS];
-    struct tf_text v[SYMBOLS], pair[2];
-    size_t n = 0;
-    tf_ngrams_start(&g, tokens);
-    for (size_t i = 0; i < SYMBOLS; i++) {
-        for (int k = 0; k < 4; k++)
-            text[i][k] = (char)('a' + (i >> (4 * k) & 15));
-        v[i] = (struct tf_text){text[i], 4};
-    }
-    tf_ngrams_add(&g, v, SYMBOLS);
-    for (size_t i = 0; i <= g.word_mask; i++)
-        if (g.word_slots[i] != 0)
-            node[g.nodes[g.word_slots[i]].token] = g.word_slots[i];
-    for (size_t i = 0; i < SYMBOLS && n < ENTRIES; i++)
-        for (size_t k = 0; k < SYMBOLS && n < ENTRIES; k++)
-            if (chosen(pair_hash(node[i], k) >> 8, g.mask + 1)) {
-                pair[0] = v[i];
-                pair[1] = v[k];
-                tf_ngrams_add(&g, pair, 2);
-                n++;
-            }
-    is_spread("n-grams of BLEU", g.mask + 1, gram_used, &g, ENTRIES);
-    tf_ngrams_release(&g);
-}
-
 static bool chars_used(const void *g, size_t i)
 {
-    return ((const struct tf_chrf_grams *)g)->slot[i].gram != 0;
+    return ((const struct tf_gram_table *)g)->slot[i].gram != 0;
 }
 
 static size_t put_char(char *to, size_t c)
@@ -148,7 +97,8 @@ static size_t put_char(char *to, size_t c)
     return 3;
 }
 
-/* The same with characters: the number of a character is its place among the first ones. */
+/* First each of 1024 characters, then pairs of them: the number of a character is its place among
+ * the first ones. */
 static void characters(void)
 {
     const size_t first = 0x4e00, chars = SYMBOLS + 2 * ENTRIES, slots = tf_table_slots(chars);
@@ -167,8 +117,8 @@ static void characters(void)
             }
     const struct tf_text text = {s, len};
     tf_chrf_segment(&c, counts, text, &text, 1);
-    is_int(c.grams.mask + 1, (long long)slots, "slots of chrF's table");
-    is_spread("n-grams of chrF", slots, chars_used, &c.grams, ENTRIES);
+    is_int(c.grams.table.mask + 1, (long long)slots, "slots of the table");
+    is_spread("n-grams", slots, chars_used, &c.grams.table, ENTRIES);
     tf_chrf_release(&c);
     free(s);
 }
@@ -202,7 +152,6 @@ static void pieces(void)
 int main(void)
 {
     words();
-    grams();
     characters();
     pieces();
     return done();
