@@ -123,18 +123,13 @@ int tf_pairs_link(struct tf_pairs *p, const struct tf_config *c, const struct tf
     return 0;
 }
 
-int tf_pairs_weigh(struct tf_pairs *p, const float *weights, struct tf_err *err)
+void tf_pairs_weigh(struct tf_pairs *p, const float *weights)
 {
     p->weights = tf_xarray(p->weights, p->tgt_off[p->n], sizeof *p->weights);
-    for (size_t i = 0; i < p->n; i++) {
-        if (!(weights[i] >= 0 && weights[i] <= TF_MAX_PAIR_WEIGHT))
-            return tf_fail(err, "pair %zu: weight %g: not from 0 to %d", i, (double)weights[i],
-                           TF_MAX_PAIR_WEIGHT);
+    for (size_t i = 0; i < p->n; i++)
         for (uint32_t r = p->tgt_off[i]; r < p->tgt_off[i + 1]; r++)
             p->weights[r] = weights[i];
-    }
     p->weighted = true;
-    return 0;
 }
 
 int tf_pairs_fit(const struct tf_pairs *p, const struct tf_config *c, struct tf_err *err)

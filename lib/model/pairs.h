@@ -45,9 +45,8 @@ int tf_pairs_set(struct tf_pairs *p, const struct tf_config *c, size_t n, const 
  * Fails where one is beyond the tokens of its sentence. */
 int tf_pairs_link(struct tf_pairs *p, const struct tf_config *c, const struct tf_guide *guide,
                   const uint32_t *links, const uint32_t *off, struct tf_err *err) TF_MUST_CHECK;
-/* Give pairs that tf_pairs_set has filled their weights in the loss, [n]. Fails where one is not
- * from 0 to TF_MAX_PAIR_WEIGHT. */
-int tf_pairs_weigh(struct tf_pairs *p, const float *weights, struct tf_err *err) TF_MUST_CHECK;
+/* Give pairs that tf_pairs_set has filled their weights in the loss, [n]. */
+void tf_pairs_weigh(struct tf_pairs *p, const float *weights);
 /* Refuse sentences for which the model has too few learned positions. */
 int tf_pairs_fit(const struct tf_pairs *p, const struct tf_config *c,
                  struct tf_err *err) TF_MUST_CHECK;

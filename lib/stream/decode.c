@@ -61,10 +61,15 @@ int tf_ids_known(int64_t size, const char *what, const uint32_t *ids, size_t n, 
     return 0;
 }
 
-int tf_field_check_count(const struct tf_field *f, size_t n, const void *base, struct tf_err *err)
+int tf_field_check_floats(const struct tf_field *f, size_t n, const void *base, struct tf_err *err)
 {
     if (f->count != NULL && n != f->count(base))
         return tf_fail(err, "%s: %zu numbers, expected %zu", f->name, n, f->count(base));
+    const float *v = *TF_MEMBER(const float *const, base, f->at);
+    for (size_t i = 0; f->most > 0 && i < n; i++)
+        if (!(v[i] >= 0 && v[i] <= f->most))
+            return tf_fail(err, "%s: %zu: %g is not from 0 to %g", f->name, i, (double)v[i],
+                           f->most);
     return 0;
 }
 
@@ -173,7 +178,7 @@ static TF_NOINLINE int get_map(struct tf_decoder *d, const struct tf_field *fiel
             return tf_fail(err, "%s: missing", fields[k].name);
     for (size_t k = 0; k < n_fields; k++)
         if (seen[k] && fields[k].type == TF_FIELD_FLOATS &&
-            tf_field_check_count(&fields[k], counts[k], base, err) != 0)
+            tf_field_check_floats(&fields[k], counts[k], base, err) != 0)
             return -1;
     for (size_t k = 0; k < n_fields; k++) {
         const struct tf_field *f = &fields[k];
@@ -256,7 +261,7 @@ static int get_field(struct tf_decoder *d, const struct tf_field *f, void *base,
     case TF_FIELD_OFFSETS:
         return get_ids(d, f, base, err);
     case TF_FIELD_FLOATS:
-        return get_floats(d, f, base, err) == 0 ? tf_field_check_count(f, d->n, base, err) : -1;
+        return get_floats(d, f, base, err) == 0 ? tf_field_check_floats(f, d->n, base, err) : -1;
     case TF_FIELD_TEXTS:
         return get_texts(d, f, base, err);
     case TF_FIELD_STRUCTS:

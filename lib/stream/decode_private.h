@@ -25,8 +25,8 @@ static inline int tf_record_type(const uint8_t *p, size_t n)
 /* Fail, with a message that begins with `what`, if an id is not below the size of the vocabulary. A
  * size of 0 is unknown and allows every id. */
 int tf_ids_known(int64_t size, const char *what, const uint32_t *ids, size_t n, struct tf_err *err);
-/* Fail if a list of n numbers does not have the count that the schema requires. */
-int tf_field_check_count(const struct tf_field *f, size_t n, const void *base, struct tf_err *err);
+/* Fail if a list of n numbers does not have the count, or one not the range, of the schema. */
+int tf_field_check_floats(const struct tf_field *f, size_t n, const void *base, struct tf_err *err);
 /* The number of ids in one struct of a list. */
 size_t tf_structs_ids(const struct tf_field *f, const void *item);
 

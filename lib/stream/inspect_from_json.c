@@ -270,7 +270,7 @@ static int get_floats(const struct field *x, struct tf_err *err)
     *TF_MEMBER(const float *, x->base, f->at) = to;
     if (f->count == NULL)
         *TF_MEMBER(size_t, x->base, f->n_at) = n;
-    return tf_field_check_count(f, n, x->base, err);
+    return tf_field_check_floats(f, n, x->base, err);
 }
 
 static int get_texts(const struct field *x, struct tf_err *err)

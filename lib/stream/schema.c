@@ -67,7 +67,7 @@ static const struct tf_field batch_fields[] = {
     F("links_off", OFFSETS, .flags = TF_OPTIONAL, AT(batch.links_off), N_AT(batch.n),
       .max = TF_MAX_IDS + 1),
     F("weights", FLOATS, .flags = TF_OPTIONAL, AT(batch.weights), .count = batch_pairs,
-      .max = TF_MAX_IDS),
+      .max = TF_MAX_IDS, .most = TF_MAX_PAIR_WEIGHT),
     F_LAST,
 };
 

@@ -54,6 +54,7 @@ struct tf_field {
     size_t at, n_at, flag_at;
     size_t (*count)(const void *of);
     size_t max; /* items of a list */
+    double most; /* of FLOATS: all are from 0 to this; 0 for any number */
     const struct tf_field *fields;
     size_t size;
 };

@@ -175,17 +175,19 @@ for r in records(sys.argv[2]):
     out.write(cbor2.dumps(r))
 PY
     }
-    batches n=3 pairs=6 seed=3 >b.tfs
+    batches n=3 pairs=6 large=0 times=1 seed=3 >b.tfs
     while IFS='|' read -r weights message; do
         changed "$weights"
+        t 1 tf-cbor check changed.tfs
+        expect_error "changed.tfs: batch record 0 at byte 82: weights: $message"
         tr_t 1 -q --steps 3 -o run changed.tfs
-        expect_error "tf-train: changed.tfs: $message; no checkpoint was saved before"
+        expect_error "weights: $message; no checkpoint was saved before"
         rm -rf run
     done <<'END'
-[float("nan")] * n|batch 0: pair 0: weight nan: not from 0 to 1000
-[-0.25] * n|batch 0: pair 0: weight -0.25: not from 0 to 1000
-[1000.5] * n|batch 0: pair 0: weight 1000.5: not from 0 to 1000
-[float("inf")] * n|batch 0: pair 0: weight inf: not from 0 to 1000
+[float("nan")] * n|0: nan is not from 0 to 1000
+[1] * (n - 1) + [-0.25]|5: -0.25 is not from 0 to 1000
+[0, 1000, 1000.5] + [1] * (n - 3)|2: 1000.5 is not from 0 to 1000
+[float("inf")] * n|0: inf is not from 0 to 1000
 END
     for weights in '[1.0] * (n - 1)' '[1.0] * (n + 1)' '[]' '1.0'; do
         changed "$weights"
@@ -193,6 +195,6 @@ END
         expect_contains "$stderr" "weights: "
         [ "$(wc -l <<<"$stderr")" = 1 ]
     done
-    changed '[1] * n' # integers are numbers
+    changed '[0, 1000] + [1] * (n - 2)' # integers are numbers
     train -q --steps 3 -o good changed.tfs
 }

@@ -281,6 +281,8 @@ static const struct {
      "weights: not a number"},
     {"batch", "{\"weights\":[2]," BATCH_KEYS "\"idx\":[0],\"src\":[[]],\"tgt\":[[]]}",
      "weights: type must come before them"},
+    {"batch", BATCH "\"weights\":[1000.5],\"idx\":[0],\"src\":[[]],\"tgt\":[[]]}",
+     "weights: 0: 1000.5 is not from 0 to 1000"},
     {"batch", BATCH "\"idx\":[0],\"src\":[],\"tgt\":[]}", "src: 0 sentences for 1 idx"},
     {"batch", BATCH "\"idx\":[0],\"src\":[[]],\"tgt\":[1]}", "tgt: not arrays of ids"},
     {"batch", BATCH "\"idx\":[0],\"src\":[[0.5]],\"tgt\":[[]]}",
