@@ -20,6 +20,7 @@ struct run {
     struct tf_ids links, links_off;         /* the same, if the corpus has links */
     float *weights;                         /* the same, if it has weights */
     size_t cap;                             /* pairs that off, idx and weights can hold */
+    struct tf_batch held;                   /* with these arrays; no sentences: none */
     uint64_t ordinal, epoch, group, record; /* of the next batch */
     uint64_t n_groups;                      /* of an epoch: 1 without a list */
     bool has_id;                            /* the corpus id was known before the first batch */
@@ -68,12 +69,24 @@ static void count_corpora(struct run *r, size_t n)
     }
 }
 
+/* Write the last batch of a group, which was held until it is known where the next one begins: the
+ * groups and epochs that follow may be empty. */
+static int write_held(struct run *r, struct tf_err *err)
+{
+    const struct tf_batch held = r->held;
+    r->held.n = 0;
+    return held.n > 0 ? tf_writer_batch(&r->w, &held, err) : 0;
+}
+
 /* Write batch k of the plan. last: it is the last of its group or epoch. */
 static int write_batch(struct run *r, uint32_t k, bool last, struct tf_err *err)
 {
     const struct tf_batch_plan *p = &r->plan;
     size_t n = p->cut[k + 1] - p->cut[k];
     const uint32_t *members = p->order + p->cut[k];
+    set_cursor(&r->held, r, 0, false);
+    if (write_held(r, err) != 0)
+        return -1;
     if (n > r->cap) {
         r->cap = n;
         for (int s = 0; s < 2; s++)
@@ -125,7 +138,8 @@ static int write_batch(struct run *r, uint32_t k, bool last, struct tf_err *err)
         batch.links = r->links_off.v; /* none */
     set_cursor(&batch, r, n, last);
     memcpy(batch.corpus, r->id, sizeof batch.corpus);
-    if (tf_writer_batch(&r->w, &batch, err) != 0)
+    r->held = batch;
+    if (!(last && batch.has_group) && write_held(r, err) != 0)
         return -1;
     uint32_t fuller = r->off[0][n] > r->off[1][n] ? r->off[0][n] : r->off[1][n];
     count_corpora(r, n);
@@ -527,6 +541,8 @@ static int write_stream(struct tf_batcher *b, struct tf_corpus *c, const struct 
         rc = l != NULL ? run_list(&r, err) : c->files ? run_files(&r, err) : run_pipe(&r, err);
     if (rc == 0)
         rc = check_cursor(&r, err);
+    if (write_held(&r, rc == 0 ? err : &quiet) != 0)
+        rc = -1;
     if (rc == 0)
         rc = tf_writer_end(&r.w, err);
     else

@@ -71,12 +71,13 @@ got = [{} for _ in range(epochs)]
 flat = [(k, s, t) for k, (_, pairs) in enumerate(corpora) for s, t in pairs]
 total = [[0, 0] for _ in corpora]
 header = next(streams.records(sys.argv[1]))[1]
+begins = next((e for e, of in enumerate(want) if of), 0) + first  # the epoch of a batch
 for r in streams.records(sys.argv[1]):
     if r[0] != 3:
         continue
     b = {key: ids(x) if key in ("idx", "src", "tgt", "src_off", "tgt_off") else x for key, x in r[2].items()}
-    last = b["record"] == b["group"] == 0  # of its epoch: the cursor is that of the next one
-    epoch = got[b["epoch"] - last - first]
+    epoch = got[begins - first]
+    begins = b["epoch"]
     for j, i in enumerate(b["idx"]):
         k, *pair = flat[i]
         for side, x in zip(("src", "tgt"), pair):
