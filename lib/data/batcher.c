@@ -443,17 +443,23 @@ static void make_config(struct tf_value *v, struct tf_arena *a, const struct tf_
 }
 
 /* Vocabulary and provenance of both sides, then this stage. */
-static void make_header(struct tf_header *h, struct tf_arena *a, const struct tf_batcher *b,
-                        const struct tf_corpus *c, const struct tf_opt *table)
+static void make_header(struct tf_header *h, struct tf_arena *a, const struct run *r,
+                        const struct tf_opt *table)
 {
+    const struct tf_batcher *b = r->b;
+    const struct tf_corpus *c = r->c;
+    struct tf_value inputs = tf_value_map();
+    const bool weighted = b->list != NULL && b->list->weighted;
+    if (weighted && r->has_id)
+        tf_value_put(a, &inputs, "corpus", tf_value_bytes(a, r->id, sizeof r->id));
     *h = c->vocab.h;
     h->kind = "batch";
     h->version = 1;
     h->extra = tf_value_map();
     tf_header_made_from(h, a, &c->side[0].first, &c->side[c->streams - 1].first);
-    tf_header_made(h, a, tf_progname, table, NULL);
+    tf_header_made(h, a, tf_progname, table, &inputs);
     make_config(&h->config, a, b, c);
-    if (b->list != NULL && b->list->weighted)
+    if (weighted)
         tf_header_add_opt(h, a, "corpus-weight", *tf_value_get(&h->config, "mix"));
 }
 
@@ -533,7 +539,7 @@ static int write_stream(struct tf_batcher *b, struct tf_corpus *c, const struct 
     }
     struct tf_arena a = {0};
     struct tf_header h;
-    make_header(&h, &a, b, c, table);
+    make_header(&h, &a, &r, table);
     int begun = tf_writer_begin(&r.w, out, &h, rc == 0 ? err : &quiet); /* also to report failure */
     tf_arena_release(&a);
     rc = rc == 0 ? begun : rc;

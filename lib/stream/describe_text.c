@@ -95,6 +95,18 @@ static void put_word(struct tf_buf *b, const char *before, const struct tf_value
     tf_buf_release(&word);
 }
 
+static void put_option(struct tf_buf *b, const char *name, const struct tf_value *v)
+{
+    const struct tf_value key = {.kind = TF_TEXT, .text = name, .n = strlen(name)};
+    tf_buf_byte(b, ' ');
+    /* Our tools record false for --no-NAME only. */
+    put_word(b, v->kind == TF_BOOL && !v->boolean ? "--no-" : "--", &key);
+    if (v->kind == TF_BOOL)
+        return;
+    tf_buf_byte(b, ' ');
+    put_word(b, "", v);
+}
+
 static void put_stage(struct tf_buf *b, const struct tf_value *stage, bool first, bool last)
 {
     static const struct tf_value nameless = {.kind = TF_TEXT, .text = "?", .n = 1};
@@ -104,15 +116,9 @@ static void put_stage(struct tf_buf *b, const struct tf_value *stage, bool first
     put_word(b, "", prog != NULL ? prog : &nameless);
     for (size_t i = 0; opts != NULL && opts->kind == TF_MAP && i < opts->n; i++) {
         const struct tf_value *v = &opts->items[i];
-        struct tf_value key = {.kind = TF_TEXT, .text = opts->keys[i], .n = strlen(opts->keys[i])};
-        tf_buf_byte(b, ' ');
-        /* Our tools record false for --no-NAME only. */
-        put_word(b, v->kind == TF_BOOL && !v->boolean ? "--no-" : "--", &key);
-        bool list = v->kind == TF_ARRAY;
-        for (size_t k = 0; k < (list ? v->n : v->kind != TF_BOOL); k++) {
-            tf_buf_byte(b, ' ');
-            put_word(b, "", list ? &v->items[k] : v);
-        }
+        const bool list = v->kind == TF_ARRAY; /* an option that was given several times */
+        for (size_t k = 0; k < (list ? v->n : 1); k++)
+            put_option(b, opts->keys[i], list ? &v->items[k] : v);
     }
     if (precision != NULL) {
         tf_buf_str(b, " --precision ");

@@ -233,6 +233,11 @@ pairs() { tf-cbor json "$1" | jq -c 'select(.type == "batch") | [.src, .tgt] | t
         [.[0], .[1], [0, 0, .[1] - 1, 0], (if .[0] < 100 then .[0] else .[0] - 100 end) % 9 / 4]' >want
     cmp got want
     [ "$(wc -l <got)" -gt 600 ]
+    # tf-info has the weights as they are given, and the corpus, as no file is named.
+    t 0 tf-info x.tfs
+    expect_contains "$output" " --corpus-weight 2 --corpus-weight 0.5 "
+    id=$(tf-info --json x.tfs | jq -r .config.corpus)
+    [[ $output =~ "# tf-batch "[^$'\n']+$'\n'"  #   corpus "\ +$id$ ]]
     # With weights of 1 the batches are those of joined files.
     t 0 tf-batch -q --tokens 300 "${both[@]}" -w 1 a.s a.t -w 1 b.s b.t -o x.tfs
     t 0 tf-batch -q --tokens 300 "${both[@]}" -o y.tfs <(cat a.s b.s) <(cat a.t b.t)

@@ -87,7 +87,7 @@ PY
     t 0 tf-info odd.tfs
     sed -n '/^made by$/,$p' <<<"$output" | tail -n +2 >made.sh
     bash -n made.sh
-    printf '%s\n' "'my tool' --n 3 --x 'a'\\''b \$c' --no-off --flag --list p 'q r' \\" \
+    printf '%s\n' "'my tool' --n 3 --x 'a'\\''b \$c' --no-off --flag --list p --list 'q r' \\" \
         "  | tf-next --precision int8" >want
     diff <(sed -n 1,2p made.sh | sed 's/^  //;2s/^/  /') want
     expect_contains "$output" "0101010101010101010101010101010101010101010101010101010101010101"
