@@ -26,9 +26,18 @@ struct gpus {
 /* Why `auto` does not try the plugin: what a probe before the sandbox found. */
 static struct tf_err no_gpu;
 
-/* The plugin's tables for these devices, or NULL and err. The check for a driver comes first:
- * loading CUDA's libraries takes 50 ms and 200 MB, and without a driver they report one that is too
- * old. TF_BACKEND_DIR may name a plugin that needs none (tests/emulate). */
+/* Is there a driver? Loading CUDA's libraries takes 50 ms and 200 MB, and without a driver they
+ * report one that is too old. TF_BACKEND_DIR may name a plugin that needs none (tests/emulate). */
+static bool has_driver(struct tf_err *err)
+{
+    if (tf_plugin_dir() != NULL || dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) != NULL)
+        return true;
+    tf_fail(err, "cuda: no NVIDIA driver (libcuda.so.1)");
+    err->sys = ENODEV;
+    return false;
+}
+
+/* The plugin's tables for these devices, or NULL and err. */
 static const struct tf_backend *const *load_plugin(const struct gpus *gpus, struct tf_err *err)
 {
     char path[PATH_MAX];
@@ -36,13 +45,8 @@ static const struct tf_backend *const *load_plugin(const struct gpus *gpus, stru
         *err = no_gpu;
         return NULL;
     }
-    if (!tf_plugin_path(path, sizeof path, PLUGIN, err))
+    if (!tf_plugin_path(path, sizeof path, PLUGIN, err) || !has_driver(err))
         return NULL;
-    if (tf_plugin_dir() == NULL && dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) == NULL) {
-        tf_fail(err, "cuda: no NVIDIA driver (libcuda.so.1)");
-        err->sys = ENODEV;
-        return NULL;
-    }
     const struct tf_backend *const *(*entry)(const int *number, int n, bool wrap) = NULL;
     void *lib = tf_plugin_load(path, "tf_backend_entry", (void **)&entry, err);
     if (lib == NULL)
@@ -213,7 +217,7 @@ bool tf_backend_may_load(const char *name)
         return false;
     if (!tf_plugin_path(path, sizeof path, PLUGIN, &none))
         return false;
-    if (strcmp(name, "auto") == 0 && !has_gpu_node())
+    if (strcmp(name, "auto") == 0 && no_gpu.status == 0 && !has_gpu_node() && has_driver(&no_gpu))
         (void)tf_plugin_try(probe, &no_gpu);
     return no_gpu.status == 0;
 }
