@@ -69,6 +69,30 @@ static void crc_vectors(void)
     ok(same, "continued at any byte");
 }
 
+/* A bit at a time. */
+static uint32_t crc_of_bits(const uint8_t *p, size_t n)
+{
+    uint32_t c = ~0u;
+    for (size_t i = 0; i < 8 * n; i++) {
+        c ^= p[i / 8] >> i % 8 & 1;
+        c = c >> 1 ^ (c & 1 ? 0x82f63b78 : 0);
+    }
+    return ~c;
+}
+
+/* More than what is summed in streams at once. */
+static void crc_of_many(void)
+{
+    enum { MOST = 3 * 1024 + 1024 };
+    uint8_t p[2 * MOST];
+    bool same = true;
+    for (size_t i = 0; i < sizeof p; i++)
+        p[i] = (uint8_t)(i * i * 2654435761u >> 13);
+    for (size_t n = 1; n <= MOST; n += 61)
+        same &= tf_crc32c(0, p + n % 9, 2 * n - n % 9) == crc_of_bits(p + n % 9, 2 * n - n % 9);
+    ok(same, "the crc of up to %zu bytes", sizeof p);
+}
+
 int main(void)
 {
     choose();
@@ -77,9 +101,11 @@ int main(void)
            crc_bytes == crc_plain ? "portable crc" : "crc instruction");
     sha_vectors();
     crc_vectors();
+    crc_of_many();
     sha_blocks = sha_blocks_plain;
     crc_bytes = crc_plain;
     sha_vectors();
     crc_vectors();
+    crc_of_many();
     return done();
 }
