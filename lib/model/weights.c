@@ -426,7 +426,7 @@ int tf_weights_positions(struct tf_weights *w, size_t n, struct tf_err *err)
     }
     if (n <= w->pos_rows)
         return 0;
-    size_t rows = n < 256 ? 256 : n + n / 2, D = (size_t)w->config.d_model;
+    size_t rows = n < 64 ? 64 : n + n / 2, D = (size_t)w->config.d_model;
     tf_mem *mem = w->be->alloc(w->ctx, TF_ELEM_PARAM, rows * D, err);
     float *pe = tf_try_alloc(rows * D * sizeof *pe, err);
     if (mem == NULL || pe == NULL) {
