@@ -230,6 +230,8 @@ static int use_vocab(const struct tf_args *args, struct tf_err *err)
     const struct tf_vocab *v = &vocab;
     unsigned mode = args->mode;
     job.phrases = (size_t)phrases;
+    if (copies)
+        tf_copies_await();
     if (tf_vocab_read(&vocab, model, job.target || args->mode == DECODE, head, err) < 0)
         return -1;
     int rc = tf_out_open(&out, output, args->mode == ENCODE ? TF_OUT_BINARY : 0, err);

@@ -213,8 +213,10 @@ static int translate(const struct tf_args *args, struct tf_err *err)
     /* Of copies, one tf-tokenize has the vocabulary for both ways. */
     through.tools =
         (const char *const *const[]){copies ? detokenize.v : encode.v, decode.v, detokenize.v};
-    return copies ? tf_pipeline_copies(through.tools, through.n_tools, err)
-                  : tf_through(&through, err);
+    if (!copies)
+        return tf_through(&through, err);
+    const pid_t check = tf_sandboxed_begin(check_models, models, err);
+    return check < 0 ? -1 : tf_pipeline_copies(through.tools, through.n_tools, check, err);
 }
 
 static int run(const struct tf_args *args, struct tf_err *err)
@@ -234,7 +236,8 @@ static int run(const struct tf_args *args, struct tf_err *err)
     json = json || o.nbest > 0;
     if ((source = tf_shared(TF_LANG_MAX + 1, err)) == NULL)
         return -1;
-    const int rc = tf_run_sandboxed(check_models, models, err);
+    /* Of copies while the tools start, unless one reads the model at once, for the terms. */
+    const int rc = copies && terms == NULL ? 0 : tf_run_sandboxed(check_models, models, err);
     return rc != 0 ? rc : choose_text(err) != 0 ? -1 : translate(args, err);
 }
 

@@ -260,7 +260,7 @@ static bool ask_all(const int *asks, size_t n, const struct tf_copy_request *r)
     return good;
 }
 
-int tf_pipeline_copies(const char *const *const *argv, size_t n, struct tf_err *err)
+int tf_pipeline_copies(const char *const *const *argv, size_t n, pid_t check, struct tf_err *err)
 {
     struct tf_copy_request r;
     struct tf_pipeline *p = new_pipeline(n);
@@ -277,13 +277,15 @@ int tf_pipeline_copies(const char *const *const *argv, size_t n, struct tf_err *
         rc = asks[i] >= 0 ? 0 : -1;
         p->n += rc == 0;
     }
+    const int checked = tf_sandboxed_end(check, err);
+    rc = rc == 0 ? checked : rc;
     while (rc == 0 && tf_copies_next(STDIN_FILENO, &r))
         rc = ask_all(asks, n, &r) ? 0 : TF_FAILED; /* the one that has ended has said why */
+    if (rc != 0)
+        end_all(p);
     for (size_t i = 0; i < n; i++)
         if (asks[i] > STDERR_FILENO) /* the second close() of one that is there twice fails */
             close(asks[i]);
-    if (rc != 0)
-        end_all(p);
     struct tf_err later = {0};
     const int ended = tf_pipeline_wait(p, &later);
     tf_pipeline_free(p);
@@ -377,10 +379,9 @@ int tf_pipeline_ask(int asks, pid_t *pid, int *in, int *out, struct tf_err *err)
     return -1;
 }
 
-int tf_run_sandboxed(int (*f)(const struct tf_strs *files, struct tf_err *err),
-                     const struct tf_strs *files, struct tf_err *err)
+pid_t tf_sandboxed_begin(int (*f)(const struct tf_strs *files, struct tf_err *err),
+                         const struct tf_strs *files, struct tf_err *err)
 {
-    int status;
     fflush(stdout);
     const pid_t pid = fork();
     if (pid == 0) {
@@ -390,10 +391,23 @@ int tf_run_sandboxed(int (*f)(const struct tf_strs *files, struct tf_err *err),
         _exit(tf_tool_finish(f(files, &own), &own));
     }
     if (pid < 0)
-        return tf_fail_errno(err, "fork");
+        tf_fail_errno(err, "fork");
+    return pid;
+}
+
+int tf_sandboxed_end(pid_t pid, struct tf_err *err)
+{
+    int status;
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
             return tf_fail_errno(err, "waiting for a process");
     return WIFEXITED(status) ? WEXITSTATUS(status)
                              : tf_fail(err, "ended by signal %d", WTERMSIG(status));
+}
+
+int tf_run_sandboxed(int (*f)(const struct tf_strs *files, struct tf_err *err),
+                     const struct tf_strs *files, struct tf_err *err)
+{
+    const pid_t pid = tf_sandboxed_begin(f, files, err);
+    return pid < 0 ? -1 : tf_sandboxed_end(pid, err);
 }

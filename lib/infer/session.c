@@ -13,6 +13,8 @@ int tf_session_open(struct tf_session *s, const struct tf_session_opts *o, enum 
     *s = (struct tf_session){.o = o,
                              .threads = o->threads > 0 ? (int)o->threads : tf_threads_default(),
                              .copying = o->copies};
+    if (o->copies)
+        tf_copies_await();
     if (o->copies && tf_backend_may_load(o->device)) { /* a driver is not for copies */
         tf_copies_make();
         s->copying = false;

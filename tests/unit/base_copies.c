@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+static int said[2]; /* a pipe */
 static char text[] = "first"; /* "second" in what makes copies */
 
 /* Print the text, the place and what stdin has; or end as that says. */
@@ -26,6 +27,13 @@ _Noreturn static void copy(int place)
     exit(0);
 }
 
+/* Say that there is a request. */
+static void awaited(void)
+{
+    if (write(said[1], "", 1) < 0)
+        _exit(99);
+}
+
 static pid_t start(int *asks)
 {
     int ends[2];
@@ -37,6 +45,8 @@ static pid_t start(int *asks)
         dup2(ends[0], STDIN_FILENO);
         close(ends[0]);
         close(ends[1]);
+        tf_copies_await();
+        awaited();
         copy(tf_copies_make());
     }
     close(ends[0]);
@@ -86,7 +96,15 @@ int main(void)
     struct ends a, b, c;
     signal(SIGPIPE, SIG_IGN);
     alarm(60); /* ends the test */
-    const pid_t pid = start(&asks);
+    if (pipe2(said, O_NONBLOCK) != 0)
+        bail_out("pipe");
+    pid_t pid = start(&asks);
+    close(asks);
+    is_int(waitpid(pid, &status, 0), pid, "nobody has asked: the process ends");
+    is_int(status, 0, "its status");
+    char byte;
+    is_int(read(said[0], &byte, 1), -1, "it has not gone on");
+    pid = start(&asks);
     /* At the same time, and answered in the other order. */
     ok(ask(asks, 0, &a) && ask(asks, 1, &b) && ask(asks, 2, &c), "requests");
     expect(&c, "K", "");
@@ -95,11 +113,11 @@ int main(void)
     close(asks);
     is_int(waitpid(pid, &status, 0), pid, "nobody asks any more: the process ends");
     is_int(status, 0, "its status");
+    is_int(read(said[0], &byte, 1), 1, "it has gone on when it was asked");
     const pid_t killed = start(&asks);
     kill(killed, SIGKILL);
     waitpid(killed, &status, 0);
     ok(!ask(asks, 0, &a), "a request that nobody takes");
-    char byte;
     is_int(read(a.out, &byte, 1) + read(a.life, &byte, 1), 0, "its pipes end");
     return done();
 }
