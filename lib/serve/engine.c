@@ -18,6 +18,8 @@
 
 /* Seconds between starts of a pipeline that fails. */
 enum { LEAST_DELAY = 1, MOST_DELAY = 32 };
+/* Seconds after which the first pipeline is followed by the others. */
+static const double HEAD_START = 0.01;
 
 static size_t slots(const struct tf_engine *e)
 {
@@ -183,6 +185,8 @@ static void take_line(void *arg, struct tf_worker *w, const char *line, size_t n
         p->answered = 1;
         if (w->models == p->route->copier.models)
             memcpy(p->route->hash, p->route->copier.hash, TF_MODEL_HEX);
+        if (!p->route->served) /* a request that waits has the processors first */
+            p->route->again = tf_now() + HEAD_START;
         p->route->served = true;
         p->route->delay = 0;
     } else if (w->state != TF_WORKER_BROKEN && read_answer(p, line, n, &err) != 0) {
@@ -349,7 +353,7 @@ static void count_terms(struct tf_route *r)
     tf_glossary_free(g);
 }
 
-/* Start pipelines until there are enough, the others when the first of all is ready; when
+/* Start pipelines until there are enough, the others after the first of all is ready; when
  * replacing, one more than that, and end an old one when it is ready. */
 static void manage(struct tf_route *r)
 {
