@@ -22,7 +22,7 @@ struct tf_conversion {
     size_t n_parts;
     struct tf_params params;
     const struct tf_tensor **v;      /* input tensor of each parameter, in the order of params */
-    const struct tf_tensor **v_amax; /* of those in 8 bits (int8.h); else NULL */
+    const struct tf_tensor **v_amax; /* of those in 8 bits (stored.h); else NULL */
     struct tf_tensor *out, *out_amax; /* output tensors, names without "p/"; the latter's dims are 0
                                        * where out is not in 8 bits */
 };

@@ -11,7 +11,7 @@
 #include "convert/programs_private.h"
 #include "exchange/npz.h"
 #include "exchange/safetensors.h"
-#include "model/int8.h"
+#include "stream/stored.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,12 +80,13 @@ static int match_tensors(struct tf_conversion *m, const char *name, struct tf_er
                                **found = bsearch(&key, sorted, n, sizeof *sorted, compare_tensors);
         if (found == NULL)
             tf_fail(err, "%s: tensor '%s' is missing", name, full);
-        else if (tf_check_shape(*found, p, err) != 0)
+        else if (tf_check_shape(*found, p->dims, p->rank, err) != 0)
             tf_context(err, "%s", name);
         else if (own && (*found)->dtype == TF_I8) {
-            if (tf_int8_find(&m->v_amax[i], &m->own, *found, p, err) != 0)
+            struct tf_stored s = {.t = *found, .outputs = p->outputs};
+            if (tf_stored_find_amax(&s, &m->own, err) != 0)
                 tf_context(err, "%s", name);
-            m->v[i] = *found, used += 2;
+            m->v[i] = s.t, m->v_amax[i] = s.amax, used += 2;
         } else if ((*found)->dtype != TF_F32 && (*found)->dtype != TF_F16 &&
                  (*found)->dtype != TF_BF16 && (*found)->dtype != TF_F64)
             tf_fail(err, "%s: tensor '%s': dtype %s, want f32, f16, bf16 or f64", name, full,
@@ -132,8 +133,7 @@ static int read_floats(float *dst, const struct tf_conversion *m, size_t i, stru
 {
     if (m->v_amax[i] == NULL)
         return tf_tensor_floats(dst, m->v[i], err);
-    const struct tf_param *p = &m->params.v[i];
-    tf_int8_floats(dst, m->v[i]->data, m->v_amax[i]->data, p, 0, (size_t)p->dims[p->outputs]);
+    tf_stored_floats(dst, &(struct tf_stored){m->v[i], m->v_amax[i], m->params.v[i].outputs});
     return 0;
 }
 
@@ -145,7 +145,7 @@ static void make_int8(struct tf_conversion *m, size_t i, const float *w)
     float *amax = tf_arena_alloc(&m->arena, n * sizeof *amax);
     m->out_amax[i] = (struct tf_tensor){
         .dtype = TF_F32, .rank = 1, .dims = {n}, .data = amax, .bytes = n * sizeof *amax};
-    tf_int8_quantise((int8_t *)m->out[i].data, amax, w, p);
+    tf_int8_quantise((int8_t *)m->out[i].data, amax, w, &m->out[i], p->outputs);
 }
 
 /* Make the output tensors. Data that need no conversion are used in place. */

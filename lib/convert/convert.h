@@ -21,7 +21,7 @@ bool tf_convert_reads_beside(const char *input);
  * but for a directory. prog and opts are recorded in the header of a .tfm.
  *
  * The input must have exactly the parameters of its configuration, with their shapes, in f32, f16,
- * bf16 or f64, or in a .tfm in 8 bits (int8.h). Their names begin with "p/" in a .tfm and have no
+ * bf16 or f64, or in a .tfm in 8 bits (stored.h). Their names begin with "p/" in a .tfm and have no
  * prefix in other formats. Errors also: values that are not finite, or beyond the range of the
  * requested dtype. */
 int tf_convert(const char *input, const char *output, const struct tf_convert_opts *o,

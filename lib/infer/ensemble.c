@@ -2,8 +2,7 @@
 #include "infer/ensemble_private.h"
 #include "base/hash.h"
 #include "base/memory.h"
-#include "model/int8.h"
-#include "model/load.h"
+#include "infer/weights_file_private.h"
 #include "stream/search_settings.h"
 #include "ops/registry.h"
 

@@ -3,33 +3,18 @@
 #define TF_MODEL_LOAD_H
 
 #include "model/params.h"
-#include "stream/model.h"
+#include "stream/stored.h"
 
-/* Fail unless tensor t has the shape of parameter p. */
-int tf_check_shape(const struct tf_tensor *t, const struct tf_param *p,
-                   struct tf_err *err) TF_MUST_CHECK;
 /* From a file read by tf_model_read: its configuration, and its tensors with this prefix ("p/" for
  * parameters, "e/" for their moving averages) as one flat block in the order of the table. Every
- * parameter must be present with its shape, in f32, f16 or bf16, or in 8 bits (int8.h). The caller
+ * parameter must be present with its shape, in f32, f16 or bf16, or in 8 bits. The caller
  * frees *flat. flat NULL: the configuration only. */
 int tf_model_load(const struct tf_model_file *m, struct tf_config *c, float **flat,
                   const char *prefix, struct tf_err *err) TF_MUST_CHECK;
-/* The tensor of a parameter in a file, and its amax if it is in 8 bits. */
-struct tf_stored {
-    const struct tf_tensor *t, *amax;
-    const struct tf_param *p;
-};
-/* Find it: it must be as tf_model_load requires. One without data was found before. */
+/* Find the tensor of a parameter in a file: it must be as tf_model_load requires. One without data
+ * was found before. */
 int tf_stored_find(struct tf_stored *s, const struct tf_model_file *m, const struct tf_param *p,
                    const char *prefix, struct tf_err *err) TF_MUST_CHECK;
-/* All its values [p->n]. */
-void tf_stored_floats(float *dst, const struct tf_stored *s);
-/* Of a matrix that may be in 8 bits, outputs first .. first + n: as tf_int8_floats (int8.h). */
-void tf_stored_outputs(float *dst, const struct tf_stored *s, size_t first, size_t n);
-/* The same of one in binary16, as it is. */
-void tf_stored_halves(uint16_t *dst, const struct tf_stored *s, size_t first, size_t n);
-/* Rows first .. first + n of dims[0]. */
-void tf_stored_rows(float *dst, const struct tf_stored *s, size_t first, size_t n);
 /* Fail if the tensors of a file cannot be the parameters of a table, before there is memory for
  * those: sizes come from the file. */
 int tf_model_check_size(const struct tf_model_file *m, const struct tf_params *p,

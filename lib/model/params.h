@@ -94,7 +94,7 @@ struct tf_params {
     bool attends[TF_ATTENTION_KINDS]; /* Is there such attention? */
 };
 
-/* May a file have this parameter in 8 bits (int8.h)? */
+/* May a file have this parameter in 8 bits (stream/stored.h)? */
 static inline bool tf_param_takes_int8(const struct tf_param *p)
 {
     return p->outputs >= 0;

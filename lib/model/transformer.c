@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "model/stack_private.h"
 #include "model/work_private.h"
+#include "ops/floats.h"
 
 #include <stdlib.h>
 #include <string.h>

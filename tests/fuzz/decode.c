@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "infer/decode_stream.h"
-#include "model/int8.h"
 #include "model/load.h"
 #include "model/params.h"
 #include "stream/model.h"
@@ -149,7 +148,7 @@ static size_t tensors(struct tf_tensor *to, struct tf_arena *a, const struct tf_
             int8_t *bytes = tf_arena_alloc(a, q->n);
             char name[64];
             const int len = snprintf(name, sizeof name, "p/%s.amax", q->name);
-            tf_int8_quantise(bytes, amax, w + q->offset, q);
+            tf_int8_quantise(bytes, amax, w + q->offset, t, q->outputs);
             t->dtype = TF_I8;
             t->data = bytes;
             t->bytes = q->n;

@@ -1,7 +1,7 @@
 /* parts.c - see parts_private.h. */
 #include "train/ranks/parts_private.h"
 #include "base/memory.h"
-#include "model/weights.h"
+#include "ops/floats.h"
 #include "train/ranks/link_private.h"
 
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "ops/floats.h"
 #include "train/ranks/parts_private.h"
 
 #include <signal.h>

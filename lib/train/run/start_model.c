@@ -2,7 +2,6 @@
 #include "train/run/start_model.h"
 #include "base/buf.h"
 #include "base/log.h"
-#include "model/int8.h"
 #include "model/load.h"
 #include "train/settings/settings.h"
 #include "train/store/state.h"

@@ -2,6 +2,7 @@
  * computes it. */
 #include "train/step/stepper.h"
 #include "base/memory.h"
+#include "ops/floats.h"
 
 #include <stdlib.h>
 
