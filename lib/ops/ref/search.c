@@ -1,5 +1,5 @@
-/* search.c - one step of beam search, literally as described in ops/search_state.h: each next
- * candidate in order is searched among all of them. */
+/* search.c - one step of beam search, literally as described in ops/search_state.h: every candidate
+ * is compared with the best so far. */
 #include "ops/ref/ref_private.h"
 #include "ops/host_search.h"
 
@@ -28,24 +28,22 @@ static bool before(const struct tf_candidate *a, const struct tf_candidate *b)
     return a->x != b->x ? a->x > b->x : a->id < b->id;
 }
 
+/* Put the best 2 K candidates (K = 1: the best) into out, in order; returns how many there are. */
 static size_t best_candidates(const struct tf_search *s, const struct tf_search_view *v,
                               const tf_real *lp, struct tf_candidate *out)
 {
-    size_t want = s->opts.K == 1 ? 1 : 2 * s->opts.K, n;
-    for (n = 0; n < want; n++) {
-        bool found = false;
-        for (size_t row = 0; row < v->live; row++)
-            for (size_t j = 0; j < v->columns; j++) {
-                struct tf_candidate g;
-                if (!candidate(s, v, lp, row, j, &g) || (n && !before(&out[n - 1], &g)))
-                    continue;
-                if (!found || before(&g, &out[n]))
-                    out[n] = g;
-                found = true;
-            }
-        if (!found)
-            break;
-    }
+    const size_t want = s->opts.K == 1 ? 1 : 2 * s->opts.K;
+    struct tf_candidate g;
+    size_t n = 0;
+    for (size_t row = 0; row < v->live; row++)
+        for (size_t j = 0; j < v->columns; j++) {
+            if (!candidate(s, v, lp, row, j, &g) || (n == want && !before(&g, &out[n - 1])))
+                continue;
+            size_t at = n < want ? n++ : n - 1;
+            for (; at > 0 && before(&g, &out[at - 1]); at--)
+                out[at] = out[at - 1];
+            out[at] = g;
+        }
     return n;
 }
 
