@@ -18,6 +18,9 @@
                .help = what ": continue and exit with 4, fail at the first, or exit with 0", \
                __VA_ARGS__)
 
+#define COMMON_QUIET(p, ...) \
+    OPT_FLAG('q', "quiet", p, .help = "print only warnings and errors on stderr", __VA_ARGS__)
+
 /* Index 0 leaves the choice to the device. */
 #define COMMON_PRECISION(p, words, more, gpu) \
     OPT_CHOICE(0, "precision", p, words, .arg = "WORD", .def = "auto", \

@@ -43,7 +43,7 @@
     OPT_INT('w', "window", &(o).window, .arg = "N", .lo = 1, .hi = 1 << 20, \
             .help = what " to read ahead and sort by length while input is available " \
                          "(default 2048; 16384 on each GPU)"), \
-    OPT_FLAG('q', "quiet", &(o).quiet, .help = "print only warnings and errors on stderr"), \
+    COMMON_QUIET(&(o).quiet), \
     OPT_FLAG(0, "progress", &(o).progress, \
              .help = "show progress even if stderr is not a terminal")
 

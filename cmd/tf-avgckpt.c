@@ -1,4 +1,5 @@
 /* tf-avgckpt - the mean of several checkpoints as one model. */
+#include "base/log.h"
 #include "common_options.h"
 #include "train/store/average.h"
 
@@ -7,7 +8,7 @@
 
 static const char *output;
 static int64_t last, at_most;
-static bool ema;
+static bool ema, quiet;
 
 static struct tf_opt opts[] = {
     OPT_INT('n', "last", &last, .arg = "N", .lo = 1, .hi = 10000,
@@ -18,6 +19,7 @@ static struct tf_opt opts[] = {
     OPT_FLAG(0, "ema", &ema, .flags = TF_OPT_SEMANTIC,
              .help = "average the moving averages (tf-train --ema) instead of the weights"),
     COMMON_OUTPUT(&output),
+    COMMON_QUIET(&quiet),
     OPT_END,
 };
 
@@ -42,6 +44,8 @@ static int is_dir(const char *path, struct tf_err *err)
 static int run(const struct tf_args *args, struct tf_err *err)
 {
     int dirs = 0;
+    if (quiet)
+        tf_notes_off();
     for (int i = 0; i < args->n; i++) {
         int dir = is_dir(args->v[i], err);
         if (dir < 0)

@@ -1,5 +1,6 @@
 /* tf-tokenize - text to token streams and back; training of vocabularies. */
 #include "base/copies.h"
+#include "base/log.h"
 #include "base/sandbox.h"
 #include "base/thread.h"
 #include "common_options.h"
@@ -19,7 +20,7 @@ static int64_t phrases;
 static bool chosen_fields[TF_TRAINING_FIELDS];
 static int64_t max_sentences;
 static int type, normalization;
-static bool copies, head;
+static bool copies, head, quiet;
 
 enum { UNIGRAM, BPE };
 static const char *const types[] = {"unigram", "bpe", NULL};
@@ -40,6 +41,7 @@ static struct tf_opt opts[] = {
             .modes = ENCODE | PIECES | DECODE,
             .help = "number of threads; does not change the output (default: the available CPUs)"),
     COMMON_BAD(&job.bad, "bad lines", .modes = ENCODE | PIECES | DECODE),
+    COMMON_QUIET(&quiet, .excludes = "list-unknown verbose"),
     OPT_FLAG(0, "copies", &copies, .modes = DECODE, .flags = TF_OPT_HIDDEN),
     OPT_FLAG(0, "head", &head, .modes = ENCODE | DECODE, .flags = TF_OPT_HIDDEN),
     OPT_GROUP("Encoding"),
@@ -274,6 +276,8 @@ static int check(const struct tf_args *args, struct tf_err *err)
 
 static int run(const struct tf_args *args, struct tf_err *err)
 {
+    if (quiet)
+        tf_notes_off();
     if (check(args, err) != 0 ||
         (fields != NULL &&
          tf_training_fields(chosen_fields, &job.field, fields, args->mode == TRAIN, err) != 0))

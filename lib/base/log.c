@@ -20,6 +20,7 @@ static struct {
     uint64_t count;
     char first[200];
 } kinds[KINDS];
+static bool no_notes;
 static bool line_shown; /* the terminal may show a progress line that is ours to clear */
 
 static const char clear[] = "\r\033[K";
@@ -92,7 +93,15 @@ void tf_note(const char *fmt, ...)
     char text[1024];
     FORMAT(text, fmt);
     pthread_mutex_lock(&lock);
-    put_line("", text);
+    if (!no_notes)
+        put_line("", text);
+    pthread_mutex_unlock(&lock);
+}
+
+void tf_notes_off(void)
+{
+    pthread_mutex_lock(&lock);
+    no_notes = true;
     pthread_mutex_unlock(&lock);
 }
 

@@ -11,6 +11,8 @@ void tf_warn(const char *fmt, ...) TF_PRINTF(1, 2);
 void tf_warn_summary(void);
 /* Print "tf-x: ...". */
 void tf_note(const char *fmt, ...) TF_PRINTF(1, 2);
+/* Print no notes from now on: --quiet of a tool that shows no progress. */
+void tf_notes_off(void);
 /* Seconds on the monotonic clock; for rates, never in output. */
 double tf_now(void);
 

@@ -108,6 +108,9 @@ PY
     rm run/ckpt-000000{05,10,15}.tfm
     t 0 tf-avgckpt run -o three.tfm
     expect_error "tf-avgckpt: run: only 3 of the usual 5 checkpoints; averaging these"
+    t 0 tf-avgckpt --quiet run -o quiet.tfm
+    [ -z "$stderr" ]
+    cmp three.tfm quiet.tfm
     tf-avgckpt -n 3 run -o want.tfm
     t 0 tf-avgckpt --at-most 4 run -o four.tfm
     expect_error "tf-avgckpt: run: only 3 of 4 checkpoints; averaging these"

@@ -47,6 +47,11 @@ setup_file() {
     expect_contains "$stderr" "pieces, fewer than --vocab-size 100000"
     t 0 tf-tokenize --train --type bpe --vocab-size 100k -o m "$X"
     expect_contains "$stderr" "pieces, fewer than --vocab-size 100000"
+    t 0 tf-tokenize -q --train --type bpe --vocab-size 100k -o quiet "$X"
+    expect_contains "[$stderr]" "[]"
+    cmp m quiet
+    t 2 tf-tokenize -q --list-unknown -m m "$X"
+    expect_error "--quiet and --list-unknown cannot be used together"
     t 1 tf-tokenize --train --vocab-size 5 -o none "$X"
     expect_error "training: --vocab-size 5: the characters and special pieces alone are "
     expect_contains "$stderr" "--character-coverage"
