@@ -7,14 +7,15 @@ prepare() {
     export GNUMAKEFLAGS=--no-print-directory V=1
 }
 
-# real_text NAME DIR: when a folder shared/data lies beside the tree, the first 300 lines of each
-# of its files; else false.
+# real_text NAME DIR: when a folder shared/data lies beside the tree, the first lines of each of
+# its files; else false.
 real_text() {
-    local from=$TOP/../shared/data/$1 f
+    local from=$TOP/../shared/data/$1 f n
     [ -d "$from" ] || return 1
     mkdir "$2"
     for f in "$from"/*.gz; do
-        gzip -dc "$f" | sed -n 1,300p | gzip >"$2/${f##*/}"
+        [[ $f == */train.* ]] && n=300 || n=40
+        gzip -dc "$f" | sed -n "1,${n}p" | gzip >"$2/${f##*/}"
     done
 }
 
@@ -28,10 +29,10 @@ corpus() {
     mkdir -p "$1"
     local n=0 stem
     for stem in "$2" "$3" "$4"; do
-        local size=100
-        [ "$stem" = "$2" ] && size=600
-        numbers 800 1 | sed -n "$((n + 1)),$((n + size))p" | gzip >"$1/$stem.en.gz"
-        numbers 800 2 | sed -n "$((n + 1)),$((n + size))p" | gzip >"$1/$stem.de.gz"
+        local size=40
+        [ "$stem" = "$2" ] && size=300
+        numbers 380 1 | sed -n "$((n + 1)),$((n + size))p" | gzip >"$1/$stem.en.gz"
+        numbers 380 2 | sed -n "$((n + 1)),$((n + size))p" | gzip >"$1/$stem.de.gz"
         n=$((n + size))
     done
 }

@@ -39,7 +39,7 @@ load pipelines
     args=(-f "$TOP/pipelines/text.mk" TRAIN=data/a DEV=data/dev TEST=data/test WORK=w STEPS=2 \
         VOCAB_SIZE=200 SAVE_EVERY=1 AVERAGE=2 DECODE_FLAGS='--max-extra 2' BEAM=1)
     t 0 env -u V make "${args[@]}" w/score.json
-    expect_output "$(printf '%s\n' 'train: 600 pairs' 'dev: 100 pairs' 'test: 100 pairs' \
+    expect_output "$(printf '%s\n' 'train: 300 pairs' 'dev: 40 pairs' 'test: 40 pairs' \
         w/{vocab.model,train.{en,de}.tfs,dev.{en,de}.tfs,dev.tfs} \
         w/{trained,model.tfm,test.out,score.json})"
     touch w/test.out
@@ -61,7 +61,7 @@ load pipelines
     args=(-f "$TOP/pipelines/text.mk" small DEV=data/dev TEST=data/test WORK=w)
     t 0 make "${args[@]}" TRAIN='data/a data/b'
     check_results w-small
-    [ "$(wc -l <w-small/train.en)" -eq 1200 ]
+    [ "$(wc -l <w-small/train.en)" -eq 600 ]
     cmp w-small/train.de <(gzip -dc data/a.de.gz data/b.de.gz)
     t 2 make "${args[@]}" WORK=x
     expect_contains "$stderr" "TRAIN= is needed"
@@ -79,7 +79,7 @@ load pipelines
     [ ! -e x-small ]
     sed -i 1d data/b.en
     t 2 make "${args[@]}" WORK=x TRAIN=data/b
-    expect_contains "$stderr" "TRAIN=data/b: 599 lines of en, 600 of de"
+    expect_contains "$stderr" "TRAIN=data/b: 299 lines of en, 300 of de"
 }
 
 @test "text.mk: each file is compared with its partner, though their sums agree" {
@@ -117,9 +117,9 @@ load pipelines
             *) sed -i 1d "$1" ;;
         esac
     }
-    for p in "multi30k train data/train.en.gz 599 600" "multi30k dev data/val.de.gz 100 99" \
-        "multi30k test data/test_2016_flickr.en.gz 99 100" \
-        "debian train data/train.en-de.en.gz 599 600" "debian test data/test.en-de.de.gz 100 99" \
+    for p in "multi30k train data/train.en.gz 299 300" "multi30k dev data/val.de.gz 40 39" \
+        "multi30k test data/test_2016_flickr.en.gz 39 40" \
+        "debian train data/train.en-de.en.gz 299 300" "debian test data/test.en-de.de.gz 40 39" \
         "wmt14-ende train mine.en 599 600"; do
         read -r name part file s t <<<"$p"
         case $name in wmt14*) input=SMALL=mine ;; *) input=DATA=data ;; esac
@@ -282,7 +282,7 @@ load pipelines
 import gzip, random
 random.seed(5)
 word = lambda: "".join(chr(random.randrange(0x400, 0x480)) for _ in range(2))
-for name, n in ("train", 600), ("dev", 100), ("test", 100):
+for name, n in ("train", 300), ("dev", 40), ("test", 40):
     lines = [[word() for _ in range(random.randrange(3, 8))] for _ in range(n)]
     for side, step in ("en", 1), ("de", -1):
         with gzip.open(f"data/{name}.{side}.gz", "wt", encoding="utf-8") as f:
@@ -301,9 +301,9 @@ PY
     expect_contains "$output" " tuned/domain.out "
     grep -Eq '^student: [0-9.]+ s for the test set on one thread' <<<"$stderr"
     # What each trained on.
-    [ "$(wc -l <w-small/back/train.en)" -eq 700 ]
-    cmp <(tail -n 100 w-small/back/train.de) mono.de
-    cmp <(tail -n 100 w-small/back/train.en) w-small/mono.en
+    [ "$(wc -l <w-small/back/train.en)" -eq 340 ]
+    cmp <(tail -n 40 w-small/back/train.de) mono.de
+    cmp <(tail -n 40 w-small/back/train.en) w-small/mono.en
     cmp w-small/student/train.en w-small/plain/train.en
     cmp w-small/student/train.de w-small/taught.de
     run -1 grep -q '^ *$' w-small/taught.de
@@ -373,23 +373,23 @@ X
 }
 
 @test "parsing.mk small: treebanks as they are distributed, to trees over the same words and their score" {
-    treebank 300 1 >a.mrg
-    treebank 300 2 | gzip >b.mrg.gz
-    treebank 60 3 >dev.mrg
-    treebank 60 4 >test.mrg
+    treebank 150 1 >a.mrg
+    treebank 150 2 | gzip >b.mrg.gz
+    treebank 20 3 >dev.mrg
+    treebank 20 4 >test.mrg
     args=(-f "$TOP/pipelines/parsing.mk" DEV=dev.mrg TEST=test.mrg WORK=w VOCAB_SIZE=60)
     t 0 make "${args[@]}" small TRAIN='a.mrg b.mrg.gz'
-    [ "$(wc -l <w-small/train.trees)" -eq 600 ]
+    [ "$(wc -l <w-small/train.trees)" -eq 300 ]
     run -1 grep -e -NONE- -e SBJ w-small/train.trees
     # Whatever the model wrote, the trees stand over the words of the test set, and all of them are
     # counted.
     tf-tree -l -b words -w words -o tags w-small/test.parsed
     cmp words w-small/test.words
-    [ "$(jq '.rows | length' w-small/f1.json)" -eq 60 ]
+    [ "$(jq '.rows | length' w-small/f1.json)" -eq 20 ]
     grep -q '<svg' w-small/curve.svg
     t 0 make "${args[@]}" small TRAIN='a.mrg b.mrg.gz'
     [[ $output != *tf-train* ]]
-    expect_contains "$output" "Number of sentence        =     60"
+    expect_contains "$output" "Number of sentence        =     20"
     # Under the constraint the output has the letters of the input, in order.
     t 0 make "${args[@]}" small TRAIN='a.mrg b.mrg.gz' CONSTRAIN=1
     "$TF_PYTHON" - <<'PY'
@@ -434,7 +434,7 @@ PY
 }
 
 @test "parsing.mk sweep: dropouts, rate and beam on the development set" {
-    treebank 200 1 >train.mrg
+    treebank 100 1 >train.mrg
     treebank 10 2 >dev.mrg
     args=(-f "$TOP/pipelines/parsing.mk" TRAIN=train.mrg DEV=dev.mrg SMALL=1 WORK=w VOCAB_SIZE=60 \
         STEPS=4 SAVE_EVERY=2 AVERAGE=2 TOKENS=500 DECODE_FLAGS='--max-extra 5' BEAMS='1 2')
@@ -528,7 +528,7 @@ PY
         [ ! -e "w/$file" ]
         # shellcheck disable=SC2086
         t 0 make -f "$TOP/pipelines/$name.mk" "w/$file" $data WORK=w $more
-        [ "$(wc -l <"w/$file")" -ge 100 ]
+        [ "$(wc -l <"w/$file")" -ge 40 ]
         rm -r w
     done
     # Nor does any recipe write under the final name.

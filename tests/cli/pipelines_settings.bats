@@ -122,7 +122,7 @@ load pipelines
         TOKENS=1000 TRAIN_FLAGS='--warmup 30' MAX_LENGTH=60 STEPS=3 RESULTS=r r/trained)
     t 0 make -j2 "${args[@]}" PARTS=3
     expect_contains "$output" "w/parts-3/0002.de.tfs w/parts-3/0002.de --threads 1"
-    expect_contains "$stderr" "of 600 records 0 dropped"
+    expect_contains "$stderr" "of 300 records 0 dropped"
     [ ! -e w/train.en.tfs ]
     # Each line is in one part, at the same place on both sides.
     for l in en de; do
@@ -235,7 +235,7 @@ load pipelines
     [ -e w/run/ckpt-00000005.tfm ]
     [ "$(jq 'select(.event == "start").step' w/run/log.jsonl | tail -n 1)" -eq 4 ]
     t 2 make "${args[@]}" attention SENTENCE=999 STEPS=5 BEAM=2
-    expect_contains "$stderr" "SENTENCE=999: the test set has sentences 1 to 100"
+    expect_contains "$stderr" "SENTENCE=999: the test set has sentences 1 to 40"
     run -1 compgen -G 'w/sentence-*'
     # Without its checkpoints there is no run to keep.
     rm -r w/run
@@ -356,7 +356,7 @@ load pipelines
     args=(-f "$TOP/pipelines/text.mk" DEV=data/dev TEST=data/test WORK=w w/paired)
     t 0 make "${args[@]}" TRAIN='data/a data/dev'
     t 0 make "${args[@]}" TRAIN=data/a
-    expect_contains "$output" "train: 600 pairs"
+    expect_contains "$output" "train: 300 pairs"
     [[ $output != *data/dev* ]]
     corpus more train val test_2016_flickr
     corpus data train val test_2016_flickr
