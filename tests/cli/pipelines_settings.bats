@@ -49,11 +49,11 @@ load pipelines
 @test "SAMPLE: each epoch of training has a segmentation of its own" {
     corpus data train val test_2016_flickr
     args=(-f "$TOP/pipelines/multi30k.mk" DATA=data WORK=w VOCAB_TYPE=bpe VOCAB_SIZE=200 SEED=3 \
-        TOKENS=9000 TRAIN_FLAGS='--layers 1 --warmup 30' STEPS=4 SAVE_EVERY=4 AVERAGE=1 w/trained)
+        TOKENS=4500 TRAIN_FLAGS='--layers 1 --warmup 30' STEPS=4 SAVE_EVERY=4 AVERAGE=1 w/trained)
     t 0 make "${args[@]}" SAMPLE=0.1
     [ ! -e w/batches.fifo ]
     for e in 0 1 2; do
-        tf-batch -q --tokens 9000 --max-length 256 --seed 3 --first-epoch $e \
+        tf-batch -q --tokens 4500 --max-length 256 --seed 3 --first-epoch $e \
             <(tf-tokenize -m w/vocab.model --sample --alpha 0.1 --seed 31$e w/train.en) \
             <(tf-tokenize -m w/vocab.model --sample --alpha 0.1 --seed 32$e w/train.de)
     done | tf-train -q --vocab w/vocab.model --preset tiny --layers 1 --warmup 30 --steps 4 \
@@ -127,7 +127,7 @@ load pipelines
     # Each line is in one part, at the same place on both sides.
     for l in en de; do
         paste -d '\n' w/parts-3/000[012].$l | cmp - w/train.$l
-        [ "$(cat w/parts-3/000[012].$l.tfs | tf-cbor count | grep tokens)" = $'tokens\t600' ]
+        [ "$(cat w/parts-3/000[012].$l.tfs | tf-cbor count | grep tokens)" = $'tokens\t300' ]
     done
     t 0 make "${args[@]}" PARTS=3
     [[ $output != *tf-* ]]
@@ -154,7 +154,7 @@ load pipelines
     args=(-f "$TOP/pipelines/text.mk" TRAIN=data/a DEV=data/dev TEST=data/test VOCAB_SIZE=200 \
         PARTS=2)
     t 0 make "${args[@]}" WORK=w w/parts-2/train.list
-    [ "$(cat w/parts-2/000[01].en.tfs | tf-cbor count | sed -n 's/^tokens.//p')" = 580 ]
+    [ "$(cat w/parts-2/000[01].en.tfs | tf-cbor count | sed -n 's/^tokens.//p')" = 280 ]
     t 2 make "${args[@]}" WORK=w BAD=fail w/parts-2/train.list -B
 }
 
@@ -319,14 +319,14 @@ load pipelines
     corpus data a dev test
     args=(-f "$TOP/pipelines/text.mk" TRAIN=data/a DEV=data/dev TEST=data/test VOCAB_SIZE=200)
     t 0 make "${args[@]}" WORK=w w/vocab.model
-    t 0 make "${args[@]}" WORK=v v/vocab.model many=1000
+    t 0 make "${args[@]}" WORK=v v/vocab.model many=500
     run -1 cmp w/vocab.model v/vocab.model
     train=(tf-tokenize --train --type unigram --vocab-size 200)
-    "${train[@]}" --max-sentences 1000 -o want w/train.en w/train.de
+    "${train[@]}" --max-sentences 500 -o want w/train.en w/train.de
     cmp want v/vocab.model
-    t 0 make "${args[@]}" WORK=v v/vocab.model many=1000 \
-        VOCAB_FLAGS='--max-sentences 900 --split-digits'
-    "${train[@]}" --max-sentences 900 --split-digits -o want w/train.en w/train.de
+    t 0 make "${args[@]}" WORK=v v/vocab.model many=500 \
+        VOCAB_FLAGS='--max-sentences 450 --split-digits'
+    "${train[@]}" --max-sentences 450 --split-digits -o want w/train.en w/train.de
     cmp want v/vocab.model
 }
 
