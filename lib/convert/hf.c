@@ -448,7 +448,7 @@ static void add_zeros(struct tf_tensor *t, struct tf_arena *a)
 static void add_pad(struct tf_export *e)
 {
     const struct tf_params *p = &e->params;
-    const int rows[] = {p->project_b, p->src_embed, p->tgt_embed, p->project};
+    const int rows[] = {p->project_b, p->enc.table, p->dec.table, p->project};
     for (int i = 0; i < 4; i++) {
         bool done = false;
         for (int k = 0; k < i; k++)

@@ -67,11 +67,11 @@ static int scale_stack(const struct scaling *x, const struct tf_stack *stack, do
 
 static int scale_embeddings(const struct scaling *x, const struct tf_params *p)
 {
-    const int target = p->tgt_embed != p->src_embed ? p->tgt_embed : -1;
-    return multiply_tensor(x, p->src_embed, x->s) != 0 || multiply_tensor(x, target, x->s) != 0 ||
-                   multiply_tensor(x, p->src_pos, x->s) != 0
+    const int target = p->dec.table != p->enc.table ? p->dec.table : -1;
+    return multiply_tensor(x, p->enc.table, x->s) != 0 || multiply_tensor(x, target, x->s) != 0 ||
+                   multiply_tensor(x, p->enc.pos, x->s) != 0
                ? -1
-               : multiply_tensor(x, p->tgt_pos, x->s);
+               : multiply_tensor(x, p->dec.pos, x->s);
 }
 
 int tf_hf_scale(struct tf_tensor *v, const struct tf_params *p, const struct tf_config *c, double s,

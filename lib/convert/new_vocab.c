@@ -76,7 +76,7 @@ static int make_all(struct tf_conversion *m, const struct texts *to, const int64
     struct tf_config *c = &m->in.config;
     struct tf_special *special = &m->in.header.special;
     const struct tf_params *p = &m->params;
-    const int rows[] = {p->src_embed, p->tgt_embed, p->project, p->project_b};
+    const int rows[] = {p->enc.table, p->dec.table, p->project, p->project_b};
     const int64_t eos = new_id(was, to->n, c->eos);
     int rc = 0;
     if (eos < 0)

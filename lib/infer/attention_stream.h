@@ -5,7 +5,7 @@
 
 #include "base/opt.h"
 #include "infer/session.h"
-#include "model/watch.h"
+#include "model/transformer.h"
 
 /* "all", then the kinds in the order of enum tf_attention_kind; NULL at the end. */
 extern const char *const tf_attention_choices[];

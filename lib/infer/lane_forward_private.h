@@ -4,7 +4,7 @@
 #define TF_INFER_LANE_FORWARD_PRIVATE_H
 
 #include "infer/lanes_private.h"
-#include "model/watch.h"
+#include "model/transformer.h"
 
 /* A pair, and the result. Ids have no EOS and are borrowed. */
 struct tf_forward_pair {

@@ -161,7 +161,7 @@ static int unpacked_stored(struct tf_weights *w, size_t i, const struct tf_store
 /* Are the tables of embeddings of this type in a file? */
 static bool tables_are(const struct tf_weights *w, const struct tf_model_file *m, enum tf_dtype t)
 {
-    const int tables[] = {w->params.src_embed, w->params.tgt_embed};
+    const int tables[] = {w->params.enc.table, w->params.dec.table};
     for (size_t i = 0; i < 2; i++) {
         struct tf_err none = {0};
         struct tf_stored s;

@@ -1,5 +1,5 @@
-/* weights_file_private.h - the weights of a model to the memory of a backend while its file is read,
- * in the form in which decoding or passes forward use them. */
+/* weights_file_private.h - the weights of a model, to the memory of a backend while its file is
+ * read, in the form in which decoding or passes forward use them. */
 #ifndef TF_INFER_WEIGHTS_FILE_PRIVATE_H
 #define TF_INFER_WEIGHTS_FILE_PRIVATE_H
 

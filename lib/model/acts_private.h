@@ -7,8 +7,10 @@
 #ifndef TF_MODEL_ACTS_PRIVATE_H
 #define TF_MODEL_ACTS_PRIVATE_H
 
-#include "model/watch.h"
 #include "model/weights.h"
+
+struct tf_pairs; /* pairs.h */
+struct tf_watch; /* transformer.h */
 
 struct tf_step_acts {
     const struct tf_step *step;
@@ -22,6 +24,8 @@ struct tf_stack_acts {
     const struct tf_stack *stack;
     struct tf_rows *rows;
     size_t n;                  /* rows in use */
+    tf_mem *ids;               /* U32; the decoder's input */
+    tf_mem *at;                /* U32: positions, for tables that are packed; else NULL */
     tf_mem *embed;             /* [R, D] */
     struct tf_step_acts *step; /* [stack->n] */
     tf_mem *u;                 /* [R, D]: a sublayer's output */
@@ -47,8 +51,7 @@ struct tf_work {
     /* ACT [shared_cap]: keys and values of each source once, where pairs share sources */
     tf_mem *shared_kv;
     size_t shared_cap;
-    tf_mem *src, *tgt_in, *tgt_out; /* U32 ids */
-    tf_mem *src_at, *tgt_at; /* U32: positions, for tables that are packed; else NULL */
+    tf_mem *tgt_out;                /* U32 ids */
     tf_mem *acc;                    /* F64 [4] */
     tf_mem *logp;          /* STAT [target rows]; of a backward pass the weights of the rows */
     const tf_mem *weights; /* of the current pass: that, or NULL: 1 */
@@ -94,6 +97,12 @@ static inline tf_mem *tf_grad(const struct tf_work *k, int i)
 {
     return i < 0 ? NULL : tf_at(k->be, TF_ELEM_PARAM, k->grads, k->w->params.v[i].offset);
 }
+/* The table of positions of a stack: learned, or sinusoids. */
+static inline const tf_mem *tf_positions(const struct tf_work *k, const struct tf_stack *stack)
+{
+    return stack->pos >= 0 ? tf_weight(k, stack->pos) : k->w->sinusoids;
+}
+#define TF_NO_DROPOUT ((struct tf_dropout){0})
 /* Dropout with probability p at a site of that layer (0 for embeddings); off outside training. */
 static inline struct tf_dropout tf_dropout_at(const struct tf_work *k, double p, int layer,
                                               enum tf_dropout_site site)
@@ -106,6 +115,36 @@ static inline struct tf_dropout tf_inner_dropout(const struct tf_work *k, double
                                                  const struct tf_step *s)
 {
     return tf_dropout_at(k, p, s->layer, s->site);
+}
+
+/* ---- products with weights; w, b: indices of parameters, -1: no b ---- */
+
+/* y [rows, N] = x w + b with the packed weights. */
+static inline void tf_linear_rows(struct tf_work *k, tf_mem *y, const tf_mem *x, int w, int b,
+                                  size_t rows, unsigned flags)
+{
+    k->be->linear_packed(k->ctx, y, x, k->w->packed[w], tf_weight(k, b), rows, flags);
+}
+/* y [R, N] = x w + b, with the packed weights where they exist and no gradient is required. */
+static inline void tf_linear_fwd(struct tf_work *k, tf_mem *y, const tf_mem *x, int w, int b,
+                                 const struct tf_stack_acts *side, unsigned flags,
+                                 struct tf_dropout dropout)
+{
+    const struct tf_param *p = &k->w->params.v[w];
+    if (!k->training && k->w->packed != NULL)
+        tf_linear_rows(k, y, x, w, b, side->n, flags);
+    else
+        k->be->linear_fwd(k->ctx, y, x, tf_weight(k, w), tf_weight(k, b), side->rows,
+                          (int)p->dims[1], (int)p->dims[0], flags, dropout);
+}
+/* Overwrites dx (with TF_LIN_ADD_DX: adds to it) and the gradients of w and b. */
+static inline void tf_linear_bwd(struct tf_work *k, tf_mem *dx, tf_mem *dy, const tf_mem *x, int w,
+                                 int b, const struct tf_stack_acts *side, unsigned flags,
+                                 struct tf_dropout dropout)
+{
+    const struct tf_param *p = &k->w->params.v[w];
+    k->be->linear_bwd(k->ctx, dx, tf_grad(k, w), tf_grad(k, b), dy, x, tf_weight(k, w), side->rows,
+                      (int)p->dims[1], (int)p->dims[0], flags, dropout);
 }
 
 #endif

@@ -2,11 +2,8 @@
  * Self-attention: q, k and v are projections of `in`. Cross-attention: q is; keys and values of all
  * layers were projected from the encoder's output (tf_cross_kv_fwd in stack.c). */
 #include "model/incremental.h"
-#include "model/linear_private.h"
 #include "model/sublayer_private.h"
 #include "ops/host_guide.h"
-
-static const struct tf_dropout no_dropout;
 
 static bool is_cross(const struct tf_step *s)
 {
@@ -90,10 +87,10 @@ static void attention_fwd(struct tf_work *k, struct tf_stack_acts *side,
                           const struct tf_step_acts *a, const tf_mem *in)
 {
     const struct tf_step *s = a->step;
-    tf_linear_fwd(k, a->in, in, s->in_w, s->in_b, side, 0, no_dropout);
+    tf_linear_fwd(k, a->in, in, s->in_w, s->in_b, side, 0, TF_NO_DROPOUT);
     struct tf_attention args = attention_args(k, side, a);
     k->be->attention_fwd(k->ctx, &args);
-    tf_linear_fwd(k, side->u, a->o, s->out_w, s->out_b, side, 0, no_dropout);
+    tf_linear_fwd(k, side->u, a->o, s->out_w, s->out_b, side, 0, TF_NO_DROPOUT);
 }
 
 /* The loss and the gradient of guided alignment, in its layer. */
@@ -113,7 +110,7 @@ static void attention_bwd(struct tf_work *k, struct tf_stack_acts *side,
                           const struct tf_step_acts *a, const tf_mem *in, tf_mem *din, bool add)
 {
     const struct tf_step *s = a->step;
-    tf_linear_bwd(k, side->d_o, side->du, a->o, s->out_w, s->out_b, side, 0, no_dropout);
+    tf_linear_bwd(k, side->d_o, side->du, a->o, s->out_w, s->out_b, side, 0, TF_NO_DROPOUT);
     struct tf_attention args = attention_args(k, side, a);
     args.d_o = side->d_o;
     args.dq = side->d_in;
@@ -122,7 +119,7 @@ static void attention_bwd(struct tf_work *k, struct tf_stack_acts *side,
     k->be->attention_bwd(k->ctx, &args);
     add_guide(k, s, &args);
     tf_linear_bwd(k, din, side->d_in, in, s->in_w, s->in_b, side, add ? TF_LIN_ADD_DX : 0,
-                  no_dropout);
+                  TF_NO_DROPOUT);
 }
 
 /* ---- one position at a time ---- */
@@ -173,23 +170,7 @@ static void cross_decode(struct tf_work *k, const struct tf_decoding *d, const s
            tf_at(k->be, TF_ELEM_ACT, d->memory->kv, key_column(k, s)), d->memory->ld, now->rows, u);
 }
 
-static double self_work(const struct tf_config *c, const struct tf_batch_size *n, bool decoder)
-{
-    const double D = (double)c->d_model, window = (double)c->attention_window,
-                 kv = (double)tf_kv_width(c), most = decoder ? window + 1 : 2 * window + 1,
-                 all = decoder ? n->tgt_len / 2 : n->src_len;
-    return 2 * D * kv + (window > 0 && most < all ? most : all) * kv;
-}
-
-/* With a row's part of the keys and values. */
-static double cross_work(const struct tf_config *c, const struct tf_batch_size *n, bool decoder)
-{
-    const double D = (double)c->d_model, kv = (double)tf_kv_width(c);
-    (void)decoder;
-    return D * kv + n->src_len * kv + n->src_tokens / n->tgt_tokens * D * kv;
-}
-
 const struct tf_sublayer tf_self_attention = {add_attention, attention_fwd, attention_bwd,
-                                              self_decode, self_work};
+                                              self_decode};
 const struct tf_sublayer tf_cross_attention = {add_attention, attention_fwd, attention_bwd,
-                                               cross_decode, cross_work};
+                                               cross_decode};

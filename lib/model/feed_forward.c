@@ -3,10 +3,7 @@
  * what goes into that: the result is computed again in the backward pass, into a buffer that all
  * layers share. */
 #include "model/incremental.h"
-#include "model/linear_private.h"
 #include "model/sublayer_private.h"
-
-static const struct tf_dropout no_dropout;
 
 /* [D, F] [F] [F, D] [D] */
 static void add_ff(struct tf_params *p, const struct tf_config *c, struct tf_step *s,
@@ -50,11 +47,11 @@ static void ff_fwd(struct tf_work *k, struct tf_stack_acts *side, const struct t
                       TF_LIN_RELU | (k->training ? TF_LIN_SAVE : 0), dropout);
     } else {
         result = k->training ? side->d_o : a->in;
-        tf_linear_fwd(k, a->in, in, s->in_w, s->in_b, side, 0, no_dropout);
+        tf_linear_fwd(k, a->in, in, s->in_w, s->in_b, side, 0, TF_NO_DROPOUT);
         k->be->activation_fwd(k->ctx, result, a->in, side->rows, (int)k->w->config.d_ff,
                               function(k), dropout);
     }
-    tf_linear_fwd(k, side->u, result, s->out_w, s->out_b, side, 0, no_dropout);
+    tf_linear_fwd(k, side->u, result, s->out_w, s->out_b, side, 0, TF_NO_DROPOUT);
 }
 
 static void ff_bwd(struct tf_work *k, struct tf_stack_acts *side, const struct tf_step_acts *a,
@@ -68,12 +65,13 @@ static void ff_bwd(struct tf_work *k, struct tf_stack_acts *side, const struct t
     } else {
         const int F = (int)k->w->config.d_ff;
         k->be->activation_fwd(k->ctx, side->d_o, a->in, side->rows, F, function(k), dropout);
-        tf_linear_bwd(k, side->d_in, side->du, side->d_o, s->out_w, s->out_b, side, 0, no_dropout);
+        tf_linear_bwd(k, side->d_in, side->du, side->d_o, s->out_w, s->out_b, side, 0,
+                      TF_NO_DROPOUT);
         k->be->activation_bwd(k->ctx, side->d_in, side->d_in, a->in, side->rows, F, function(k),
                               dropout);
     }
     tf_linear_bwd(k, din, side->d_in, in, s->in_w, s->in_b, side, add ? TF_LIN_ADD_DX : 0,
-                  no_dropout);
+                  TF_NO_DROPOUT);
 }
 
 static void ff_decode(struct tf_work *k, const struct tf_decoding *d, const struct tf_step *s,
@@ -87,11 +85,4 @@ static void ff_decode(struct tf_work *k, const struct tf_decoding *d, const stru
     tf_linear_rows(k, u, hidden, s->out_w, s->out_b, rows, 0);
 }
 
-static double ff_work(const struct tf_config *c, const struct tf_batch_size *n, bool decoder)
-{
-    (void)n;
-    (void)decoder;
-    return 2 * (double)c->d_model * (double)c->d_ff;
-}
-
-const struct tf_sublayer tf_feed_forward = {add_ff, ff_fwd, ff_bwd, ff_decode, ff_work};
+const struct tf_sublayer tf_feed_forward = {add_ff, ff_fwd, ff_bwd, ff_decode};

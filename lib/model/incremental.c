@@ -1,7 +1,6 @@
 /* incremental.c - decoding: encode a group once, then one target position at a time. */
 #include "model/incremental.h"
 #include "base/memory.h"
-#include "model/linear_private.h"
 #include "model/stack_private.h"
 #include "model/work_private.h"
 
@@ -12,8 +11,7 @@
 static int ensure(const struct tf_backend *be, struct tf_ctx *ctx, tf_mem **p, enum tf_elem e,
                   size_t n, struct tf_err *err)
 {
-    if (*p != NULL)
-        be->free(ctx, *p);
+    be->free(ctx, *p);
     *p = be->alloc(ctx, e, n, err);
     return *p != NULL ? 0 : -1;
 }
@@ -28,7 +26,7 @@ int tf_encode(struct tf_work *k, struct tf_memory *m, size_t n, const uint32_t *
         return -1;
     m->ld = (size_t)c->decoder_layers * tf_kv_width(c);
     m->off = tf_xarray(m->off, n + 1, sizeof *m->off);
-    uint32_t *ids = tf_xarray(NULL, 2 * rows, sizeof *ids), *places = ids + rows;
+    uint32_t *ids = tf_xarray(NULL, rows, sizeof *ids);
     m->off[0] = 0;
     for (size_t i = 0; i < n; i++) {
         uint32_t S = off[i + 1] - off[i];
@@ -36,8 +34,6 @@ int tf_encode(struct tf_work *k, struct tf_memory *m, size_t n, const uint32_t *
         if (c->source_eos)
             ids[m->off[i] + S] = (uint32_t)c->eos;
         m->off[i + 1] = m->off[i] + S + end;
-        for (uint32_t at = m->off[i]; at < m->off[i + 1]; at++)
-            places[at] = at - m->off[i];
     }
     m->n = n;
     m->rows = rows;
@@ -49,13 +45,10 @@ int tf_encode(struct tf_work *k, struct tf_memory *m, size_t n, const uint32_t *
             m->cap = rows + rows / 8;
     }
     if (rc == 0) {
-        k->enc.n = rows;
         k->dropout = false;
-        k->be->rows_set(k->ctx, k->enc.rows, n, m->off);
-        k->be->upload(k->ctx, k->src, TF_ELEM_U32, ids, rows);
-        if (k->src_at != NULL)
-            k->be->upload(k->ctx, k->src_at, TF_ELEM_U32, places, rows);
-        rc = k->be->sync(k->ctx, err); /* ids may be freed */
+        rc = tf_work_load_side(k, &k->enc, ids, m->off, n, err);
+        if (k->be->sync(k->ctx, err) != 0) /* ids may be freed */
+            rc = -1;
         tf_cross_kv_fwd(k, m->kv, tf_encoder_fwd(k));
     }
     free(ids);
@@ -75,8 +68,9 @@ int tf_encode_into(struct tf_work *k, struct tf_memory *m, struct tf_memory *fre
         for (uint32_t r = 0; r < rows; r++)
             to[from + r] = m->off[place[i]] + r;
     }
-    k->be->upload(k->ctx, k->src, TF_ELEM_U32, to, fresh->rows); /* the ids have been used */
-    k->be->scatter_rows(k->ctx, m->kv, m->ld, fresh->kv, m->ld, k->src, fresh->rows, m->ld);
+    tf_mem *ids = k->enc.ids; /* which have been used */
+    k->be->upload(k->ctx, ids, TF_ELEM_U32, to, fresh->rows);
+    k->be->scatter_rows(k->ctx, m->kv, m->ld, fresh->kv, m->ld, ids, fresh->rows, m->ld);
     const int rc = k->be->sync(k->ctx, err);
     free(to);
     return rc;
@@ -84,8 +78,7 @@ int tf_encode_into(struct tf_work *k, struct tf_memory *m, struct tf_memory *fre
 
 void tf_memory_release(const struct tf_weights *w, struct tf_ctx *ctx, struct tf_memory *m)
 {
-    if (m->kv != NULL)
-        w->be->free(ctx, m->kv);
+    w->be->free(ctx, m->kv);
     free(m->off);
     *m = (struct tf_memory){0};
 }
@@ -104,8 +97,7 @@ int tf_cache_init(struct tf_cache *c, const struct tf_weights *w, struct tf_ctx 
 
 void tf_cache_release(struct tf_cache *c, const struct tf_weights *w, struct tf_ctx *ctx)
 {
-    if (c->kv != NULL)
-        w->be->free(ctx, c->kv);
+    w->be->free(ctx, c->kv);
     *c = (struct tf_cache){0};
 }
 
@@ -146,8 +138,7 @@ void tf_outputs_release(struct tf_outputs *o, const struct tf_weights *w, struct
 {
     if (o->w != NULL)
         w->be->pack_free(ctx, o->w);
-    if (o->b != NULL)
-        w->be->free(ctx, o->b);
+    w->be->free(ctx, o->b);
     *o = (struct tf_outputs){0};
 }
 
@@ -178,17 +169,16 @@ int tf_decode_step(struct tf_work *k, const struct tf_memory *m, struct tf_cache
                    const struct tf_decode_step *s, struct tf_err *err)
 {
     const struct tf_params *t = &k->w->params;
-    const int D = (int)k->w->config.d_model;
+    const struct tf_stack *dec = &t->dec;
     const float scale = tf_config_embedding_scale(&k->w->config);
     if (reserve_step(k, s->rows, err) != 0)
         return -1;
-    const tf_mem *pos = t->tgt_pos >= 0 ? tf_weight(k, t->tgt_pos) : k->w->sinusoids;
     if (k->w->tables_packed)
-        k->be->embed_packed(k->ctx, k->step.x, s->ids, s->at, k->w->packed[t->tgt_embed], pos,
-                            s->rows, scale);
+        k->be->embed_packed(k->ctx, k->step.x, s->ids, s->at, k->w->packed[dec->table],
+                            tf_positions(k, dec), s->rows, scale);
     else
-        k->be->embed_rows(k->ctx, k->step.x, s->ids, s->at, tf_weight(k, t->tgt_embed), pos,
-                          s->rows, D, scale);
+        k->be->embed_rows(k->ctx, k->step.x, s->ids, s->at, tf_weight(k, dec->table),
+                          tf_positions(k, dec), s->rows, (int)k->w->config.d_model, scale);
     const struct tf_decoding d = {.memory = m, .cache = cache, .now = s};
     const tf_mem *y = tf_decoder_step(k, &d, s->rows);
     if (s->outputs != NULL)

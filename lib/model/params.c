@@ -92,6 +92,11 @@ const struct tf_param *tf_params_find(const struct tf_params *p, const char *nam
     return NULL;
 }
 
+bool tf_params_of_encoder(const struct tf_params *p, size_t i)
+{
+    return (int)i == p->enc.table || strncmp(p->v[i].name, "enc.", 4) == 0;
+}
+
 void tf_params_fill(float *flat, const struct tf_params *p, uint64_t seed)
 {
     memset(flat, 0, p->size * sizeof *flat);

@@ -61,7 +61,7 @@ struct tf_step {
     const struct tf_sublayer *f; /* sublayer_private.h; NULL: a norm alone */
     int layer;
     bool decoder;
-    enum tf_attention_kind attention; /* of an f that attends */
+    enum tf_attention_kind attention; /* TF_ATTENTION_KINDS: f does not attend */
     enum tf_dropout_site site;
     int in_w, in_b, out_w, out_b; /* f's first and last map */
     int norm_g, norm_b;           /* [D] */
@@ -71,7 +71,11 @@ struct tf_step {
     size_t cache_at; /* its columns in the cache begin here */
 };
 
+/* Encoder or decoder: embeddings, with positions added to them, and steps. */
 struct tf_stack {
+    int table;                 /* [V, D], the encoder's [source ids, D] */
+    int pos;                   /* [max_positions, D], learned positions only */
+    enum tf_dropout_site site; /* of the embeddings */
     struct tf_step *step;
     int n;
     bool ends_in_sum;      /* its output is the sum of the last step, not the norm's */
@@ -84,16 +88,16 @@ struct tf_params {
     struct tf_param *v;
     size_t n, size;
     uint64_t count;
-    /* [V, D], the first [source ids, D]; the same index where tied */
-    int src_embed, tgt_embed, project;
-    int project_b;        /* [V], or -1 */
-    int src_pos, tgt_pos; /* [max_positions, D], learned positions only */
+    int project;   /* [V, D]: the decoder's table where tied */
+    int project_b; /* [V] */
     /* [D, L * (H*dk + H*dv)]: keys and values of all decoder layers from the encoder's output */
     int cross_w, cross_b;
     struct tf_stack enc, dec;
     bool attends[TF_ATTENTION_KINDS]; /* Is there such attention? */
 };
 
+/* Is parameter i the encoder's, or its table of embeddings, which others may share? */
+bool tf_params_of_encoder(const struct tf_params *p, size_t i);
 /* May a file have this parameter in 8 bits (stream/stored.h)? */
 static inline bool tf_param_takes_int8(const struct tf_param *p)
 {

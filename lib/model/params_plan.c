@@ -22,12 +22,14 @@
 #include <math.h>
 #include <stdio.h>
 
-static const struct tf_step norm_alone = {.in_w = -1, .in_b = -1, .out_w = -1, .out_b = -1};
+static const struct tf_step norm_alone = {
+    .attention = TF_ATTENTION_KINDS, .in_w = -1, .in_b = -1, .out_w = -1, .out_b = -1};
 
 /* A stack, and the step that its next norm ends. */
 struct plan {
     struct tf_params *p;
     const struct tf_config *c;
+    const char *name; /* "enc" or "dec" */
     struct tf_stack *stack;
     struct tf_norms norms;
     struct tf_step next;
@@ -52,15 +54,22 @@ static void end_step(struct plan *to, int gain)
     to->next = norm_alone;
 }
 
-/* Embeddings with a norm of their own: x and in are its output, after dropout. */
-static void begin_stack(struct plan *to, const char *name, enum tf_dropout_site site)
+/* With a norm of the embeddings x and in are its output, after dropout. */
+static struct plan begin_stack(struct tf_params *p, const struct tf_config *c, bool decoder)
 {
-    if (!to->c->embedding_norm)
-        return;
-    to->next.drops_output = true;
-    to->next.site = site;
-    end_step(to, add_norm(to, name));
-    to->stack->step[0].x_is_sum = false;
+    struct plan to = {.p = p,
+                      .c = c,
+                      .name = decoder ? "dec" : "enc",
+                      .stack = decoder ? &p->dec : &p->enc,
+                      .norms = tf_config_norms(c, decoder),
+                      .next = norm_alone};
+    if (c->embedding_norm) {
+        to.next.drops_output = true;
+        to.next.site = to.stack->site;
+        end_step(&to, add_norm(&to, decoder ? "dec.input" : "enc.input"));
+        to.stack->step[0].x_is_sum = false;
+    }
+    return to;
 }
 
 static size_t max(size_t a, size_t b)
@@ -68,17 +77,18 @@ static size_t max(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-static void add_sublayer(struct plan *to, const struct tf_sublayer *f, const char *stack, int layer,
-                         const char *part, enum tf_dropout_site site)
+static void add_sublayer(struct plan *to, const struct tf_sublayer *f, int layer, const char *part,
+                         enum tf_dropout_site site)
 {
     struct tf_widths *most = &to->stack->most;
-    struct tf_step s = {.f = f,
-                        .layer = layer,
-                        .decoder = to->stack == &to->p->dec,
-                        .site = site,
-                        .cache_at = most->cache};
+    struct tf_step s = norm_alone;
+    s.f = f;
+    s.layer = layer;
+    s.decoder = to->stack == &to->p->dec;
+    s.site = site;
+    s.cache_at = most->cache;
     char name[32];
-    snprintf(name, sizeof name, "%s.%d.%s", stack, layer, part);
+    snprintf(name, sizeof name, "%s.%d.%s", to->name, layer, part);
     f->add(to->p, to->c, &s, name);
     most->in = max(most->in, s.width.in);
     most->o = max(most->o, max(s.width.o, s.width.shared));
@@ -91,12 +101,12 @@ static void add_sublayer(struct plan *to, const struct tf_sublayer *f, const cha
         end_step(to, norm);
 }
 
-static void end_stack(struct plan *to, const char *name)
+static void end_stack(struct plan *to)
 {
     struct tf_stack *stack = to->stack;
     stack->ends_in_sum = to->norms.before && !to->norms.top;
     if (to->norms.top)
-        end_step(to, add_norm(to, name));
+        end_step(to, add_norm(to, to->name));
     else if (stack->ends_in_sum)
         end_step(to, stack->step[stack->n - 1].norm_g);
 }
@@ -104,14 +114,12 @@ static void end_stack(struct plan *to, const char *name)
 /* "N identical layers" of two sublayers each. */
 static void add_encoder(struct tf_params *p, const struct tf_config *c)
 {
-    struct plan to = {
-        .p = p, .c = c, .stack = &p->enc, .norms = tf_config_norms(c, false), .next = norm_alone};
-    begin_stack(&to, "enc.input", TF_DROPOUT_SRC_EMBED);
+    struct plan to = begin_stack(p, c, false);
     for (int l = 0; l < c->encoder_layers; l++) {
-        add_sublayer(&to, &tf_self_attention, "enc", l, "self", TF_DROPOUT_ENC_SELF);
-        add_sublayer(&to, &tf_feed_forward, "enc", l, "ff", TF_DROPOUT_ENC_FF);
+        add_sublayer(&to, &tf_self_attention, l, "self", TF_DROPOUT_ENC_SELF);
+        add_sublayer(&to, &tf_feed_forward, l, "ff", TF_DROPOUT_ENC_FF);
     }
-    end_stack(&to, "enc");
+    end_stack(&to);
 }
 
 /* Of three each: the second attends to the encoder's output. */
@@ -119,15 +127,13 @@ static void add_decoder(struct tf_params *p, const struct tf_config *c)
 {
     static const struct tf_sublayer *const first[] = {
         [TF_DECODER_ATTENTION] = &tf_self_attention, [TF_DECODER_SSRU] = &tf_ssru};
-    struct plan to = {
-        .p = p, .c = c, .stack = &p->dec, .norms = tf_config_norms(c, true), .next = norm_alone};
-    begin_stack(&to, "dec.input", TF_DROPOUT_TGT_EMBED);
+    struct plan to = begin_stack(p, c, true);
     for (int l = 0; l < c->decoder_layers; l++) {
-        add_sublayer(&to, first[c->decoder_self], "dec", l, "self", TF_DROPOUT_DEC_SELF);
-        add_sublayer(&to, &tf_cross_attention, "dec", l, "cross", TF_DROPOUT_DEC_CROSS);
-        add_sublayer(&to, &tf_feed_forward, "dec", l, "ff", TF_DROPOUT_DEC_FF);
+        add_sublayer(&to, first[c->decoder_self], l, "self", TF_DROPOUT_DEC_SELF);
+        add_sublayer(&to, &tf_cross_attention, l, "cross", TF_DROPOUT_DEC_CROSS);
+        add_sublayer(&to, &tf_feed_forward, l, "ff", TF_DROPOUT_DEC_FF);
     }
-    end_stack(&to, "dec");
+    end_stack(&to);
 }
 
 /* Cross-attention has its queries from the decoder, and keys and values from the encoder's output:
@@ -152,24 +158,25 @@ static void add_embeddings(struct tf_params *p, const struct tf_config *c)
 {
     const int64_t V = c->vocab_size, D = c->d_model;
     if (c->tie == TF_TIE_ALL) {
-        p->src_embed = p->tgt_embed = p->project = add_table(p, V, D, "embed", 0);
+        p->enc.table = p->dec.table = p->project = add_table(p, V, D, "embed", 0);
     } else {
-        p->src_embed = add_table(p, tf_config_source_ids(c), D, "enc.embed", 0);
-        p->tgt_embed = p->project = add_table(p, V, D, "dec.embed", 0);
+        p->enc.table = add_table(p, tf_config_source_ids(c), D, "enc.embed", 0);
+        p->dec.table = p->project = add_table(p, V, D, "dec.embed", 0);
         if (c->tie == TF_TIE_NONE)
             p->project = add_table(p, V, D, "dec.project", 0);
     }
-    p->v[p->src_embed].table = p->v[p->tgt_embed].table = true;
-    p->src_pos = p->tgt_pos = -1;
+    p->v[p->enc.table].table = p->v[p->dec.table].table = true;
     if (c->positions == TF_POS_LEARNED) {
-        p->src_pos = add_table(p, c->max_positions, D, "enc.pos", -1);
-        p->tgt_pos = add_table(p, c->max_positions, D, "dec.pos", -1);
+        p->enc.pos = add_table(p, c->max_positions, D, "enc.pos", -1);
+        p->dec.pos = add_table(p, c->max_positions, D, "dec.pos", -1);
     }
 }
 
 void tf_params_init(struct tf_params *p, const struct tf_config *c)
 {
-    *p = (struct tf_params){.project_b = -1};
+    *p = (struct tf_params){.project_b = -1,
+                            .enc = {.pos = -1, .site = TF_DROPOUT_SRC_EMBED},
+                            .dec = {.pos = -1, .site = TF_DROPOUT_TGT_EMBED}};
     add_embeddings(p, c);
     add_encoder(p, c);
     add_cross(p, c);
@@ -178,19 +185,40 @@ void tf_params_init(struct tf_params *p, const struct tf_config *c)
         p->project_b = tf_add_param(p, c->vocab_size, 0, TF_INIT_ZERO, 0, "dec.project", "b");
 }
 
-static double stack_work(const struct tf_stack *stack, const struct tf_config *c,
-                         const struct tf_batch_size *n)
+/* ---- work ---- */
+
+static double elements(const struct tf_params *p, int i)
 {
+    return i >= 0 ? (double)p->v[i].n : 0;
+}
+
+/* Keys that a row sees, in the mean. */
+static double keys_seen(const struct tf_step *s, const struct tf_config *c,
+                        const struct tf_batch_size *n)
+{
+    const double window = (double)c->attention_window,
+                 most = s->decoder ? window + 1 : 2 * window + 1,
+                 all = s->attention == TF_ATTENTION_DECODER ? n->tgt_len / 2 : n->src_len;
+    if (s->attention == TF_ATTENTION_KINDS)
+        return 0;
+    return s->attention != TF_ATTENTION_CROSS && window > 0 && most < all ? most : all;
+}
+
+/* Multiply-adds forward of a row: by each element of a matrix, and of attention by keys and values
+ * of all heads. */
+static double stack_work(const struct tf_params *p, const struct tf_stack *stack,
+                         const struct tf_config *c, const struct tf_batch_size *n)
+{
+    const double kv = (double)(c->heads * (c->d_k + c->d_v));
     double work = 0;
     for (const struct tf_step *s = stack->step; s < stack->step + stack->n; s++)
-        work += s->f != NULL ? s->f->work(c, n, s->decoder) : 0;
+        work += elements(p, s->in_w) + elements(p, s->out_w) + keys_seen(s, c, n) * kv;
     return work;
 }
 
 double tf_params_flop(const struct tf_params *p, const struct tf_config *c,
                       const struct tf_batch_size *n)
 {
-    const double project = (double)c->d_model * (double)c->vocab_size;
-    return 6 * (n->src_tokens * stack_work(&p->enc, c, n) +
-                n->tgt_tokens * (stack_work(&p->dec, c, n) + project));
+    return 6 * (n->src_tokens * (stack_work(p, &p->enc, c, n) + elements(p, p->cross_w)) +
+                n->tgt_tokens * (stack_work(p, &p->dec, c, n) + elements(p, p->project)));
 }

@@ -1,10 +1,7 @@
 /* ssru.c - a simpler simple recurrent unit in place of the decoder's self-attention (ops/backend.h
  * has the equations of its cells). It has no last map. */
 #include "model/incremental.h"
-#include "model/linear_private.h"
 #include "model/sublayer_private.h"
-
-static const struct tf_dropout no_dropout;
 
 /* [D, 2D] for x and z, and the bias of z [D]. */
 static void add_ssru(struct tf_params *p, const struct tf_config *c, struct tf_step *s,
@@ -21,7 +18,7 @@ static void add_ssru(struct tf_params *p, const struct tf_config *c, struct tf_s
 static void ssru_fwd(struct tf_work *k, struct tf_stack_acts *side, const struct tf_step_acts *a,
                      const tf_mem *in)
 {
-    tf_linear_fwd(k, a->in, in, a->step->in_w, -1, side, 0, no_dropout);
+    tf_linear_fwd(k, a->in, in, a->step->in_w, -1, side, 0, TF_NO_DROPOUT);
     k->be->ssru_fwd(k->ctx, side->u, k->training ? a->o : NULL, a->in, tf_weight(k, a->step->in_b),
                     side->rows, (int)k->w->config.d_model);
 }
@@ -33,7 +30,7 @@ static void ssru_bwd(struct tf_work *k, struct tf_stack_acts *side, const struct
     k->be->ssru_bwd(k->ctx, side->d_in, tf_grad(k, b), side->du, a->in, a->o, tf_weight(k, b),
                     side->rows, (int)k->w->config.d_model);
     tf_linear_bwd(k, din, side->d_in, in, a->step->in_w, -1, side, add ? TF_LIN_ADD_DX : 0,
-                  no_dropout);
+                  TF_NO_DROPOUT);
 }
 
 static void ssru_decode(struct tf_work *k, const struct tf_decoding *d, const struct tf_step *s,
@@ -46,11 +43,4 @@ static void ssru_decode(struct tf_work *k, const struct tf_decoding *d, const st
                      now->table_ld, now->n_past, now->rows, (int)k->w->config.d_model);
 }
 
-static double ssru_work(const struct tf_config *c, const struct tf_batch_size *n, bool decoder)
-{
-    (void)n;
-    (void)decoder;
-    return 2 * (double)c->d_model * (double)c->d_model;
-}
-
-const struct tf_sublayer tf_ssru = {add_ssru, ssru_fwd, ssru_bwd, ssru_decode, ssru_work};
+const struct tf_sublayer tf_ssru = {add_ssru, ssru_fwd, ssru_bwd, ssru_decode};

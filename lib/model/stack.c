@@ -1,15 +1,13 @@
 /* stack.c - embedding, encoder and decoder: the steps of params_plan.c forward, backward, and for
  * one position of the decoder. */
 #include "model/stack_private.h"
-#include "model/linear_private.h"
 #include "model/sublayer_private.h"
-
 
 /* Of a sublayer's output. */
 static struct tf_dropout out_dropout(const struct tf_work *k, const struct tf_step *s)
 {
     return s->f != NULL ? tf_dropout_at(k, k->w->config.dropout, s->layer, s->site + 1)
-                        : (struct tf_dropout){0};
+                        : TF_NO_DROPOUT;
 }
 
 /* Dropout of the output of a norm on embeddings; p = 0 elsewhere. */
@@ -49,9 +47,40 @@ static void norm_bwd(struct tf_work *k, struct tf_stack_acts *side, const struct
                         tf_weight(k, s->norm_g), side->rows, D, out_dropout(k, s));
 }
 
+/* Dropout of embeddings, unless a norm comes between. */
+static struct tf_dropout embed_dropout(const struct tf_work *k, const struct tf_stack *stack)
+{
+    const struct tf_config *c = &k->w->config;
+    return tf_dropout_at(k, c->embedding_norm ? 0 : c->dropout, 0, stack->site);
+}
+
+static void embed_fwd(struct tf_work *k, struct tf_stack_acts *side)
+{
+    const struct tf_config *c = &k->w->config;
+    const struct tf_stack *stack = side->stack;
+    const tf_mem *pos = tf_positions(k, stack);
+    const float scale = tf_config_embedding_scale(c);
+    if (k->w->tables_packed)
+        k->be->embed_packed(k->ctx, side->embed, side->ids, side->at, k->w->packed[stack->table],
+                            pos, side->n, scale);
+    else
+        k->be->embed_fwd(k->ctx, side->embed, side->ids, tf_weight(k, stack->table), pos,
+                         side->rows, (int)c->d_model, scale, embed_dropout(k, stack));
+}
+
+static void embed_bwd(struct tf_work *k, struct tf_stack_acts *side, const tf_mem *dx)
+{
+    const struct tf_config *c = &k->w->config;
+    const struct tf_stack *stack = side->stack;
+    k->be->embed_bwd(k->ctx, tf_grad(k, stack->table), tf_grad(k, stack->pos), dx, side->ids,
+                     side->rows, (int)c->d_model, tf_config_embedding_scale(c),
+                     embed_dropout(k, stack));
+}
+
 static const tf_mem *stack_fwd(struct tf_work *k, struct tf_stack_acts *side)
 {
     const tf_mem *x = side->embed, *in = side->embed;
+    embed_fwd(k, side);
     for (int i = 0; i < side->stack->n; i++) {
         const struct tf_step_acts *a = &side->step[i];
         if (a->step->f != NULL)
@@ -63,8 +92,8 @@ static const tf_mem *stack_fwd(struct tf_work *k, struct tf_stack_acts *side)
     return side->stack->ends_in_sum ? x : in;
 }
 
-/* From the gradient of the output in side->dy. Returns that of the embedding. */
-static tf_mem *stack_bwd(struct tf_work *k, struct tf_stack_acts *side)
+/* From the gradient of the output in side->dy. */
+static void stack_bwd(struct tf_work *k, struct tf_stack_acts *side)
 {
     tf_mem *dy = side->dy, *ds = side->ds, *dx = NULL;
     for (int i = side->stack->n - 1; i >= 0; i--) {
@@ -82,10 +111,46 @@ static tf_mem *stack_bwd(struct tf_work *k, struct tf_stack_acts *side)
             dy = dy == side->dy ? side->ds : side->dy;
         }
     }
-    return dy;
+    embed_bwd(k, side, dy);
 }
 
-tf_mem *tf_decoder_step(struct tf_work *k, const struct tf_decoding *d, size_t rows)
+/* ---- both stacks ---- */
+
+const tf_mem *tf_encoder_fwd(struct tf_work *k)
+{
+    return stack_fwd(k, &k->enc);
+}
+
+void tf_encoder_bwd(struct tf_work *k)
+{
+    stack_bwd(k, &k->enc);
+}
+
+const tf_mem *tf_decoder_fwd(struct tf_work *k)
+{
+    return stack_fwd(k, &k->dec);
+}
+
+void tf_decoder_bwd(struct tf_work *k)
+{
+    stack_bwd(k, &k->dec);
+}
+
+void tf_cross_kv_fwd(struct tf_work *k, tf_mem *kv, const tf_mem *memory)
+{
+    const struct tf_params *p = &k->w->params;
+    tf_linear_fwd(k, kv, memory, p->cross_w, p->cross_b, &k->enc, 0, TF_NO_DROPOUT);
+}
+
+void tf_cross_kv_bwd(struct tf_work *k, const tf_mem *memory)
+{
+    const struct tf_params *p = &k->w->params;
+    tf_linear_bwd(k, k->enc.dy, k->dkv, memory, p->cross_w, p->cross_b, &k->enc, 0, TF_NO_DROPOUT);
+}
+
+/* ---- one position of decoding ---- */
+
+const tf_mem *tf_decoder_step(struct tf_work *k, const struct tf_decoding *d, size_t rows)
 {
     const struct tf_config *c = &k->w->config;
     const struct tf_stack *dec = &k->w->params.dec;
@@ -101,75 +166,4 @@ tf_mem *tf_decoder_step(struct tf_work *k, const struct tf_decoding *d, size_t r
             x = in;
     }
     return dec->ends_in_sum ? x : in;
-}
-
-/* Dropout of embeddings, unless a norm comes between. */
-static struct tf_dropout embed_dropout(const struct tf_work *k, enum tf_dropout_site site)
-{
-    const struct tf_config *c = &k->w->config;
-    return tf_dropout_at(k, c->embedding_norm ? 0 : c->dropout, 0, site);
-}
-
-/* at: positions, for tables that are packed. */
-static void embed_fwd(struct tf_work *k, struct tf_stack_acts *side, const tf_mem *ids,
-                      const tf_mem *at, int table, int pos, enum tf_dropout_site dropout_site)
-{
-    const struct tf_config *c = &k->w->config;
-    const tf_mem *p = pos >= 0 ? tf_weight(k, pos) : k->w->sinusoids;
-    const float scale = tf_config_embedding_scale(c);
-    if (k->w->tables_packed)
-        k->be->embed_packed(k->ctx, side->embed, ids, at, k->w->packed[table], p, side->n, scale);
-    else
-        k->be->embed_fwd(k->ctx, side->embed, ids, tf_weight(k, table), p, side->rows,
-                         (int)c->d_model, scale, embed_dropout(k, dropout_site));
-}
-
-static void embed_bwd(struct tf_work *k, struct tf_stack_acts *side, const tf_mem *dx,
-                      const tf_mem *ids, int table, int pos, enum tf_dropout_site dropout_site)
-{
-    const struct tf_config *c = &k->w->config;
-    k->be->embed_bwd(k->ctx, tf_grad(k, table), tf_grad(k, pos), dx, ids, side->rows,
-                     (int)c->d_model, tf_config_embedding_scale(c),
-                     embed_dropout(k, dropout_site));
-}
-
-const tf_mem *tf_encoder_fwd(struct tf_work *k)
-{
-    const struct tf_params *p = &k->w->params;
-    embed_fwd(k, &k->enc, k->src, k->src_at, p->src_embed, p->src_pos, TF_DROPOUT_SRC_EMBED);
-    return stack_fwd(k, &k->enc);
-}
-
-void tf_encoder_bwd(struct tf_work *k)
-{
-    const struct tf_params *p = &k->w->params;
-    embed_bwd(k, &k->enc, stack_bwd(k, &k->enc), k->src, p->src_embed, p->src_pos,
-              TF_DROPOUT_SRC_EMBED);
-}
-
-void tf_cross_kv_fwd(struct tf_work *k, tf_mem *kv, const tf_mem *memory)
-{
-    const struct tf_params *p = &k->w->params;
-    tf_linear_fwd(k, kv, memory, p->cross_w, p->cross_b, &k->enc, 0, (struct tf_dropout){0});
-}
-
-void tf_cross_kv_bwd(struct tf_work *k, const tf_mem *memory)
-{
-    const struct tf_params *p = &k->w->params;
-    tf_linear_bwd(k, k->enc.dy, k->dkv, memory, p->cross_w, p->cross_b, &k->enc, 0,
-                  (struct tf_dropout){0});
-}
-
-const tf_mem *tf_decoder_fwd(struct tf_work *k)
-{
-    const struct tf_params *p = &k->w->params;
-    embed_fwd(k, &k->dec, k->tgt_in, k->tgt_at, p->tgt_embed, p->tgt_pos, TF_DROPOUT_TGT_EMBED);
-    return stack_fwd(k, &k->dec);
-}
-
-void tf_decoder_bwd(struct tf_work *k)
-{
-    const struct tf_params *p = &k->w->params;
-    embed_bwd(k, &k->dec, stack_bwd(k, &k->dec), k->tgt_in, p->tgt_embed, p->tgt_pos,
-              TF_DROPOUT_TGT_EMBED);
 }

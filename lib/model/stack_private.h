@@ -4,7 +4,7 @@
 
 #include "model/acts_private.h"
 
-/* From the ids and rows in k to the encoder's output [source rows, D], which belongs to k. */
+/* From the ids and rows in k->enc to the encoder's output [source rows, D], which belongs to k. */
 const tf_mem *tf_encoder_fwd(struct tf_work *k);
 /* Cross keys and values of all decoder layers, from the encoder's output into kv. */
 void tf_cross_kv_fwd(struct tf_work *k, tf_mem *kv, const tf_mem *memory);
@@ -12,7 +12,7 @@ void tf_cross_kv_fwd(struct tf_work *k, tf_mem *kv, const tf_mem *memory);
 const tf_mem *tf_decoder_fwd(struct tf_work *k);
 
 /* For the newest position of so many hypotheses, from its embedding in k->step.x. */
-tf_mem *tf_decoder_step(struct tf_work *k, const struct tf_decoding *d, size_t rows);
+const tf_mem *tf_decoder_step(struct tf_work *k, const struct tf_decoding *d, size_t rows);
 
 /* The backward passes, in this order, from the gradient of the decoder's output in k->dec.dy, which
  * is overwritten. */

@@ -20,8 +20,6 @@ struct tf_sublayer {
     /* u = f(in) for the newest position of each hypothesis */
     void (*decode)(struct tf_work *k, const struct tf_decoding *d, const struct tf_step *s,
                    const tf_mem *in, tf_mem *u);
-    /* Multiply-adds forward, of a row. */
-    double (*work)(const struct tf_config *c, const struct tf_batch_size *n, bool decoder);
 };
 
 extern const struct tf_sublayer tf_self_attention, tf_cross_attention, tf_feed_forward, tf_ssru;

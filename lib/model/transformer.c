@@ -63,7 +63,7 @@ static struct tf_xent xent_args(struct tf_work *k, const tf_mem *x, tf_mem *acc)
 static void clear_added(struct tf_work *k)
 {
     const struct tf_params *p = &k->w->params;
-    const int added[] = {p->src_embed, p->tgt_embed, p->src_pos, p->tgt_pos};
+    const int added[] = {p->enc.table, p->dec.table, p->enc.pos, p->dec.pos};
     for (size_t i = 0; i < sizeof added / sizeof *added; i++)
         if (added[i] >= 0 && added[i] != p->project)
             k->be->zero(k->ctx, tf_grad(k, added[i]), TF_ELEM_PARAM, p->v[added[i]].n);
@@ -73,9 +73,9 @@ static void clear_added(struct tf_work *k)
 static void clear_encoder(struct tf_work *k)
 {
     const struct tf_params *p = &k->w->params;
-    for (int i = 0; i < (int)p->n; i++)
-        if (i == p->src_embed || strncmp(p->v[i].name, "enc.", 4) == 0)
-            k->be->zero(k->ctx, tf_grad(k, i), TF_ELEM_PARAM, p->v[i].n);
+    for (size_t i = 0; i < p->n; i++)
+        if (tf_params_of_encoder(p, i))
+            k->be->zero(k->ctx, tf_grad(k, (int)i), TF_ELEM_PARAM, p->v[i].n);
 }
 
 static void forward_and_backward(struct tf_work *k, tf_mem *acc)
@@ -171,9 +171,7 @@ static int encode_shared(struct tf_work *k, const struct tf_pairs *p, size_t fro
         once[n + 1] = once[n] + S;
         n++;
     }
-    k->enc.n = once[n];
-    k->be->rows_set(k->ctx, k->enc.rows, n, once);
-    k->be->upload(k->ctx, k->src, TF_ELEM_U32, ids, once[n]);
+    int rc = tf_work_load_side(k, &k->enc, ids, once, n, err);
     tf_cross_kv_fwd(k, k->shared_kv, tf_encoder_fwd(k));
     k->enc.n = off[to - from] - off[0];
     k->be->rows_set(k->ctx, k->enc.rows, to - from, off);
@@ -181,7 +179,8 @@ static int encode_shared(struct tf_work *k, const struct tf_pairs *p, size_t fro
         k->be->copy(k->ctx, tf_at(k->be, TF_ELEM_ACT, k->kv, (off[i] - off[0]) * ld), TF_ELEM_ACT,
                     tf_at(k->be, TF_ELEM_ACT, k->shared_kv, at[i] * ld),
                     (off[i + 1] - off[i]) * ld);
-    int rc = k->be->sync(k->ctx, err); /* ids may be freed */
+    if (k->be->sync(k->ctx, err) != 0) /* ids may be freed */
+        rc = -1;
     free(ids);
     free(once);
     free(at);
@@ -211,6 +210,31 @@ int tf_forward(struct tf_work *k, struct tf_sums *sums, float *logp, const struc
 }
 
 /* ---- attention weights ---- */
+
+int tf_attention_layers(const struct tf_config *c, enum tf_attention_kind kind)
+{
+    return (int)(kind == TF_ATTENTION_ENCODER ? c->encoder_layers : c->decoder_layers);
+}
+
+size_t tf_watched_layers(const struct tf_watch *w, const struct tf_config *c,
+                         enum tf_attention_kind kind)
+{
+    size_t n = 0;
+    for (int l = 0; l < tf_attention_layers(c, kind) && w->layers[kind] != NULL; l++)
+        n += w->layers[kind][l];
+    return n;
+}
+
+size_t tf_attention_cells(enum tf_attention_kind kind, const struct tf_pairs *p, size_t from,
+                          size_t to)
+{
+    const uint32_t *rows = kind == TF_ATTENTION_ENCODER ? p->src_off : p->tgt_off,
+                   *cols = kind == TF_ATTENTION_DECODER ? p->tgt_off : p->src_off;
+    size_t cells = 0;
+    for (size_t i = from; i < to; i++)
+        cells += (size_t)(rows[i + 1] - rows[i]) * (cols[i + 1] - cols[i]);
+    return cells;
+}
 
 /* Room for `layers` layers of `each` elements. */
 static int reserve_watched(struct tf_work *k, enum tf_attention_kind kind, size_t layers,

@@ -3,7 +3,6 @@
 #define TF_MODEL_TRANSFORMER_H
 
 #include "model/pairs.h"
-#include "model/watch.h"
 #include "model/work.h"
 
 /* The results of a pass: sums over the target rows (EOS included). */
@@ -26,6 +25,20 @@ int tf_queue_backward(struct tf_work *k, tf_mem *grads, tf_mem *acc, const struc
  * range, or NULL) gets log p(target). */
 int tf_forward(struct tf_work *k, struct tf_sums *sums, float *logp, const struct tf_pairs *p,
                size_t from, size_t to, struct tf_err *err) TF_MUST_CHECK;
+/* ---- attention weights ---- */
+
+/* The layers whose weights are returned. */
+struct tf_watch {
+    /* [encoder_layers or decoder_layers] of each kind; NULL: none */
+    const bool *layers[TF_ATTENTION_KINDS];
+};
+/* The layers of that stack, and those of them that are watched. */
+int tf_attention_layers(const struct tf_config *c, enum tf_attention_kind kind);
+size_t tf_watched_layers(const struct tf_watch *w, const struct tf_config *c,
+                         enum tf_attention_kind kind);
+/* Cells of one layer and head: the sum of T * S over those sentences. */
+size_t tf_attention_cells(enum tf_attention_kind kind, const struct tf_pairs *p, size_t from,
+                          size_t to);
 /* Forward without dropout over sentences [from, to): the weights (paper, 3.2.1: softmax(q k' /
  * sqrt(dk))) of the watched layers. weights[kind], host floats, gets for each watched layer, in
  * order, a [T, S] block for each sentence and head; it stays unchanged for a kind that is not

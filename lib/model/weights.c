@@ -48,16 +48,14 @@ void tf_weights_release(struct tf_weights *w)
             w->be->pack_free(w->ctx, w->packed[i]);
     free(w->packed);
     free(w->loaded);
-    if (w->flat != NULL)
-        w->be->free(w->ctx, w->flat);
-    if (w->narrow != NULL)
-        w->be->free(w->ctx, w->narrow);
     for (size_t i = 0; w->table != NULL && i < w->params.n; i++)
-        if (w->table[i] != NULL)
-            w->be->free(w->ctx, w->table[i]);
+        w->be->free(w->ctx, w->table[i]);
     free(w->table);
-    if (w->sinusoids != NULL)
+    if (w->be != NULL) {
+        w->be->free(w->ctx, w->flat);
+        w->be->free(w->ctx, w->narrow);
         w->be->free(w->ctx, w->sinusoids);
+    }
     tf_params_release(&w->params);
     *w = (struct tf_weights){0};
 }
@@ -102,20 +100,17 @@ int tf_weights_positions(struct tf_weights *w, size_t n, struct tf_err *err)
     tf_mem *mem = w->be->alloc(w->ctx, TF_ELEM_PARAM, rows * D, err);
     float *pe = tf_try_alloc(rows * D * sizeof *pe, err);
     if (mem == NULL || pe == NULL) {
-        if (mem != NULL)
-            w->be->free(w->ctx, mem);
+        w->be->free(w->ctx, mem);
         free(pe);
         return tf_context(err, "positions");
     }
     tf_sinusoids(pe, rows, &w->config);
     int rc = upload(w, mem, pe, rows * D, err);
     free(pe);
-    tf_mem *gone = rc == 0 ? w->sinusoids : mem;
+    w->be->free(w->ctx, rc == 0 ? w->sinusoids : mem);
     if (rc == 0) {
         w->sinusoids = mem;
         w->pos_rows = rows;
     }
-    if (gone != NULL)
-        w->be->free(w->ctx, gone);
     return rc;
 }

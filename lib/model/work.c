@@ -1,7 +1,6 @@
 /* work.c - memory of a lane's activations, reserved for the largest batch so far and freed as a
  * whole. */
 #include "base/memory.h"
-#include "model/acts_private.h"
 #include "model/work.h"
 #include "model/work_private.h"
 
@@ -41,8 +40,7 @@ static void free_step(struct tf_work *k)
 {
     tf_mem *all[] = {k->step.x, k->step.y, k->step.u, k->step.in, k->step.o};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (all[i] != NULL)
-            k->be->free(k->ctx, all[i]);
+        k->be->free(k->ctx, all[i]);
     memset(&k->step, 0, sizeof k->step);
 }
 
@@ -140,6 +138,8 @@ static void make_stack(struct tf_work *k, struct tf_stack_acts *side, const stru
 {
     side->stack = stack;
     side->rows = err->status || k->counting ? NULL : k->be->rows_new(k->ctx, rows, n, err);
+    side->ids = own(k, TF_ELEM_U32, rows, err);
+    side->at = k->w->tables_packed ? own(k, TF_ELEM_U32, rows, err) : NULL;
     side->step = tf_xcalloc((size_t)stack->n, sizeof *side->step);
     side->embed = own_acts(k, rows, (size_t)k->w->config.d_model, err);
     side->u = own_acts(k, rows, (size_t)k->w->config.d_model, err);
@@ -153,18 +153,11 @@ static void make_stack(struct tf_work *k, struct tf_stack_acts *side, const stru
         make_gradients(k, side, rows, err);
 }
 
-static void make_encoder(struct tf_work *k, size_t rows, size_t n, struct tf_err *err)
-{
-    make_stack(k, &k->enc, &k->w->params.enc, rows, n, err);
-    k->src = own(k, TF_ELEM_U32, rows, err);
-    k->src_at = k->w->tables_packed ? own(k, TF_ELEM_U32, rows, err) : NULL;
-}
-
 size_t tf_encoder_token_bytes(const struct tf_weights *w)
 {
     struct tf_work k = {.w = w, .be = w->be, .counting = true};
     struct tf_err none = {0};
-    make_encoder(&k, 1, 1, &none);
+    make_stack(&k, &k.enc, &w->params.enc, 1, 1, &none);
     free_stack(&k, &k.enc);
     return k.bytes;
 }
@@ -173,15 +166,13 @@ static void make_buffers(struct tf_work *k, size_t n, size_t src_rows, size_t tg
                          struct tf_err *err)
 {
     const size_t kv = (size_t)k->w->config.decoder_layers * tf_kv_width(&k->w->config);
-    make_encoder(k, src_rows, n, err);
+    make_stack(k, &k->enc, &k->w->params.enc, src_rows, n, err);
     if (tgt_rows == 0)
         return;
     make_stack(k, &k->dec, &k->w->params.dec, tgt_rows, n, err);
     k->kv = own_acts(k, src_rows, kv, err);
     k->dkv = k->backward ? own_acts(k, src_rows, kv, err) : NULL;
-    k->tgt_in = own(k, TF_ELEM_U32, tgt_rows, err);
     k->tgt_out = own(k, TF_ELEM_U32, tgt_rows, err);
-    k->tgt_at = k->w->tables_packed ? own(k, TF_ELEM_U32, tgt_rows, err) : NULL;
     k->acc = own(k, TF_ELEM_F64, 4, err);
     k->logp = own(k, TF_ELEM_STAT, tgt_rows, err);
 }
@@ -236,18 +227,21 @@ int tf_work_reserve(struct tf_work *k, size_t n, size_t src_rows, size_t tgt_row
     return 0;
 }
 
-/* Positions of packed rows. */
-static int load_positions(struct tf_work *k, tf_mem *at, const uint32_t *off, size_t n,
-                          struct tf_err *err)
+int tf_work_load_side(struct tf_work *k, struct tf_stack_acts *side, const uint32_t *ids,
+                      const uint32_t *off, size_t n, struct tf_err *err)
 {
-    const size_t rows = off[n] - off[0];
-    uint32_t *v = tf_xarray(NULL, rows + 1, sizeof *v);
+    side->n = off[n] - off[0];
+    k->be->rows_set(k->ctx, side->rows, n, off);
+    k->be->upload(k->ctx, side->ids, TF_ELEM_U32, ids + off[0], side->n);
+    if (side->at == NULL)
+        return 0;
+    uint32_t *at = tf_xarray(NULL, side->n + 1, sizeof *at);
     for (size_t i = 0; i < n; i++)
         for (uint32_t r = off[i]; r < off[i + 1]; r++)
-            v[r - off[0]] = r - off[i];
-    k->be->upload(k->ctx, at, TF_ELEM_U32, v, rows);
-    const int rc = k->be->sync(k->ctx, err); /* v is freed */
-    free(v);
+            at[r - off[0]] = r - off[i];
+    k->be->upload(k->ctx, side->at, TF_ELEM_U32, at, side->n);
+    const int rc = k->be->sync(k->ctx, err); /* at is freed */
+    free(at);
     return rc;
 }
 
@@ -262,15 +256,9 @@ int tf_work_load(struct tf_work *k, const struct tf_pairs *p, size_t from, size_
         TF_BUG("positions for %zu rows, %zu needed", positions, p->longest);
     if (tf_work_reserve(k, n, s, t, training, err) != 0)
         return -1;
-    k->enc.n = s;
-    k->dec.n = t;
-    k->be->rows_set(k->ctx, k->enc.rows, n, p->src_off + from);
-    k->be->rows_set(k->ctx, k->dec.rows, n, p->tgt_off + from);
-    k->be->upload(k->ctx, k->src, TF_ELEM_U32, p->src + p->src_off[from], s);
-    k->be->upload(k->ctx, k->tgt_in, TF_ELEM_U32, p->tgt_in + p->tgt_off[from], t);
     k->be->upload(k->ctx, k->tgt_out, TF_ELEM_U32, p->tgt_out + p->tgt_off[from], t);
-    if (k->w->tables_packed && (load_positions(k, k->src_at, p->src_off + from, n, err) != 0 ||
-                                load_positions(k, k->tgt_at, p->tgt_off + from, n, err) != 0))
-        return -1;
-    return 0;
+    return tf_work_load_side(k, &k->enc, p->src, p->src_off + from, n, err) != 0 ||
+                   tf_work_load_side(k, &k->dec, p->tgt_in, p->tgt_off + from, n, err) != 0
+               ? -1
+               : 0;
 }

@@ -240,7 +240,7 @@ typedef char *tf_get_tuning_fn(struct tf_ctx *c, struct tf_err *err);
 
 /* n elements, cleared, 64-byte aligned; NULL and err without memory. */
 typedef tf_mem *tf_alloc_fn(struct tf_ctx *c, enum tf_elem e, size_t n, struct tf_err *err);
-typedef void tf_free_fn(struct tf_ctx *c, tf_mem *p);
+typedef void tf_free_fn(struct tf_ctx *c, tf_mem *p); /* p may be NULL */
 /* Copy n elements from or to a host array of the table's own element type. download waits. */
 typedef void tf_upload_fn(struct tf_ctx *c, tf_mem *dst, enum tf_elem e, const void *src, size_t n);
 typedef int tf_download_fn(struct tf_ctx *c, void *dst, enum tf_elem e, const tf_mem *src, size_t n,

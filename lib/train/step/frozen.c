@@ -35,11 +35,10 @@ static int freeze_all(bool *frozen, const struct tf_params *p, const char *patte
     return rc;
 }
 
-/* The encoder's parameters, and the table of sources, which others may share. */
 static bool has_encoder(const bool *frozen, const struct tf_params *p)
 {
     for (size_t i = 0; i < p->n; i++)
-        if (!frozen[i] && ((int)i == p->src_embed || strncmp(p->v[i].name, "enc.", 4) == 0))
+        if (!frozen[i] && tf_params_of_encoder(p, i))
             return false;
     return true;
 }
