@@ -119,19 +119,26 @@ static int run(const struct tf_args *args, struct tf_err *err)
     serve.listening = listening;
     if (serve.pipelines == 0)
         serve.pipelines = tf_threads_default() > threads ? tf_threads_default() / threads : 1;
-    tf_strs_add(&serve.options, "--quiet");
-    tf_strs_add(&serve.options, "--bad");
-    tf_strs_add(&serve.options, "ok");
+    tf_strs_add(&serve.decode, "--quiet");
+    tf_strs_add(&serve.decode, "--bad");
+    tf_strs_add(&serve.decode, "ok");
+    add_number(&serve.decode, "--nbest", 1 + serve.alternatives);
+    add_number(&serve.decode, "--threads", threads);
+    add_number(&serve.decode, "--window", serve.batch);
+    tf_opt_words(&serve.decode, opts, own);
+    tf_strs_add(&serve.tokenize, "--json");
+    tf_strs_add(&serve.tokenize, "--bad");
+    tf_strs_add(&serve.tokenize, "ok");
+    tf_strs_add(&serve.tokenize, "--threads=1");
+    if (serve.alternatives > 0)
+        tf_strs_add(&serve.tokenize, "--nbest");
     if (serve.alignment || serve.copy_unknown) {
-        tf_strs_add(&serve.options, "--alignment");
-        tf_strs_add(&serve.options, "hard");
+        tf_strs_add(&serve.decode, "--alignment");
+        tf_strs_add(&serve.tokenize, "--alignment");
+        tf_strs_add(&serve.tokenize, "hard");
     }
     if (serve.copy_unknown)
-        tf_strs_add(&serve.options, "--alignment-unknown");
-    add_number(&serve.options, "--nbest", 1 + serve.alternatives);
-    add_number(&serve.options, "--threads", threads);
-    add_number(&serve.options, "--window", serve.batch);
-    tf_opt_words(&serve.options, opts, own);
+        tf_strs_add(&serve.tokenize, "--alignment-unknown");
     return tf_serve(&serve, err);
 }
 

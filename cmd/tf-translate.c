@@ -1,24 +1,22 @@
 /* tf-translate - text in, text out: its sentences through tf-tokenize | tf-decode | tf-tokenize -d,
  * with one model. */
 #include "base/memory.h"
-#include "base/path.h"
 #include "base/pipeline.h"
 #include "base/sandbox.h"
 #include "decode_options.h"
-#include "stream/model.h"
 #include "text/phrases.h"
 #include "text/through.h"
+#include "text/tool_model.h"
 #include "text_options.h"
 
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static struct tf_decode_opts o;
 static struct tf_through through = {.n_tools = 3};
 static const char *const decoding[] = {DECODE_PRECISIONS, NULL};
 static int precision;
-static bool document, json, copies, unknown;
+static bool document, json;
 static const char *alignment, *alignment_output, *terms, *glossary;
 static const char *input_hint, *to_hint; /* what other programs call what needs no option here */
 
@@ -28,8 +26,6 @@ static struct tf_opt opts[] = {
     COMMON_OUTPUT(&through.output),
     OPT_STR('i', "input", &input_hint, .flags = TF_OPT_HIDDEN),
     OPT_STR(0, "to", &to_hint, .flags = TF_OPT_HIDDEN),
-    OPT_FLAG(0, "copies", &copies, .flags = TF_OPT_HIDDEN, .needs = "json"),
-    OPT_FLAG(0, "alignment-unknown", &unknown, .flags = TF_OPT_HIDDEN, .needs = "alignment"),
     OPT_FLAG(0, "resume", &through.resume, .excludes = "sample json alignment",
              .help = "continue the output of a run that was interrupted"),
     OPT_FLAG(0, "document", &document, .flags = TF_OPT_SEMANTIC, .excludes = "field no-split",
@@ -99,8 +95,7 @@ static const struct tf_tool tool = {
 static const char *const own[] = {
     "model", "output", "resume", "document", "field", "lang", "max-chars", "no-split",
     "placeholders", "glossary", "copy-unk", "html", "crlf", "replace-invalid", "bad", "json",
-    "nbest", "alignment", "alignment-output", "quiet", "progress", "terms", "copies",
-    "alignment-unknown", NULL};
+    "nbest", "alignment", "alignment-output", "quiet", "progress", "terms", NULL};
 
 /* Add an option, with its value unless that is NULL. */
 static void add(struct tf_strs *to, bool is, const char *name, const char *value)
@@ -114,29 +109,10 @@ static void add(struct tf_strs *to, bool is, const char *name, const char *value
 /* The label of the source language in the first model, in memory that processes share. */
 static char *source;
 
-/* Without a model with a vocabulary all three tools would complain. */
-static int check_model(const char *path, struct tf_err *err)
-{
-    struct tf_model_file m;
-    struct stat st;
-    if (tf_is_std(path) || (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
-        return tf_fail_status(err, TF_USAGE, "%s: not a regular file: three tools read the model",
-                              path);
-    if (tf_model_read(&m, path, TF_MODEL_HEAD, 0, err) != 0)
-        return -1;
-    const bool has_vocab = m.vocab != NULL;
-    if (source[0] == 0)
-        memcpy(source, m.header.lang, sizeof m.header.lang);
-    tf_model_release(&m);
-    if (has_vocab)
-        return 0;
-    return tf_fail(err, "%s: contains no vocabulary (tf-convert --vocab adds one)", path);
-}
-
 static int check_models(const struct tf_strs *models, struct tf_err *err)
 {
     for (size_t i = 0; i < models->n; i++)
-        if (check_model(models->v[i], err) != 0)
+        if (tf_tool_model_check(models->v[i], source, err) != 0)
             return -1;
     return 0;
 }
@@ -194,14 +170,12 @@ static int translate(const struct tf_args *args, struct tf_err *err)
     add(&detokenize, json && o.nbest > 1, "--nbest", NULL);
     add(&detokenize, true, "--bad", fail ? bad : "ok"); /* tf-decode has said what is bad */
     add(&detokenize, links != NULL, "--alignment", links);
-    add(&detokenize, through.copy_unknown || unknown, "--alignment-unknown", NULL);
+    add(&detokenize, through.copy_unknown, "--alignment-unknown", NULL);
     add(&detokenize, alignment_output != NULL, "--alignment-output", alignment_output);
     if ((terms != NULL && (rc = tf_phrases_add(&decode, terms, models->v[0], err)) != 0) ||
         (glossary != NULL && (rc = tf_glossary_read(&names, glossary, err)) != 0))
         return rc;
     through.text.hide.glossary = names;
-    add(&decode, copies, "--copies", NULL);
-    add(&detokenize, copies, "--copies", "--threads=1");
     struct tf_strs *const all[] = {&encode, &decode, &detokenize};
     for (size_t i = 0; i < 3; i++)
         tf_strs_add(all[i], NULL);
@@ -210,13 +184,8 @@ static int translate(const struct tf_args *args, struct tf_err *err)
     /* A progress line would stand among the translations. */
     through.quiet = o.run.quiet ||
                     (!o.run.progress && isatty(STDOUT_FILENO) && strcmp(through.output, "-") == 0);
-    /* Of copies, one tf-tokenize has the vocabulary for both ways. */
-    through.tools =
-        (const char *const *const[]){copies ? detokenize.v : encode.v, decode.v, detokenize.v};
-    if (!copies)
-        return tf_through(&through, err);
-    const pid_t check = tf_sandboxed_begin(check_models, models, err);
-    return check < 0 ? -1 : tf_pipeline_copies(through.tools, through.n_tools, check, err);
+    through.tools = (const char *const *const[]){encode.v, decode.v, detokenize.v};
+    return tf_through(&through, err);
 }
 
 static int run(const struct tf_args *args, struct tf_err *err)
@@ -236,8 +205,7 @@ static int run(const struct tf_args *args, struct tf_err *err)
     json = json || o.nbest > 0;
     if ((source = tf_shared(TF_LANG_MAX + 1, err)) == NULL)
         return -1;
-    /* Of copies while the tools start, unless one reads the model at once, for the terms. */
-    const int rc = copies && terms == NULL ? 0 : tf_run_sandboxed(check_models, models, err);
+    const int rc = tf_run_sandboxed(check_models, models, err);
     return rc != 0 ? rc : choose_text(err) != 0 ? -1 : translate(args, err);
 }
 

@@ -47,10 +47,9 @@ const char *tf_tool_path(char path[TF_TOOL_PATH], const char *name)
     return len < TF_TOOL_PATH && access(path, X_OK) == 0 ? path : name;
 }
 
-/* In the child, with SIGTERM blocked: run the command with these as stdin and stdout. */
-_Noreturn static void become(const char *const *argv, pid_t parent, int in, int out)
+/* In a child, with SIGTERM blocked: it ends when its parent dies, and Ctrl-C is for that. */
+static void be_child(pid_t parent)
 {
-    char path[TF_TOOL_PATH];
     sigset_t none;
     signal(SIGTERM, SIG_DFL); /* a handler of ours would keep the child alive */
     sigemptyset(&none);
@@ -59,7 +58,13 @@ _Noreturn static void become(const char *const *argv, pid_t parent, int in, int 
     signal(SIGINT, SIG_IGN);
     if (getppid() != parent) /* it died before that call */
         _exit(TF_FAILED);
-    char number[32];
+}
+
+/* The same, and run the command with these as stdin and stdout. */
+_Noreturn static void become(const char *const *argv, pid_t parent, int in, int out)
+{
+    char path[TF_TOOL_PATH], number[32];
+    be_child(parent);
     snprintf(number, sizeof number, "%ld", (long)parent);
     setenv(PARENT, number, 1);
     if (dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0)
@@ -302,18 +307,32 @@ void *tf_shared(size_t n, struct tf_err *err)
     return NULL;
 }
 
-int tf_pipeline_open_copies(const char *const *argv, pid_t *pid, int *asks, struct tf_err *err)
+/* In a child: run f with this as stdin, and with no other files. */
+_Noreturn static void copy_on_request(int (*f)(void *arg, struct tf_err *err), void *arg,
+                                      pid_t parent, int in)
+{
+    struct tf_err err = {0};
+    setpgid(0, 0);
+    be_child(parent);
+    prctl(PR_SET_NAME, "tf-copier");
+    if (dup2(in, STDIN_FILENO) < 0)
+        _exit(TF_FAILED);
+    closefrom(STDERR_FILENO + 1);
+    _exit(tf_tool_finish(f(arg, &err), &err));
+}
+
+int tf_pipeline_open_copies(int (*f)(void *arg, struct tf_err *err), void *arg, pid_t *pid,
+                            int *asks, struct tf_err *err)
 {
     int ends[2];
     sigset_t old;
     const pid_t self = getpid();
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-        return tf_fail_errno(err, "%s: socket", argv[0]);
+        return tf_fail_errno(err, "socket");
+    fflush(stdout);
     *pid = fork_blocked(&old);
-    if (*pid == 0) {
-        setpgid(0, 0);
-        become(argv, self, ends[0], STDOUT_FILENO);
-    }
+    if (*pid == 0)
+        copy_on_request(f, arg, self, ends[0]);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     close(ends[0]);
     *asks = ends[1];
@@ -323,7 +342,7 @@ int tf_pipeline_open_copies(const char *const *argv, pid_t *pid, int *asks, stru
     }
     close(*asks);
     *asks = -1;
-    return tf_fail_errno(err, "%s", argv[0]);
+    return tf_fail_errno(err, "fork");
 }
 
 /* The process whose group a pipe of copies is in: it ends when they have. Signals are the caller's,

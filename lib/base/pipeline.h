@@ -47,11 +47,12 @@ bool tf_in_pipeline(void);
  * a copy ends (base/copies.h); elsewhere it returns at once. */
 void tf_pipeline_await_end(void);
 
-/* Start a tool of this build that takes requests for pipes of copies (base/copies.h) on stdin, in a
- * process group of its own and with all signals unblocked; *asks is our end of the socket. When
- * this process dies, it gets SIGTERM. */
-int tf_pipeline_open_copies(const char *const *argv, pid_t *pid, int *asks,
-                            struct tf_err *err) TF_MUST_CHECK;
+/* Start a process that is a copy of this one and takes requests for pipes of copies (base/copies.h)
+ * on stdin by f, which calls tf_pipeline_copies; *asks is our end of the socket. It is in a process
+ * group of its own and has no other files than the standard streams. When this process dies, it
+ * gets SIGTERM. Call it while this process has one thread. */
+int tf_pipeline_open_copies(int (*f)(void *arg, struct tf_err *err), void *arg, pid_t *pid,
+                            int *asks, struct tf_err *err) TF_MUST_CHECK;
 /* Ask for such a pipe, and return our ends of the pipes that are its stdin and stdout, which do not
  * block. *pid is a child of ours that ends when all copies have, which are in its process group:
  * end that with kill(). They end by themselves when this process dies, since their input does.

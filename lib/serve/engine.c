@@ -3,7 +3,6 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/pipeline.h"
 #include "stream/model.h"
 #include "text/glossary.h"
 
@@ -244,7 +243,7 @@ static int need_copier(struct tf_route *r, struct tf_err *err)
     }
     leave_copier(c);
     c->models = r->models;
-    if (tf_pipeline_open_copies(r->command.v, &c->pid, &c->asks, err) != 0)
+    if (tf_tools_open(&r->tools, &c->pid, &c->asks, err) != 0)
         return -1;
     read_hash(c->hash, r->pair.path); /* while it reads the model */
     return 0;
@@ -567,26 +566,6 @@ void tf_engine_close(struct tf_engine *e)
     free(e->routes);
 }
 
-static void make_command(struct tf_route *r, const struct tf_strs *options)
-{
-    tf_strs_add(&r->command, "tf-translate");
-    tf_strs_add(&r->command, "--copies");
-    tf_strs_add(&r->command, "--json");
-    tf_strs_add(&r->command, "--no-split"); /* tf_job_split has done it */
-    for (size_t i = 0; i < options->n; i++)
-        tf_strs_add(&r->command, options->v[i]);
-    if (r->terms != NULL) {
-        tf_strs_add(&r->command, "--terms");
-        tf_strs_add(&r->command, r->terms);
-    }
-    struct tf_buf model = {0}; /* lives as long as the command */
-    /* What follows a colon is no weight of the model then. */
-    tf_buf_printf(&model, "%s%s", r->pair.path, strchr(r->pair.path, ':') != NULL ? ":1" : "");
-    tf_strs_add(&r->command, "-m");
-    tf_strs_add(&r->command, model.p);
-    tf_strs_add(&r->command, NULL);
-}
-
 /* Find the routes of the glossaries. */
 static int add_terms(struct tf_engine *e, struct tf_err *err)
 {
@@ -644,7 +623,7 @@ int tf_engine_open(struct tf_engine *e, struct tf_loop *loop, const struct tf_se
     if (add_terms(e, err) != 0)
         return -1;
     for (size_t i = 0; i < e->n; i++)
-        make_command(&e->routes[i], &o->options);
+        tf_tools_init(&e->routes[i].tools, e->routes[i].pair.path, e->routes[i].terms, o);
     return 0;
 }
 

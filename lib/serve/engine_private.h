@@ -9,6 +9,7 @@
 #include "serve/job_private.h"
 #include "serve/metrics_private.h"
 #include "serve/opts.h"
+#include "serve/tools_private.h"
 #include "serve/worker_private.h"
 
 enum { TF_MODEL_HEX = 65 }; /* the fingerprint of a model as text */
@@ -30,7 +31,7 @@ struct tf_pipe {
 /* A pair of languages, its model and its pipelines. */
 struct tf_route {
     struct tf_direction pair;
-    struct tf_strs command;
+    struct tf_tools tools;
     const char *terms; /* its glossary, or NULL */
     uint64_t n_terms;
     /* A process that has read the model of this number, and makes copies of its tools for each

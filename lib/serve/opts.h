@@ -8,7 +8,7 @@ struct tf_serve_opts {
     const char *const *models; /* n of the form SOURCE-TARGET=FILE */
     size_t n;
     struct tf_strs terms;   /* glossaries, of the same form */
-    struct tf_strs options; /* for tf-translate */
+    struct tf_strs decode, tokenize; /* options for tf-decode and tf-tokenize -d */
     const char *listen;     /* ADDRESS:PORT; NULL: the socket of systemd, or 127.0.0.1:8080 */
     int64_t pipelines;      /* of each model */
     int64_t batch;          /* most lines that a pipeline has at a time */

@@ -1,5 +1,5 @@
 /* serve.h - the job of tf-serve: HTTP requests with texts, in the API of LibreTranslate, to the
- * lines of tf-translate, and back.
+ * lines of a tf-translate --json, and back.
  *
  * Everything runs on one thread, in one loop over epoll(7) (loop_private.h), so nothing needs a
  * lock. http.c has the connections, the only file that knows libmicrohttpd; api.c what the paths of

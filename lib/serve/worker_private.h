@@ -1,5 +1,5 @@
-/* worker_private.h - one pipeline: copies of the tools of a tf-translate --json, as
- * tf_pipeline_ask makes them, their stdin and their stdout. */
+/* worker_private.h - one pipeline: copies of the tools (tools_private.h), as tf_pipeline_ask makes
+ * them, their stdin and their stdout. */
 #ifndef TF_SERVE_WORKER_PRIVATE_H
 #define TF_SERVE_WORKER_PRIVATE_H
 

@@ -1,6 +1,7 @@
 #!/usr/bin/python3 -I
-"""In place of tf-translate --copies: a pipeline for each request on stdin (base/copies.h), which
-prints an object for each line. What the line says, or the file of the model, is what happens."""
+"""In place of tf-tokenize and tf-decode --copies: a copy for each request on stdin (base/copies.h).
+The last of a pipeline prints an object for each line, and the others the lines. What the line says,
+or the file `model` beside this one, is what happens."""
 import json
 import os
 import signal
@@ -9,9 +10,9 @@ import struct
 import sys
 import time
 
-options, path = " ".join(sys.argv), sys.argv[-1]
-model = open(path).read().strip()
-here = os.path.dirname(sys.argv[0])
+here, name = os.path.split(sys.argv[0])
+options = " ".join(sys.argv)
+model = open(here + "/model").read().strip() if name == "tf-tokenize" else ""
 
 
 def answer(n, line):
@@ -25,12 +26,18 @@ def answer(n, line):
         return json.dumps({"line": n, "status": "other", "reason": "no"})
     text = f"<{model}{line}>"
     made = {"line": n, "status": "ok", "score": -1.0, "text": text}
-    if " --nbest 3 " in options:
+    if " --nbest" in options:
         made["alternatives"] = [{"status": "ok", "text": text + k} for k in "12"]
     if " --alignment " in options:  # the first word comes from the last
         words = len(line.split())
         made["alignment"] = " ".join(f"{i}-{words - 1 - i}" for i in range(words))
     return json.dumps(made)
+
+
+def pass_on():
+    for line in os.fdopen(0, "rb"):
+        sys.stdout.buffer.write(line)
+        sys.stdout.buffer.flush()
 
 
 def pipeline():
@@ -42,24 +49,27 @@ def pipeline():
         time.sleep(600)
 
 
+if "--pieces" in sys.argv:
+    print(open(sys.argv[-1]).read(), end="")
+    sys.exit()
 if model == "broken":
-    sys.exit("tf-translate: broken")
+    sys.exit("tf-tokenize: broken")
 if model == "hang":
     time.sleep(600)
 if model == "late":
-    with open("new", "w") as f:
+    with open(here + "/model", "w") as f:
         f.write("2")
-    os.rename("new", path)
-    os.kill(os.getppid(), signal.SIGHUP)
+    os.kill(int(open(f"/proc/{os.getppid()}/stat").read().split()[3]), signal.SIGHUP)
     time.sleep(0.3)
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 asks = socket.socket(fileno=os.dup(0))
 while (request := socket.recv_fds(asks, 64, 3))[0]:
     if os.fork() == 0:
-        os.setpgid(0, struct.unpack("ii", request[0])[0])
+        group, place = struct.unpack("ii", request[0])
+        os.setpgid(0, group)
         os.dup2(request[1][0], 0)
         os.dup2(request[1][1], 1)
-        pipeline()
+        (pipeline if place == 2 else pass_on)()
         os._exit(0)
     for fd in request[1]:
         os.close(fd)

@@ -46,13 +46,15 @@ client() { timeout 120 "$TF_PYTHON" -I "$TOP/tests/cli/serve.py" "$1" "$url" "${
 
 ask() { curl -sS -m 60 "$url/$1" "${@:2}"; }
 
-# A pipeline of our own in place of tf-translate --copies: what a line says is what happens.
+# Tools of our own in a pipeline: what a line says, or bin/model, is what happens.
 with_script() {
     mkdir -p bin
     cp --remove-destination "$(command -v tf-serve)" bin/ # the last may run still
-    cp "$TOP/tests/cli/pipeline.py" bin/tf-translate
-    chmod +x bin/tf-translate
-    : >model
+    cp --remove-destination "$TOP/tests/cli/pipeline.py" bin/tf-tokenize
+    chmod +x bin/tf-tokenize
+    cp --remove-destination bin/tf-tokenize bin/tf-decode
+    cp "$MODEL" model
+    : >bin/model
     TF_SANDBOX=no serve bin/tf-serve en-xx=model -l 127.0.0.1:0 "$@"
 }
 
@@ -168,9 +170,9 @@ with_script() {
     expect_error "--listen 127.0.0.1:65536: port: "
     mkfifo pipe
     t 1 tf-serve en-xx=pipe -l 127.0.0.1:0 -p 1
-    expect_contains "$stderr" "tf-translate: pipe: not a regular file"
+    expect_contains "$stderr" "tf-serve: pipe: not a regular file"
     t 1 tf-serve en-xx=none -l 127.0.0.1:0 -p 1
-    [ "$stderr" = "tf-translate: none: No such file or directory
+    [ "$stderr" = "tf-serve: none: No such file or directory
 tf-serve: none: its pipeline ended before it was ready" ]
 }
 
@@ -221,8 +223,8 @@ tf-serve: none: its pipeline ended before it was ready" ]
     cp "$MODEL" model
     serve tf-serve en-xx=model -l 127.0.0.1:0 -p 3 --max-extra 5
     tf-translate -q -m "$MODEL" --max-extra 5 "$LINES_TXT" >want
-    copier=$(pgrep -P "$server" -f -- --copies)
-    [ "$(reads "$copier")" -eq 3 ] # and a tool for text, one for the model
+    copier=$(pgrep -P "$server" tf-copier)
+    [ "$(reads "$copier")" -eq 2 ] # a tool for text, one for the model
     three() { [ "$(pipelines | wc -l)" -eq 3 ]; }
     wait_for three
     mapfile -t pipelines < <(pipelines)
@@ -234,13 +236,13 @@ tf-serve: none: its pipeline ended before it was ready" ]
     kill -KILL "$(pgrep -g "${pipelines[0]}" -f 'tf-decode.*--copies')"
     other() { three && ! kill -0 "${pipelines[0]}" 2>/dev/null; }
     wait_for other
-    [ "$(pgrep -P "$server" -f -- --copies)" = "$copier" ]
+    [ "$(pgrep -P "$server" tf-copier)" = "$copier" ]
     # What has read the model ends: the pipelines stay, and the next needs it again.
     kill -KILL "$(pgrep -P "$copier" -f 'tf-decode.*--copies')"
     client texts "$LINES_TXT" | diff want -
     for pipeline in $(pipelines); do kill -KILL "$pipeline"; done
     client texts "$LINES_TXT" | diff want -
-    [ "$(pgrep -P "$server" -f -- --copies)" != "$copier" ]
+    [ "$(pgrep -P "$server" tf-copier)" != "$copier" ]
     # What replaces the model cannot be read: pipelines that end are made again with that of before.
     head -c 300000 "$MODEL" >broken && cp broken new && mv new model
     kill -HUP "$server"
@@ -271,16 +273,16 @@ tf-serve: none: its pipeline ended before it was ready" ]
 @test "a pipeline that never gets ready, or never ends, is ended" {
     with_script -p 1 --start-timeout 2 --timeout 0.3
     only() { [ "$(pgrep -cP "$server" tf-pipeline)" -eq 1 ]; }
-    echo stay >new && mv new model
+    echo stay >bin/model
     client during "$server" 0 '<a>' '<staya>'
-    echo 2 >new && mv new model
+    echo 2 >bin/model
     client during "$server" 0 '<staya>' '<2a>'
     wait_for only
-    echo hang >new && mv new model
+    echo hang >bin/model
     client during "$server" 0.5 '<2a>'
     wait_for grep -q 'model: cannot be used; the model of before stays' messages
     stop
-    echo hang >model
+    echo hang >bin/model
     t 1 env TF_SANDBOX=no bin/tf-serve en-xx=model -l 127.0.0.1:0 -p 1 --start-timeout 0.5
     expect_contains "$stderr" "tf-serve: model: its pipeline ended before it was ready"
 }
@@ -330,19 +332,19 @@ no <no> [[0,0]]" ]
 
 @test "SIGHUP: the new model without a lost request; the old one if it is broken" {
     with_script -p 2
-    echo 2 >new && mv new model
+    echo 2 >bin/model
     client during "$server" 0.3 '<a>' '<2a>'
-    echo broken >new && mv new model
+    echo broken >bin/model
     client during "$server" 0.3 '<2a>'
     wait_for grep -q 'model: cannot be used; the model of before stays' messages
-    echo 3 >new && mv new model
+    echo 3 >bin/model
     client during "$server" 0.3 '<2a>' '<3a>'
 }
 
 @test "SIGHUP while the first pipelines start" {
     with_script -p 1
     stop
-    echo late >model
+    echo late >bin/model
     TF_SANDBOX=no serve bin/tf-serve en-xx=model -l 127.0.0.1:0 -p 1
     new() { [ "$(client say a)" = '<2a>' ]; }
     wait_for new

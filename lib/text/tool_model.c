@@ -1,0 +1,25 @@
+/* tool_model.c - see tool_model.h. */
+#include "text/tool_model.h"
+#include "base/path.h"
+#include "stream/model.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+int tf_tool_model_check(const char *path, char *lang, struct tf_err *err)
+{
+    struct tf_model_file m;
+    struct stat st;
+    if (tf_is_std(path) || (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+        return tf_fail_status(err, TF_USAGE, "%s: not a regular file: three tools read the model",
+                              path);
+    if (tf_model_read(&m, path, TF_MODEL_HEAD, 0, err) != 0)
+        return -1;
+    const bool has_vocab = m.vocab != NULL;
+    if (lang != NULL && lang[0] == 0)
+        memcpy(lang, m.header.lang, sizeof m.header.lang);
+    tf_model_release(&m);
+    if (has_vocab)
+        return 0;
+    return tf_fail(err, "%s: contains no vocabulary (tf-convert --vocab adds one)", path);
+}
