@@ -10,6 +10,7 @@ enum { PAPER = 1 /* of tf_search_words */ };
 
 static struct tf_decode_opts o;
 static const char *output;
+static bool alternatives; /* of --nbest, all but the first were requested */
 static const char *const decoding[] = {DECODE_PRECISIONS, NULL};
 static int precision;
 
@@ -36,6 +37,7 @@ static struct tf_opt opts[] = {
                     "tabs: outputs contain a target of each term of their source (CPU only)"),
     OPT_STR(0, "terms-name", &o.terms_name, .flags = TF_OPT_HIDDEN, .needs = "terms"),
     OPT_FLAG(0, "copies", &o.run.copies, .flags = TF_OPT_HIDDEN),
+    OPT_FLAG(0, "alternatives", &alternatives, .flags = TF_OPT_HIDDEN, .needs = "nbest"),
     COMMON_FORCE(o.run.force),
     COMMON_BAD(&o.run.bad, "bad records"),
     DECODE_SEARCH(o),
@@ -102,6 +104,10 @@ static int adopt(const struct tf_value *search, const char *name, struct tf_err 
     o.terms_sum = !tf_opt_given(opts, "alpha") && !tf_opt_given(opts, "normalize");
     if (o.rule != PAPER && adopt_settings(search, err) != 0)
         return tf_fail_status(err, 1, "%s: %s (--search paper does without)", name, err->msg);
+    if (!o.search.sample && o.nbest > o.beam && alternatives)
+        return tf_fail_status(err, TF_USAGE,
+                              "--alternatives %lld: not less than --beam %lld (use -k %lld)",
+                              (long long)o.nbest - 1, (long long)o.beam, (long long)o.nbest);
     if (!o.search.sample && o.nbest > o.beam)
         return tf_fail_status(err, TF_USAGE, "--nbest %lld: larger than --beam %lld (use -k %lld)",
                               (long long)o.nbest, (long long)o.beam, (long long)o.nbest);

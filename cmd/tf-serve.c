@@ -130,8 +130,10 @@ static int run(const struct tf_args *args, struct tf_err *err)
     tf_strs_add(&serve.tokenize, "--bad");
     tf_strs_add(&serve.tokenize, "ok");
     tf_strs_add(&serve.tokenize, "--threads=1");
-    if (serve.alternatives > 0)
+    if (serve.alternatives > 0) {
+        tf_strs_add(&serve.decode, "--alternatives");
         tf_strs_add(&serve.tokenize, "--nbest");
+    }
     if (serve.alignment || serve.copy_unknown) {
         tf_strs_add(&serve.decode, "--alignment");
         tf_strs_add(&serve.tokenize, "--alignment");

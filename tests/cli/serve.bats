@@ -174,6 +174,9 @@ with_script() {
     t 1 tf-serve en-xx=none -l 127.0.0.1:0 -p 1
     [ "$stderr" = "tf-serve: none: No such file or directory
 tf-serve: none: its pipeline ended before it was ready" ]
+    t 1 tf-serve en-xx="$MODEL" -l 127.0.0.1:0 -p 1 --alternatives 3 --beam 2
+    [ "$stderr" = "tf-decode: --alternatives 3: not less than --beam 2 (use -k 4)
+tf-serve: $MODEL: its pipeline ended before it was ready" ]
 }
 
 @test "no client harms another" {
