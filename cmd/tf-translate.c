@@ -106,13 +106,13 @@ static void add(struct tf_strs *to, bool is, const char *name, const char *value
         tf_strs_add(to, value);
 }
 
-/* The label of the source language in the first model, in memory that processes share. */
-static char *source;
+/* What check_models() finds, in memory that processes share. */
+static struct tf_tool_model *found;
 
 static int check_models(const struct tf_strs *models, struct tf_err *err)
 {
     for (size_t i = 0; i < models->n; i++)
-        if (tf_tool_model_check(models->v[i], source, err) != 0)
+        if (tf_tool_model_check(found, models->v[i], err) != 0)
             return -1;
     return 0;
 }
@@ -128,8 +128,8 @@ static int choose_text(struct tf_err *err)
     text->bad = o.run.bad;
     text->tags = true;
     text->raw = json; /* an object says what is wrong with its line */
-    if (text->lang == NULL && source[0] != 0)
-        text->lang = source;
+    if (text->lang == NULL && found->lang[0] != 0)
+        text->lang = found->lang;
     if (alignment != NULL)
         text->whole = true; /* links are of the words of a line */
     if (text->lang == NULL && !text->whole && !document && !json) {
@@ -203,7 +203,7 @@ static int run(const struct tf_args *args, struct tf_err *err)
     if (args->n > 1)
         return tf_fail_status(err, TF_USAGE, "unexpected operand '%s' (try --help)", args->v[1]);
     json = json || o.nbest > 0;
-    if ((source = tf_shared(TF_LANG_MAX + 1, err)) == NULL)
+    if ((found = tf_shared(sizeof *found, err)) == NULL)
         return -1;
     const int rc = tf_run_sandboxed(check_models, models, err);
     return rc != 0 ? rc : choose_text(err) != 0 ? -1 : translate(args, err);

@@ -3,7 +3,6 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "stream/model.h"
 #include "text/glossary.h"
 
 #include <errno.h>
@@ -11,7 +10,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -175,6 +173,15 @@ static int read_answer(struct tf_pipe *p, const char *line, size_t n, struct tf_
     return 0;
 }
 
+/* A pipeline of the newest model is ready. */
+static void take_hash(struct tf_route *r)
+{
+    const struct tf_tool_model *m = r->tools.checked;
+    if (r->copier.hash[0] == 0 && m->has_hash)
+        tf_hex(r->copier.hash, m->hash, sizeof m->hash);
+    memcpy(r->hash, r->copier.hash, TF_MODEL_HEX);
+}
+
 static void take_line(void *arg, struct tf_worker *w, const char *line, size_t n)
 {
     struct tf_pipe *p = arg;
@@ -183,7 +190,7 @@ static void take_line(void *arg, struct tf_worker *w, const char *line, size_t n
         w->state = TF_WORKER_IDLE;
         p->answered = 1;
         if (w->models == p->route->copier.models)
-            memcpy(p->route->hash, p->route->copier.hash, TF_MODEL_HEX);
+            take_hash(p->route);
         if (!p->route->served) /* a request that waits has the processors first */
             p->route->again = tf_now() + HEAD_START;
         p->route->served = true;
@@ -214,23 +221,6 @@ static void kill_copier(struct tf_copier *c)
     leave_copier(c);
 }
 
-/* The fingerprint of a model, for those who run the service; what is wrong with it a pipeline
- * says. */
-static void read_hash(char hash[TF_MODEL_HEX], const char *path)
-{
-    struct tf_model_file m;
-    struct tf_err err;
-    struct stat st;
-    hash[0] = 0;
-    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) /* a pipe would be waited for */
-        return;
-    if (tf_model_read(&m, path, TF_MODEL_HEAD, 0, &err) != 0)
-        return;
-    if (m.header.has_model)
-        tf_hex(hash, m.header.model, sizeof m.header.model);
-    tf_model_release(&m);
-}
-
 /* See that there is one with the model that is to be read. */
 static int need_copier(struct tf_route *r, struct tf_err *err)
 {
@@ -243,10 +233,7 @@ static int need_copier(struct tf_route *r, struct tf_err *err)
     }
     leave_copier(c);
     c->models = r->models;
-    if (tf_tools_open(&r->tools, &c->pid, &c->asks, err) != 0)
-        return -1;
-    read_hash(c->hash, r->pair.path); /* while it reads the model */
-    return 0;
+    return tf_tools_open(&r->tools, &c->pid, &c->asks, err);
 }
 
 static void start_pipe(struct tf_pipe *p)
@@ -623,7 +610,9 @@ int tf_engine_open(struct tf_engine *e, struct tf_loop *loop, const struct tf_se
     if (add_terms(e, err) != 0)
         return -1;
     for (size_t i = 0; i < e->n; i++)
-        tf_tools_init(&e->routes[i].tools, e->routes[i].pair.path, e->routes[i].terms, o);
+        if (tf_tools_init(&e->routes[i].tools, e->routes[i].pair.path, e->routes[i].terms, o,
+                          err) != 0)
+            return -1;
     return 0;
 }
 

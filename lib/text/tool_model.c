@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-int tf_tool_model_check(const char *path, char *lang, struct tf_err *err)
+int tf_tool_model_check(struct tf_tool_model *t, const char *path, struct tf_err *err)
 {
     struct tf_model_file m;
     struct stat st;
@@ -16,8 +16,10 @@ int tf_tool_model_check(const char *path, char *lang, struct tf_err *err)
     if (tf_model_read(&m, path, TF_MODEL_HEAD, 0, err) != 0)
         return -1;
     const bool has_vocab = m.vocab != NULL;
-    if (lang != NULL && lang[0] == 0)
-        memcpy(lang, m.header.lang, sizeof m.header.lang);
+    if (t->lang[0] == 0)
+        memcpy(t->lang, m.header.lang, sizeof t->lang);
+    t->has_hash = m.header.has_model;
+    memcpy(t->hash, m.header.model, sizeof t->hash);
     tf_model_release(&m);
     if (has_vocab)
         return 0;

@@ -4,9 +4,14 @@
 
 #include "stream/header.h"
 
-/* Check that it is a file that can be read again, and the part before the weights; else each of
- * the tools would complain. lang: gets the label of the source language, if there is one, unless it
- * has one; or NULL. */
-int tf_tool_model_check(const char *path, char *lang, struct tf_err *err) TF_MUST_CHECK;
+/* What is asked about it, in memory that the process of tf_sandboxed_begin shares; zeroed before. */
+struct tf_tool_model {
+    char lang[TF_LANG_MAX + 1]; /* the label of the source language, of the first model with one */
+    uint8_t has_hash, hash[32]; /* its fingerprint */
+};
+
+/* Check that it is a file that can be read again, and the part before the weights; else each of the
+ * tools would complain. */
+int tf_tool_model_check(struct tf_tool_model *t, const char *path, struct tf_err *err) TF_MUST_CHECK;
 
 #endif
