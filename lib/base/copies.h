@@ -20,7 +20,7 @@ struct tf_copy_request {
 bool tf_copies_ask(int socket, const struct tf_copy_request *r);
 /* The next request on a socket, whose descriptors are the caller's. False: nobody asks any more. */
 bool tf_copies_next(int socket, struct tf_copy_request *r);
-/* Wait for the first request on stdin, and leave it there: what asks has then seen that this process
+/* Wait for the first request on stdin, and leave it there: who asks has then seen that this process
  * may read its files. The process ends if nobody asks any more. */
 void tf_copies_await(void);
 /* Make a copy for each request on stdin. Returns in the copies, with their place; the process

@@ -24,8 +24,8 @@ int tf_pipeline_start(struct tf_pipeline **p, const char *const *const *argv, si
 /* Start n commands that make copies of themselves, and for each request on stdin a pipe of those,
  * until nobody asks any more. A command that is there twice, as the same pointer, is started once,
  * and its copies have two places. They wait for the first request (tf_copies_await), which they get
- * when the process `check` of tf_sandboxed_begin has ended: where that failed, it is the result, and
- * none of them has said a word. -1 and err: a command does not start, or one has ended. */
+ * when the process `check` of tf_sandboxed_begin has ended: where that failed, it is the result,
+ * and none of them has said a word. -1 and err: a command does not start, or one has ended. */
 int tf_pipeline_copies(const char *const *const *argv, size_t n, pid_t check,
                        struct tf_err *err) TF_MUST_CHECK;
 /* Wait for all. Returns the exit status: TF_OK; TF_PARTIAL if a command ended with it

@@ -24,9 +24,9 @@ const struct tf_backend *tf_backend_find_shared(const char *name, int process,
 
 /* Will tf_backend_find load a plugin for that name? What the driver of its device opens and calls
  * is not for us to list, so it gets no sandbox (base/sandbox.h). For "auto", where there
- * is a driver and nothing shows that there is a GPU, a child process probes; if that fails, or there
- * is no driver, tf_backend_find no longer loads the plugin and gives that reason. Call it before
- * threads are started. */
+ * is a driver and nothing shows that there is a GPU, a child process probes; if that fails, or
+ * there is no driver, tf_backend_find no longer loads the plugin and gives that reason. Call it
+ * before threads are started. */
 bool tf_backend_may_load(const char *name);
 
 /* Note on stderr why `auto` chose the CPU, unless no plugin is installed. why->sys is ENODEV where

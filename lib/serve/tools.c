@@ -31,7 +31,7 @@ int tf_tools_init(struct tf_tools *t, const char *model, const char *terms,
 /* The tools whose model is checked in this process. */
 static struct tf_tools *checking;
 
-static int check(const struct tf_strs *models, struct tf_err *err)
+static int check_model(const struct tf_strs *models, struct tf_err *err)
 {
     return tf_tool_model_check(checking->checked, models->v[0], err);
 }
@@ -42,7 +42,7 @@ static int make_copies(void *arg, struct tf_err *err)
     struct tf_tools *t = arg;
     const struct tf_strs models = {.v = &t->model, .n = 1};
     checking = t;
-    int rc = t->terms != NULL ? tf_run_sandboxed(check, &models, err) : 0;
+    int rc = t->terms != NULL ? tf_run_sandboxed(check_model, &models, err) : 0;
     if (rc == 0 && t->terms != NULL)
         rc = tf_phrases_add(&t->decode, t->terms, t->model, err);
     if (rc != 0)
@@ -50,7 +50,7 @@ static int make_copies(void *arg, struct tf_err *err)
     tf_strs_add(&t->decode, NULL);
     tf_strs_add(&t->tokenize, NULL);
     const char *const *const tools[] = {t->tokenize.v, t->decode.v, t->tokenize.v};
-    const pid_t pid = tf_sandboxed_begin(check, &models, err);
+    const pid_t pid = tf_sandboxed_begin(check_model, &models, err);
     return pid < 0 ? -1 : tf_pipeline_copies(tools, 3, pid, err);
 }
 

@@ -4,7 +4,7 @@
 
 #include "stream/header.h"
 
-/* What is asked about it, in memory that the process of tf_sandboxed_begin shares; zeroed before. */
+/* What is asked about it, zeroed before; in memory that the process of tf_sandboxed_begin shares. */
 struct tf_tool_model {
     char lang[TF_LANG_MAX + 1]; /* the label of the source language, of the first model with one */
     uint8_t has_hash, hash[32]; /* its fingerprint */
@@ -12,6 +12,7 @@ struct tf_tool_model {
 
 /* Check that it is a file that can be read again, and the part before the weights; else each of the
  * tools would complain. */
-int tf_tool_model_check(struct tf_tool_model *t, const char *path, struct tf_err *err) TF_MUST_CHECK;
+int tf_tool_model_check(struct tf_tool_model *t, const char *path,
+                        struct tf_err *err) TF_MUST_CHECK;
 
 #endif
