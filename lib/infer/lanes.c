@@ -70,8 +70,6 @@ void tf_lanes_free(struct tf_lanes *l)
         free(l->group[i].items);
     free(l->group);
     free(l->lane);
-    free(l->cut);
-    free(l->errs);
     free(l);
 }
 
@@ -84,21 +82,10 @@ static int by_length(const void *pa, const void *pb)
     return a->place < b->place ? -1 : 1;
 }
 
-static int compute(struct tf_lanes *l, const struct tf_lane_item *group, size_t n, size_t lane,
-                   struct tf_err *err)
-{
-    if (l->fn(l->arg, lane, group, n, err) == 0)
-        return 0;
-    if (err->status == 0)
-        err->status = TF_FAILED;
-    return -1;
-}
-
-/* ---- of devices ---- */
-
+/* Of the CPU, which is one device, all lanes work until one fails. */
 static bool works(const struct tf_lanes *l, size_t lane)
 {
-    return l->why.status == 0 && !l->models->replica[lane].lost;
+    return l->why.status == 0 && !l->models->replica[lane % l->models->replicas].lost;
 }
 
 /* The next item is the lane's. */
@@ -111,7 +98,7 @@ static struct tf_lane_item *take(struct tf_lanes *l, size_t lane)
     return item;
 }
 
-/* A group for the device: how many items; 0: none is left, or it is lost. */
+/* A group for the lane: how many items; 0: none is left, or its device is lost. */
 static size_t take_group(struct tf_lanes *l, size_t lane)
 {
     pthread_mutex_lock(&l->lock);
@@ -157,69 +144,23 @@ static void give_back(struct tf_lanes *l, size_t lane, const struct tf_err *why)
         }
     if (devices_left(l) > 1)
         tf_ensemble_lose(l->models, lane, why);
-    else
+    else if (l->why.status == 0)
         l->why = *why;
     pthread_mutex_unlock(&l->lock);
 }
 
-static void run_device(void *arg, size_t job, int lane)
+static void run_lane(void *arg, size_t job, int lane)
 {
     struct tf_lanes *l = arg;
     size_t n;
     (void)job;
     while ((n = take_group(l, (size_t)lane)) > 0) {
         struct tf_err err = {0};
-        if (compute(l, l->group[lane].items, n, (size_t)lane, &err) != 0)
-            give_back(l, (size_t)lane, &err);
+        if (l->fn(l->arg, (size_t)lane, l->group[lane].items, n, &err) == 0)
+            continue;
+        err.status = err.status == 0 ? TF_FAILED : err.status;
+        give_back(l, (size_t)lane, &err);
     }
-}
-
-/* What a device that fails had may come back when the others have nothing left to do. */
-static int run_devices(struct tf_lanes *l, struct tf_err *err)
-{
-    l->groups = 0;
-    for (l->next = 0; l->next < l->n_items;) {
-        tf_pool_run(l->pool, run_device, l, l->n);
-        if (l->why.status != 0) {
-            *err = l->why;
-            return -1;
-        }
-    }
-    return 0;
-}
-
-/* ---- of threads ---- */
-
-static void run_group(void *arg, size_t g, int lane)
-{
-    struct tf_lanes *l = arg;
-    (void)compute(l, l->items + l->cut[g], l->cut[g + 1] - l->cut[g], (size_t)lane, &l->errs[g]);
-}
-
-static int run_threads(struct tf_lanes *l, struct tf_err *err)
-{
-    l->cut = tf_xarray(l->cut, l->n_items + 1, sizeof *l->cut);
-    size_t groups = 0;
-    for (size_t i = 0; i < l->n_items; groups++) {
-        size_t cost = 0, from = i;
-        l->cut[groups] = i;
-        for (; i < l->n_items && i - from < l->most; i++) {
-            cost += l->items[i].cost;
-            if (i > from && cost > l->budget)
-                break;
-        }
-    }
-    l->cut[groups] = l->n_items;
-    l->errs = tf_xarray(l->errs, groups + 1, sizeof *l->errs);
-    memset(l->errs, 0, groups * sizeof *l->errs);
-    if (groups > 0)
-        tf_pool_run(l->pool, run_group, l, groups);
-    for (size_t g = 0; g < groups; g++)
-        if (l->errs[g].status != 0) {
-            *err = l->errs[g];
-            return -1;
-        }
-    return 0;
 }
 
 int tf_lanes_run(struct tf_lanes *l, struct tf_lane_item *items, size_t n, tf_lane_fn *fn,
@@ -236,9 +177,16 @@ int tf_lanes_run(struct tf_lanes *l, struct tf_lane_item *items, size_t n, tf_la
     if (n > 1)
         qsort(items, n, sizeof *items, by_length);
     l->items = items, l->n_items = n, l->fn = fn, l->arg = arg;
-    const size_t share = (n + l->n - 1) / l->n;
+    const size_t share = (n + l->n - 1) / l->n, few = l->models->replicas == 1 && n < l->n;
     l->most = share < l->batch ? share : l->batch;
-    return l->models->be->threads ? run_threads(l, err) : run_devices(l, err);
+    l->groups = 0;
+    /* What a device that fails had may come back when the others have nothing left to do. */
+    for (l->next = 0; l->next < n && l->why.status == 0;)
+        tf_pool_run(l->pool, run_lane, l, few ? n : l->n);
+    if (l->why.status == 0)
+        return 0;
+    *err = l->why;
+    return -1;
 }
 
 /* ---- packed ids ---- */

@@ -23,7 +23,7 @@ struct tf_lane_item {
     size_t positions; /* rows of the longer side, EOS included */
     size_t cost;      /* share of a group's budget */
     size_t place;     /* filled in: place in the window */
-    size_t group;     /* filled in, on devices: the number of its group, or 0 */
+    size_t group;     /* filled in: the number of its group, or 0 */
 };
 
 /* Compute one group of n >= 1 items on lane number `lane`. */
@@ -42,10 +42,6 @@ struct tf_lanes {
     size_t n_items;
     tf_lane_fn *fn;
     void *arg;
-    /* Of threads: */
-    size_t *cut;         /* group g is items[cut[g] .. cut[g + 1]) */
-    struct tf_err *errs; /* one per group */
-    /* Of devices: */
     pthread_mutex_t lock;
     size_t next;   /* item, the first that is in no group */
     size_t groups; /* of the window so far */
@@ -53,7 +49,7 @@ struct tf_lanes {
         struct tf_lane_item *items; /* copies; [most] */
         size_t number;
     } * group;         /* of each lane */
-    struct tf_err why; /* what happened on the last device */
+    struct tf_err why; /* what happened on the last device, first */
 };
 
 /* Start the lanes: `threads` of them, or where the backend has its own parallelism one for each of
@@ -62,9 +58,9 @@ struct tf_lanes {
 struct tf_lanes *tf_lanes_new(struct tf_ensemble *models, int threads, size_t batch, size_t budget,
                               struct tf_err *err);
 void tf_lanes_free(struct tf_lanes *l);
-/* Sort items (longest first) and call fn for every group. On failure *err is that of the first
- * failed group. Of several devices one that fails is left out, and its group is another's, with
- * what it had done of it, which fn then leaves as it is. */
+/* Sort items (longest first) and call fn for every group, until one fails: *err is that of the
+ * first. Of several devices one that fails is left out, and its group is another's, with what it
+ * had done of it, which fn then leaves as it is. */
 int tf_lanes_run(struct tf_lanes *l, struct tf_lane_item *items, size_t n, tf_lane_fn *fn,
                  void *arg, struct tf_err *err) TF_MUST_CHECK;
 /* In fn, on a device: is an item left? */
