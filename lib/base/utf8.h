@@ -73,6 +73,15 @@ static inline uint32_t tf_utf8_get(const char *s, int *len)
            (p[0] & 0x07u) << 18 | (p[1] & 0x3fu) << 12 | (p[2] & 0x3fu) << 6 | (p[3] & 0x3fu);
 }
 
+/* Where the character begins that ends before s[at], of well-formed text; at > 0. */
+static inline size_t tf_utf8_before(const char *s, size_t at)
+{
+    do
+        at--;
+    while (at > 0 && ((unsigned char)s[at] & 0xc0) == 0x80);
+    return at;
+}
+
 /* Write the character c (at most U+10FFFF, no surrogate); returns its length. */
 size_t tf_utf8_encode(char s[4], uint32_t c);
 /* Length of the well-formed prefix of s: n if all of it is. */

@@ -4,7 +4,7 @@
 #include "base/order.h"
 #include "text/piece_trie_private.h"
 #include "text/sp_check.h"
-#include "text/sp_proto_private.h"
+#include "text/sp_settings_private.h"
 #include "text/tags.h"
 #include "text/text.h"
 #include "text/unicode.h"
@@ -43,11 +43,8 @@ int tf_added_new(struct tf_added **out, const void *bytes, size_t n, int64_t siz
     const struct tf_span model = {bytes, n};
     struct tf_added a = {0};
     struct tf_proto_added t;
-    struct tf_proto_field f;
     *out = NULL;
-    for (struct tf_span left = model; left.n > 0 && tf_proto_field(&left, &f);)
-        if (f.number == TF_PROTO_ENDS)
-            a.ends = f.value != 0;
+    a.ends = tf_sp_settings_of(bytes, n).ends;
     for (struct tf_span left = model; tf_proto_added(&left, &t); a.n++)
         if (t.id >= size)
             return tf_fail(err, "SentencePiece model with an added token whose id is not there");
@@ -165,15 +162,6 @@ static int put_part(struct cutter *c, size_t from, size_t to, int64_t id, bool k
     return rc;
 }
 
-/* The start of the character that ends before `at`, which is not 0. */
-static size_t char_before(const char *s, size_t at)
-{
-    do
-        at--;
-    while (at > 0 && ((unsigned char)s[at] & 0xc0) == 0x80);
-    return at;
-}
-
 static bool is_word(const char *s)
 {
     int len;
@@ -183,7 +171,7 @@ static bool is_word(const char *s)
 
 static bool touches_word(const struct cutter *c, size_t from, size_t to)
 {
-    return (from > 0 && is_word(c->text + char_before(c->text, from))) ||
+    return (from > 0 && is_word(c->text + tf_utf8_before(c->text, from))) ||
            (to < c->n && is_word(c->text + to));
 }
 
@@ -192,8 +180,8 @@ static size_t strip_left(const struct cutter *c, unsigned flags)
     size_t to = c->to;
     if (c->id >= 0 || !(flags & TF_ADDED_LSTRIP))
         return to;
-    while (to > c->from && tf_uc_space_at(c->text + char_before(c->text, to)) > 0)
-        to = char_before(c->text, to);
+    while (to > c->from && tf_uc_space_at(c->text + tf_utf8_before(c->text, to)) > 0)
+        to = tf_utf8_before(c->text, to);
     return (flags & TF_ADDED_SINGLE) && c->to > to + 1 ? c->to : to;
 }
 

@@ -5,7 +5,7 @@
 #include "text/bpe_codes_private.h"
 #include "text/merge_heap_private.h"
 #include "text/sp_piece.h"
-#include "text/sp_proto_private.h"
+#include "text/sp_settings_private.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -24,31 +24,6 @@ struct tf_bpe {
 };
 
 /* ---- loading ---- */
-
-/* The codes that a vocabulary carries; lines are NULL if there are none, or only words. */
-static struct tf_bpe_codes codes_of(const void *bytes, size_t n, bool *words)
-{
-    struct tf_bpe_codes codes = {0};
-    struct tf_proto_field f, inner;
-    *words = false;
-    for (struct tf_span m = {bytes, n}; m.n > 0 && tf_proto_field(&m, &f);) {
-        if (f.number == TF_PROTO_WORDS)
-            *words = f.value != 0;
-        if (f.number != TF_PROTO_CODES || f.body.p == NULL)
-            continue;
-        codes = (struct tf_bpe_codes){.lines = ""};
-        for (struct tf_span body = f.body; body.n > 0 && tf_proto_field(&body, &inner);)
-            if (inner.number == TF_PROTO_CODES_LINES && inner.body.p != NULL) {
-                codes.lines = (const char *)inner.body.p;
-                codes.n = inner.body.n;
-            } else if (inner.number == TF_PROTO_CODES_END_ALONE) {
-                codes.end_alone = inner.value != 0;
-            } else if (inner.number == TF_PROTO_CODES_END_IN_PIECES) {
-                codes.end_in_pieces = inner.value != 0;
-            }
-    }
-    return codes;
-}
 
 /* The token of an id: its piece without the space that each has. */
 static struct tf_text token_of(const struct tf_sp *sp, uint32_t id)
@@ -79,11 +54,11 @@ static uint32_t symbol_of(const struct tf_bpe *b, const char *p, size_t n)
 int tf_bpe_load(struct tf_bpe **bpe, const void *bytes, size_t n, const struct tf_sp *sp,
                 struct tf_err *err)
 {
-    bool words;
-    const struct tf_bpe_codes codes = codes_of(bytes, n, &words);
+    const struct tf_sp_settings is = tf_sp_settings_of(bytes, n);
+    const struct tf_bpe_codes codes = is.codes;
     struct tf_bpe_merges merges = {0};
     *bpe = NULL;
-    if (codes.lines == NULL && !words)
+    if (codes.lines == NULL && !is.words)
         return 0;
     if (tf_sp_unk(sp) < 0)
         return tf_fail(err, "words between spaces, and no unknown piece");

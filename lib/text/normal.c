@@ -2,6 +2,7 @@
 #include "text/normal_private.h"
 #include "base/utf8.h"
 #include "text/sp_piece.h"
+#include "text/sp_settings_private.h"
 
 #include <string.h>
 
@@ -9,36 +10,17 @@
 
 /* ---- rules ---- */
 
-static void read_rule(struct tf_normal *m, bool *add, uint64_t of, const struct tf_proto_field *f)
-{
-    if (of == TF_PROTO_TRAINER && f->number == TF_PROTO_SPACE_ENDS && f->is_varint)
-        m->suffix = f->value != 0;
-    if (of != TF_PROTO_NORMALIZER)
-        return;
-    if (f->number == TF_PROTO_CHARSMAP && f->body.p != NULL)
-        tf_charsmap_open(&m->map, f->body);
-    else if (f->number == TF_PROTO_ADD_SPACE && f->is_varint)
-        *add = f->value != 0;
-    else if (f->number == TF_PROTO_SINGLE_SPACES && f->is_varint)
-        m->single = f->value != 0;
-    else if (f->number == TF_PROTO_ESCAPE_SPACES && f->is_varint)
-        m->escape = f->value != 0;
-}
-
 void tf_normal_read(struct tf_normal *m, const void *bytes, size_t n,
                     const struct tf_piece_trie *user)
 {
-    bool add = true;
-    struct tf_proto_field f, inner;
+    const struct tf_sp_settings is = tf_sp_settings_of(bytes, n);
     *m = (struct tf_normal){.user = user,
                             .has_user = user->v != NULL,
-                            .single = true,
-                            .escape = true};
-    for (struct tf_span left = {bytes, n}; left.n > 0 && tf_proto_field(&left, &f);)
-        for (struct tf_span body = f.body; body.n > 0 && tf_proto_field(&body, &inner);)
-            read_rule(m, &add, f.number, &inner);
-    m->prefix = add && !m->suffix;
-    m->suffix = add && m->suffix;
+                            .prefix = is.add_space && !is.space_ends,
+                            .suffix = is.add_space && is.space_ends,
+                            .single = is.single_spaces,
+                            .escape = is.escape_spaces};
+    tf_charsmap_open(&m->map, is.charsmap);
     for (unsigned c = 0; c < 0x80; c++)
         m->plain[c] = tf_charsmap_leaves(&m->map, (unsigned char)c) &&
                       !(m->has_user && tf_piece_next(user, 0, (unsigned char)c) != 0);

@@ -20,7 +20,8 @@ static uint32_t count_beginnings(const struct tf_piece_trie *t, const char *p, s
     return count;
 }
 
-int tf_sampler_new(struct tf_sampler **out, const struct tf_sp *sp, struct tf_err *err)
+int tf_sampler_new(struct tf_sampler **out, const struct tf_sp *sp, const void *bytes, size_t n,
+                   struct tf_err *err)
 {
     const bool unigram = tf_sp_sampling(sp) == TF_SP_UNIGRAM;
     *out = NULL;
@@ -33,10 +34,11 @@ int tf_sampler_new(struct tf_sampler **out, const struct tf_sp *sp, struct tf_er
         tf_sampler_free(s);
         return tf_fail(err, "the vocabulary's pieces take too much memory to be sampled");
     }
+    tf_normal_read(&s->normal, bytes, n, &s->pieces.user);
     for (uint32_t id = 0; unigram && id < (uint64_t)tf_sp_all(sp); id++) {
-        size_t n;
-        const char *piece = tf_sp_piece(sp, id, &n);
-        const uint32_t nested = count_beginnings(&s->pieces.all, piece, n);
+        size_t len;
+        const char *piece = tf_sp_piece(sp, id, &len);
+        const uint32_t nested = count_beginnings(&s->pieces.all, piece, len);
         s->nested = nested > s->nested ? nested : s->nested;
     }
     s->unknown_score = fmin(0, (double)s->pieces.least) - UNKNOWN_PENALTY;
@@ -77,8 +79,9 @@ int tf_sample(const struct tf_sampler *s, const char *text, size_t n, double alp
         return 0;
     struct tf_buf normal = {0};
     const size_t start = ids->n;
-    int rc = tf_sp_normalize(s->pieces.sp, text, n, &normal, err);
-    if (rc == 0 && normal.len > 0) {
+    int rc = 0;
+    tf_normalise(&s->normal, text, n, &normal);
+    if (normal.len > 0) {
         if (unigram && nbest > 0)
             rc = check_nbest(s, normal.len, nbest, err) != 0
                      ? -1

@@ -8,13 +8,16 @@
 #define TF_TEXT_SAMPLE_PRIVATE_H
 
 #include "base/rng.h"
+#include "text/normal_private.h"
 #include "text/pieces_private.h"
 
 struct tf_sampler; /* read-only once created; may be shared between threads */
 
-/* sp is borrowed. Errors: a vocabulary that is neither unigram nor BPE, or one whose pieces are too
- * many for a trie (piece_trie_private.h). */
-int tf_sampler_new(struct tf_sampler **s, const struct tf_sp *sp, struct tf_err *err) TF_MUST_CHECK;
+/* For the vocabulary sp, which has the n bytes that tf_sp_check accepts; both are borrowed. Errors:
+ * one that is neither unigram nor BPE, or whose pieces are too many for a trie
+ * (piece_trie_private.h). */
+int tf_sampler_new(struct tf_sampler **s, const struct tf_sp *sp, const void *bytes, size_t n,
+                   struct tf_err *err) TF_MUST_CHECK;
 void tf_sampler_free(struct tf_sampler *s);
 
 /* Draw one segmentation of text (valid UTF-8) and append it to ids.
@@ -28,6 +31,7 @@ int tf_sample(const struct tf_sampler *s, const char *text, size_t n, double alp
 
 struct tf_sampler {
     struct tf_pieces pieces; /* of unigram models also read backward */
+    struct tf_normal normal;
     double unknown_score;
     uint32_t nested; /* most pieces that begin with each other */
 };

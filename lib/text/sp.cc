@@ -12,7 +12,7 @@
 
 extern "C" {
 #include "text/sp_charsmap_private.h"
-#include "text/sp_proto_private.h"
+#include "text/sp_settings_private.h"
 }
 
 /* kResultSize: with more, the library reads outside of an array on its stack. */
@@ -88,23 +88,16 @@ static int check_tables(const void *bytes, size_t n, struct tf_err *err)
 static void read_pieces(struct tf_sp *s, const void *bytes, size_t n)
 {
     const struct tf_span all = {(const uint8_t *)bytes, n};
-    struct tf_proto_field f, inner;
+    const struct tf_sp_settings is = tf_sp_settings_of(bytes, n);
+    const size_t unknown = std::max(strlen(" \u2047 "), is.unk_surface),
+                 growth = is.denormalizes ? TF_MAX_GROWTH : 1;
     struct tf_proto_piece piece;
-    size_t unknown = strlen(" \u2047 "), growth = 1, id = 0;
-    s->p.join_unknown = true;
-    for (struct tf_span m = all; m.n > 0 && tf_proto_field(&m, &f);)
-        for (struct tf_span body = f.body; body.n > 0 && tf_proto_field(&body, &inner);)
-            if (f.number == TF_PROTO_TRAINER && inner.number == TF_PROTO_UNK_SURFACE)
-                unknown = std::max(unknown, inner.body.n);
-            else if (f.number == TF_PROTO_DENORMALIZER && inner.number == TF_PROTO_CHARSMAP)
-                growth = TF_MAX_GROWTH;
-            else if (f.number == TF_PROTO_TRAINER && inner.number == TF_PROTO_BYTE_FALLBACK &&
-                     inner.is_varint)
-                s->p.join_unknown = inner.value == 0;
-    for (struct tf_span m = all; m.n > 0 && tf_proto_field(&m, &f);)
-        if (f.number == TF_PROTO_RENUMBERED)
-            s->renumbered = f.value != 0;
-    s->renumbered |= s->all > s->size;
+    size_t id = 0;
+    s->p.join_unknown = !is.byte_fallback;
+    s->renumbered = is.renumbered || s->all > s->size;
+    s->sampling = is.model_type == TF_TYPE_UNIGRAM ? TF_SP_UNIGRAM
+                  : is.model_type == TF_TYPE_BPE   ? TF_SP_BPE
+                                                    : TF_SP_NO_SAMPLING;
     for (struct tf_span m = all, more = all;
          id < (size_t)s->all && (tf_proto_piece(&m, &piece) || tf_proto_unlisted(&more, &piece));
          id++) {
@@ -176,30 +169,6 @@ template <class T> static void add_pieces(const struct tf_sp *s, const T &t, str
     tf_sp_finish(s, text.data(), text.size(), ids, start);
 }
 
-/* The kind of a vocabulary by its own word, of the library's numbers: unigram 1, BPE 2. */
-static enum tf_sp_sampling named_sampling(const void *bytes, size_t n)
-{
-    struct tf_proto_field f, inner;
-    uint32_t type = 1;
-    for (struct tf_span m = {(const uint8_t *)bytes, n}; m.n > 0 && tf_proto_field(&m, &f);)
-        for (struct tf_span body = f.body; f.number == TF_PROTO_TRAINER && body.n > 0 &&
-                                           tf_proto_field(&body, &inner);)
-            if (inner.number == TF_PROTO_MODEL_TYPE && inner.is_varint &&
-                (uint32_t)inner.value - 1 < 4) /* others are ignored */
-                type = (uint32_t)inner.value;
-    return type == 1 ? TF_SP_UNIGRAM : type == 2 ? TF_SP_BPE : TF_SP_NO_SAMPLING;
-}
-
-/* What the library can sample. */
-static enum tf_sp_sampling found_sampling(const tf_processor &p)
-{
-    std::vector<std::vector<int>> nbest;
-    std::vector<int> ids;
-    return p.NBestEncode("a", 2, &nbest).ok()           ? TF_SP_UNIGRAM
-           : p.SampleEncode("a", -1, 0.0f, &ids).ok() ? TF_SP_BPE
-                                                        : TF_SP_NO_SAMPLING;
-}
-
 static int load(struct tf_sp **out, const void *bytes, size_t n, bool segments, struct tf_err *err)
 {
     *out = nullptr;
@@ -225,7 +194,6 @@ static int load(struct tf_sp **out, const void *bytes, size_t n, bool segments, 
         s->user.reset(new bool[(size_t)s->all]());
         s->text_bytes.reset(new uint32_t[(size_t)s->all]());
         read_pieces(s.get(), bytes, n);
-        s->sampling = segments ? found_sampling(s->p) : named_sampling(bytes, n);
         *out = s.release();
         return 0;
     });
@@ -394,32 +362,6 @@ int tf_sp_pieces(const struct tf_sp *s, const char *text, size_t n, struct tf_bu
                 tf_buf_byte(out, ' ');
             tf_buf_add(out, p.data(), p.size());
             last = piece.id();
-        }
-        return 0;
-    });
-}
-
-int tf_sp_normalize(const struct tf_sp *s, const char *text, size_t n, struct tf_buf *out,
-                    struct tf_err *err)
-{
-    return guarded(err, "normalize", [&]() -> int {
-        tf_processor::encoding scope;
-        sp::ImmutableSentencePieceText t;
-        std::string_view view(text, n);
-        /* With every merge skipped, a BPE model gives single characters: the same text, faster. */
-        sp::util::Status status = s->sampling == TF_SP_BPE
-                                      ? s->p.SampleEncode(view, -1, 1.0f, t.mutable_proto())
-                                      : s->p.Encode(view, t.mutable_proto());
-        if (!status.ok())
-            return fail(err, "normalize", status);
-        for (size_t i = 0; i < t.pieces_size(); i++) {
-            auto piece = t.pieces((int)i);
-            const std::string &p = piece.piece();
-            if (piece.id() < s->all && s->p.IsByte((int)piece.id()) &&
-                p.size() == 6) /* "<0xE4>" */
-                tf_buf_byte(out, (unsigned char)strtoul(p.c_str() + 3, nullptr, 16));
-            else
-                tf_buf_add(out, p.data(), p.size());
         }
         return 0;
     });

@@ -63,10 +63,6 @@ int tf_sp_encode(const struct tf_sp *sp, const char *text, size_t n, struct tf_i
  * reads like the text. */
 int tf_sp_pieces(const struct tf_sp *sp, const char *text, size_t n, struct tf_buf *out,
                  struct tf_err *err) TF_MUST_CHECK;
-/* Append the text as normalised by the vocabulary, with spaces as U+2581: the text that is
- * segmented. */
-int tf_sp_normalize(const struct tf_sp *sp, const char *text, size_t n, struct tf_buf *out,
-                    struct tf_err *err) TF_MUST_CHECK;
 /* Append the ids of the `size` (1 to 512) best segmentations, best first; TF_SP_UNIGRAM only.
  * Segmentation i ends at ids[end[i]], counted from the first id appended; score[i] is its
  * log-probability. end and score have room for `size`. Returns their number, -1 on error. */

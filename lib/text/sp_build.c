@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-enum { UNIGRAM = 1, BPE = 2 /* of model_type */ };
-
 void tf_sp_build_piece(struct tf_buf *out, const char *text, float score, int type)
 {
     struct tf_buf work = {0};
@@ -19,7 +17,7 @@ void tf_sp_build_piece(struct tf_buf *out, const char *text, float score, int ty
 void tf_sp_build_settings(struct tf_buf *out, const struct tf_sp_build *b)
 {
     struct tf_buf work = {0};
-    tf_proto_put_number(&work, TF_PROTO_MODEL_TYPE, b->bpe ? BPE : UNIGRAM);
+    tf_proto_put_number(&work, TF_PROTO_MODEL_TYPE, b->bpe ? TF_TYPE_BPE : TF_TYPE_UNIGRAM);
     tf_proto_put_bytes(out, TF_PROTO_TRAINER, work.p, work.len);
     tf_buf_clear(&work);
     if (b->charsmap->len > 0)

@@ -1,32 +1,15 @@
 /* sp_json.c - see sp_json.h. */
 #include "text/sp_json.h"
 #include "base/json.h"
-#include "text/sp_proto_private.h"
+#include "text/sp_settings_private.h"
 
 #include <string.h>
 
 #define MASK "<mask>" /* of a model that was trained without targets */
 
-enum { UNIGRAM = 1 /* of model_type, and if there is none */ };
-
-/* The last field of that number, or of that number in the messages of number `of`. */
-static struct tf_proto_field last_field(struct tf_span model, uint64_t of, uint64_t number)
-{
-    struct tf_proto_field f, found = {.number = 0};
-    while (model.n > 0 && tf_proto_field(&model, &f)) {
-        if (of == 0 && f.number == number)
-            found = f;
-        else if (of != 0 && f.number == of) {
-            const struct tf_proto_field inner = last_field(f.body, 0, number);
-            found = inner.number != 0 ? inner : found;
-        }
-    }
-    return found;
-}
-
 bool tf_sp_ends(const void *bytes, size_t n)
 {
-    return last_field((struct tf_span){bytes, n}, 0, TF_PROTO_ENDS).value != 0;
+    return tf_sp_settings_of(bytes, n).ends;
 }
 
 static void put_base64(struct tf_buf *b, struct tf_span s)
@@ -41,9 +24,8 @@ static void put_base64(struct tf_buf *b, struct tf_span s)
     }
 }
 
-static void put_normalizer(struct tf_json *j, struct tf_span model)
+static void put_normalizer(struct tf_json *j, struct tf_span map)
 {
-    const struct tf_span map = last_field(model, TF_PROTO_NORMALIZER, TF_PROTO_CHARSMAP).body;
     tf_json_key(j, "normalizer");
     tf_json_raw(j, "{\"type\":\"Sequence\",\"normalizers\":[");
     if (map.n > 0) {
@@ -110,16 +92,14 @@ int tf_sp_put_json(struct tf_buf *out, const void *bytes, size_t n,
                    const struct tf_piece_list *list, struct tf_err *err)
 {
     const struct tf_span model = {bytes, n};
-    const struct tf_proto_field kind = last_field(model, TF_PROTO_TRAINER, TF_PROTO_MODEL_TYPE),
-                                space = last_field(model, TF_PROTO_NORMALIZER, TF_PROTO_ADD_SPACE);
-    const bool add_space = space.number == 0 || space.value != 0;
+    const struct tf_sp_settings is = tf_sp_settings_of(bytes, n);
     struct tf_buf pieces = {0}, added = {0};
     struct tf_json j = {.out = out}, v = {.out = &pieces}, special = {.out = &added};
     tf_json_open(&v, '{');
     tf_json_put_str(&v, "type", "Unigram");
     tf_json_put_bool(&v, "byte_fallback", false);
     tf_json_open(&special, '[');
-    const int rc = kind.number != 0 && kind.value != UNIGRAM
+    const int rc = is.model_type != TF_TYPE_UNIGRAM
                        ? tf_fail(err, "spaces at ends that are pieces in a vocabulary of BPE")
                        : put_pieces(&v, &special, model, list, err);
     tf_json_close(&v, '}');
@@ -130,9 +110,9 @@ int tf_sp_put_json(struct tf_buf *out, const void *bytes, size_t n,
     tf_json_put_str(&j, "version", "1.0");
     tf_json_key(&j, "added_tokens");
     tf_json_raw(&j, added.p);
-    put_normalizer(&j, model);
-    put_metaspace(&j, "pre_tokenizer", add_space);
-    put_metaspace(&j, "decoder", add_space);
+    put_normalizer(&j, is.charsmap);
+    put_metaspace(&j, "pre_tokenizer", is.add_space);
+    put_metaspace(&j, "decoder", is.add_space);
     tf_json_key(&j, "model");
     tf_json_raw(&j, pieces.p);
     tf_json_close(&j, '}');

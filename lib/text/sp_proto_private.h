@@ -55,6 +55,8 @@ enum {
     TF_PROTO_ADDED_FLAGS = 3,
     TF_PROTO_ENDS = 1005
 };
+/* The numbers of model_type. */
+enum { TF_TYPE_UNIGRAM = 1, TF_TYPE_BPE, TF_TYPE_WORD, TF_TYPE_CHAR };
 
 struct tf_span {
     const uint8_t *p;

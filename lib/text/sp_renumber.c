@@ -10,9 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fields of trainer_spec that we write, and a kind of model. */
+/* Fields of trainer_spec that we write. */
 enum { VOCAB_SIZE = 4, UNK_ID = 40, BOS_ID = 41, EOS_ID = 42, PAD_ID = 43 };
-enum { WORD = 3 };
 
 struct known {
     struct tf_span text;
@@ -312,7 +311,7 @@ int tf_sp_words(struct tf_buf *out, const char *const *texts, size_t n_texts,
             put_piece(out, &work, TF_SPACE, texts[i], 0,
                       begins(side, texts[i]) ? TF_PIECE_CONTROL : TF_PIECE_NORMAL);
     tf_buf_clear(&work);
-    tf_proto_put_number(&work, TF_PROTO_MODEL_TYPE, WORD);
+    tf_proto_put_number(&work, TF_PROTO_MODEL_TYPE, TF_TYPE_WORD);
     put_trainer(out, &work, texts, n_texts);
     if (codes != NULL)
         put_codes(out, &work, codes);

@@ -10,6 +10,8 @@
 extern "C" {
 #include "base/memory.h"
 #include "base/parse.h"
+#include "text/normal_private.h"
+#include "text/pieces_private.h"
 }
 
 /* The symbols as the trainer reads them: a line of CSV. */
@@ -59,34 +61,40 @@ class sieve
   public:
     ~sieve()
     {
+        tf_pieces_release(&pieces_);
         tf_sp_free(vocab_);
     }
     int init(std::unordered_map<std::string, std::string> args, size_t symbols, struct tf_err *err)
     {
         letter a;
-        std::string model;
         args["model_type"] = "char";
         args["vocab_size"] = std::to_string(symbols + 1000);
         args["minloglevel"] = "4";
-        sp::util::Status status = sp::SentencePieceTrainer::Train(args, &a, &model);
-        return status.ok() ? tf_sp_load(&vocab_, model.data(), model.size(), err)
-                           : fail(err, "training", status);
+        sp::util::Status status = sp::SentencePieceTrainer::Train(args, &a, &model_);
+        if (!status.ok())
+            return fail(err, "training", status);
+        if (tf_sp_load(&vocab_, model_.data(), model_.size(), err) != 0)
+            return -1;
+        if (!tf_pieces_load(&pieces_, vocab_, false))
+            return tf_fail(err, "the symbols take too much memory");
+        tf_normal_read(&normal_, model_.data(), model_.size(), &pieces_.user);
+        return 0;
     }
-    /* 1 if something is left of the sentence, 0 if not, -1 on error. */
-    int keeps(const std::string &sentence, struct tf_err *err) const
+    /* Is something left of the sentence? */
+    bool keeps(const std::string &sentence) const
     {
         /* The trainer skips sentences with its mark for unknown text. */
         if (sentence.find("\u2585") != std::string::npos)
-            return 0;
+            return false;
         struct tf_buf buf = {};
-        int rc = tf_sp_normalize(vocab_, sentence.data(), sentence.size(), &buf, err);
+        tf_normalise(&normal_, sentence.data(), sentence.size(), &buf);
         std::string text(buf.p != nullptr ? buf.p : "", buf.len);
         tf_buf_release(&buf);
-        for (uint32_t id = 0; rc == 0 && id < vocab_->size; id++)
+        for (uint32_t id = 0; id < vocab_->size; id++)
             if (tf_sp_kind(vocab_, id) != TF_SP_NORMAL)
                 replace(text, vocab_->p.IdToPiece((int)id), "\t");
         replace(text, "\u2581", "\t");
-        return rc < 0 ? -1 : text.find_first_not_of('\t') != std::string::npos;
+        return text.find_first_not_of('\t') != std::string::npos;
     }
 
   private:
@@ -95,7 +103,10 @@ class sieve
         for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at++)
             text.replace(at, from.size(), to);
     }
+    std::string model_;
     struct tf_sp *vocab_ = nullptr;
+    struct tf_pieces pieces_ = {};
+    struct tf_normal normal_ = {};
 };
 
 /* Sentences for the trainer, read from the caller one by one; so no path is stored in the model. It
@@ -119,11 +130,8 @@ class feed : public sp::SentenceIterator
         rc_ = t_->next(t_->arg, &p, &n, err_);
         if (rc_ > 0)
             value_.assign(p, n);
-        if (rc_ > 0 && kept_ == 0)
-            kept_ = sieve_.keeps(value_, err_);
-        if (kept_ < 0)
-            rc_ = -1;
-        else if (rc_ == 0 && kept_ == 0)
+        kept_ = kept_ || (rc_ > 0 && sieve_.keeps(value_));
+        if (rc_ == 0 && !kept_)
             rc_ = tf_fail(err_, "no sentence to train on");
     }
     const std::string &value() const override
@@ -145,7 +153,8 @@ class feed : public sp::SentenceIterator
     const sieve &sieve_;
     struct tf_err *err_;
     std::string value_;
-    int rc_ = 0, kept_ = 0;
+    int rc_ = 0;
+    bool kept_ = false;
 };
 
 static const char remedy[] = "--max-sentences trains on a sample, which takes less";

@@ -3,43 +3,10 @@
 #include "base/utf8.h"
 #include "text/bpe_codes.h"
 #include "text/sp_check.h"
-#include "text/sp_proto_private.h"
+#include "text/sp_settings_private.h"
 #include "text/unicode.h"
 
 #include <stdlib.h>
-
-/* What ends the token of a vocabulary of words that another of its word follows, or with `inverse`
- * all others; NULL: not such a vocabulary; "": each token is a word. */
-static const char *mark_of(struct tf_span m, bool *inverse)
-{
-    const char *mark = NULL;
-    struct tf_proto_field f, inner;
-    *inverse = false;
-    while (m.n > 0 && tf_proto_field(&m, &f)) {
-        if (f.number == TF_PROTO_WORDS && f.value != 0 && mark == NULL)
-            mark = "";
-        if (f.number != TF_PROTO_CODES || f.body.p == NULL)
-            continue;
-        mark = TF_BPE_CONTINUES;
-        for (struct tf_span body = f.body; body.n > 0 && tf_proto_field(&body, &inner);)
-            if (inner.number == TF_PROTO_CODES_END_IN_PIECES)
-                *inverse = inner.value != 0;
-    }
-    return *inverse ? TF_BPE_END : mark;
-}
-
-/* Does the vocabulary have the space of a word after it? */
-static bool space_ends(struct tf_span m)
-{
-    bool ends = false;
-    struct tf_proto_field f, inner;
-    while (m.n > 0 && tf_proto_field(&m, &f))
-        if (f.number == TF_PROTO_TRAINER && f.body.p != NULL)
-            for (struct tf_span body = f.body; body.n > 0 && tf_proto_field(&body, &inner);)
-                if (inner.number == TF_PROTO_SPACE_ENDS)
-                    ends = inner.value != 0;
-    return ends;
-}
 
 static void spell_token(struct tf_buf *out, struct tf_text s, const char *mark, bool inverse)
 {
@@ -77,14 +44,19 @@ static void spell_piece(struct tf_buf *out, struct tf_text s)
 int tf_spelling_read(struct tf_spelling *s, struct tf_arena *a, const void *bytes, size_t n,
                      bool lower, struct tf_err *err)
 {
-    bool inverse;
     const struct tf_span m = {bytes, n};
     struct tf_proto_piece piece;
     struct tf_buf text = {0}, low = {0};
     if (tf_sp_check(bytes, n, err) != 0)
         return -1;
-    const char *mark = mark_of(m, &inverse);
-    *s = (struct tf_spelling){.spaces_follow = mark != NULL || space_ends(m)};
+    const struct tf_sp_settings is = tf_sp_settings_of(bytes, n);
+    /* What ends the token of a vocabulary of words that another of its word follows, or with
+     * `inverse` all others; NULL: not such a vocabulary; "": each token is a word. */
+    const bool inverse = is.codes.end_in_pieces;
+    const char *mark = is.codes.lines != NULL ? (inverse ? TF_BPE_END : TF_BPE_CONTINUES)
+                       : is.words             ? ""
+                                              : NULL;
+    *s = (struct tf_spelling){.spaces_follow = mark != NULL || is.space_ends};
     for (struct tf_span left = m; tf_proto_piece(&left, &piece);)
         s->n++;
     s->v = tf_arena_zalloc(a, s->n * sizeof *s->v + 1);

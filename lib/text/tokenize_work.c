@@ -58,7 +58,8 @@ int tf_work_begin(struct tf_tokenize_work *r, struct tf_tokenize *t, const char 
                                  err) != 0)
         return -1;
     if (t->sample &&
-        (check_sampling(t, err) != 0 || tf_sampler_new(&r->sampler, t->vocab->sp, err) != 0))
+        (check_sampling(t, err) != 0 || tf_sampler_new(&r->sampler, t->vocab->sp, t->vocab->bytes,
+                                                       t->vocab->n, err) != 0))
         return -1;
     r->blocks = tf_xcalloc(ROUND_BLOCKS, sizeof *r->blocks);
     r->pool = tf_pool_new(t->threads > 0 ? (int)t->threads : tf_threads_default());

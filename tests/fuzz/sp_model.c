@@ -34,7 +34,6 @@ static void use(const struct tf_sp *sp, const struct tf_sampler *sampler, const 
     TF_ASSERT(tf_sp_encode(sp, text, n, &ids, &err) == 0 || err.msg[0] != 0);
     check_ids(sp, &ids);
     (void)!tf_sp_pieces(sp, text, n, &out, &err);
-    (void)!tf_sp_normalize(sp, text, n, &out, &err);
     ids.n = 0;
     if (sampler != NULL && tf_sample(sampler, text, n, 0.1, 0, &rng, &ids, &err) == 0)
         check_ids(sp, &ids);
@@ -131,7 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     TF_ASSERT(size > 0 && size <= MOST_PIECES);
     for (int i = 0; i < 4; i++)
         TF_ASSERT(special[i] >= -1 && special[i] < size);
-    if (tf_sampler_new(&sampler, v.sp, &err) != 0)
+    if (tf_sampler_new(&sampler, v.sp, v.bytes, v.n, &err) != 0)
         sampler = NULL;
     struct tf_sp *pieces;
     TF_ASSERT(tf_sp_load_pieces(&pieces, v.bytes, v.n, &err) == 0);

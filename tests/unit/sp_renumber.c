@@ -144,7 +144,7 @@ static void segmented(const struct tf_buf *model, const struct tf_sp *sp, const 
         ok(tf_sp_encode(sp, text, strlen(text), &ids, &err) == 0 && same_ids(&ids, want),
            "by the library: %s", text);
     }
-    must(tf_sampler_new(&sampler, sp, &err), &err);
+    must(tf_sampler_new(&sampler, sp, model->p, model->len, &err), &err);
     ids.n = 0;
     ok(tf_sample(sampler, text, strlen(text), bpe ? 0 : 100, 0, &rng, &ids, &err) == 0 &&
            same_ids(&ids, want),

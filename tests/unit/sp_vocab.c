@@ -84,7 +84,7 @@ static void round_trips(const struct tf_sp *sp, const char *kind)
 
 /* log P of a segmentation is the sum of its scores: count draws of one short text against the exact
  * distribution over all segmentations. */
-static void unigram_samples(const struct tf_sp *sp)
+static void unigram_samples(const struct tf_sp *sp, const struct tf_buf *model)
 {
     enum { DRAWS = 20000, MOST = 512 };
     struct tf_err err = {0};
@@ -95,7 +95,7 @@ static void unigram_samples(const struct tf_sp *sp)
     static size_t end[MOST];
     static float score[MOST];
     static int hits[MOST];
-    if (!ok(tf_sampler_new(&s, sp, &err) == 0, "sampler: %s", err.msg))
+    if (!ok(tf_sampler_new(&s, sp, model->p, model->len, &err) == 0, "sampler: %s", err.msg))
         return;
     int count = tf_sp_nbest(sp, text, strlen(text), MOST, &all, end, score, &err);
     if (!ok(count > 10 && count < MOST, "all %d segmentations of a short text", count))
@@ -134,7 +134,7 @@ static void unigram_samples(const struct tf_sp *sp)
 
 /* Without dropout the merges are SentencePiece's own; with all of them left out there are only
  * characters. */
-static void bpe_samples(const struct tf_sp *sp)
+static void bpe_samples(const struct tf_sp *sp, const struct tf_buf *model)
 {
     struct tf_err err = {0};
     struct tf_sampler *s;
@@ -143,7 +143,7 @@ static void bpe_samples(const struct tf_sp *sp)
     const char *text;
     size_t n;
     int differ = 0, rounds = 0, longer = 0;
-    if (!ok(tf_sampler_new(&s, sp, &err) == 0, "sampler: %s", err.msg))
+    if (!ok(tf_sampler_new(&s, sp, model->p, model->len, &err) == 0, "sampler: %s", err.msg))
         return;
     while (next(&f, &text, &n, &err) > 0) {
         struct tf_rng rng = tf_rng_new(1, (uint64_t)f.i);
@@ -195,9 +195,9 @@ int main(void)
         is_int(tf_sp_sampling(sp), i == 2 ? TF_SP_BPE : TF_SP_UNIGRAM, "kind of sampling");
         round_trips(sp, i == 0 ? "unigram" : i == 2 ? "bpe" : "unigram with bytes");
         if (i == 0)
-            unigram_samples(sp);
+            unigram_samples(sp, &m[i]);
         if (i == 2)
-            bpe_samples(sp);
+            bpe_samples(sp, &m[i]);
         if (i == 3) { /* what the vocabulary does not know, as bytes and back; by both ways */
             struct tf_ids ids = {0};
             struct tf_buf out = {0};
@@ -208,7 +208,7 @@ int main(void)
                    0, "bytes of an unknown character");
             is_str(out.p, "\xe4\xb8\xad", "come back");
             out.len = ids.n = 0;
-            is_int(tf_sampler_new(&s, sp, &err) |
+            is_int(tf_sampler_new(&s, sp, m[i].p, m[i].len, &err) |
                        tf_sample(s, "\xe4\xb8\xad", 3, 1, 0, &rng, &ids, &err) |
                        tf_sp_decode(sp, ids.v, ids.n, &out, &err),
                    0, "sampled too");
