@@ -40,21 +40,6 @@ struct copying {
     struct edit *edits;
 };
 
-/* Returns an array to free. */
-static struct tf_text *split_words(struct tf_text s, size_t *n)
-{
-    struct tf_text *words = tf_xarray(NULL, s.n / 2 + 1, sizeof *words);
-    *n = 0;
-    for (size_t p = 0, end; p < s.n; p = end) {
-        for (end = p; end < s.n && s.p[end] != ' ';)
-            end++;
-        if (end > p)
-            words[(*n)++] = (struct tf_text){s.p + p, end - p};
-        end += end == p;
-    }
-    return words;
-}
-
 /* The part of a source word without so many bytes at its ends. */
 static void take_part(struct copying *c, size_t word, size_t before, size_t after)
 {
@@ -175,27 +160,11 @@ static bool letters_in(struct tf_text s, struct tf_text in)
     return true;
 }
 
-static bool is_sign(const char *s)
-{
-    int len;
-    return !tf_uc_alphanumeric(tf_utf8_get(s, &len));
-}
-
 /* The signs that a text begins with, and those that it ends with, in bytes. */
 static void signs_around(struct tf_text s, size_t *begin, size_t *end)
 {
-    int len;
-    for (*begin = 0; *begin < s.n && is_sign(s.p + *begin); *begin += (size_t)len)
-        (void)tf_utf8_get(s.p + *begin, &len);
-    *end = 0;
-    for (size_t p = s.n; p > *begin;) {
-        do
-            p--;
-        while (((unsigned char)s.p[p] & 0xc0) == 0x80);
-        if (!is_sign(s.p + p))
-            break;
-        *end = s.n - p;
-    }
+    *begin = tf_uc_skip_signs(s.p, 0, s.n);
+    *end = s.n - tf_uc_trim_signs(s.p, *begin, s.n);
 }
 
 /* What a target word has in the place of the part; false: nothing that is like it. */
@@ -357,8 +326,8 @@ void tf_copy_unknown(struct tf_buf *out, struct tf_text source, struct tf_text t
     const size_t before = out->len;
     struct tf_ids of = {0};
     struct copying c = {.translation = translation};
-    c.source = split_words(source, &c.n_source);
-    c.target = split_words(translation, &c.n_target);
+    c.source = tf_text_words(source, &c.n_source);
+    c.target = tf_text_words(translation, &c.n_target);
     c.linked = tf_xcalloc(c.n_source + 1, sizeof *c.linked);
     c.parts = tf_xarray(NULL, links.n / 2 + 1, sizeof *c.parts); /* one for each ? or = */
     c.next = tf_xarray(NULL, c.n_source + 1, sizeof *c.next);

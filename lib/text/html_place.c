@@ -67,19 +67,6 @@ struct placing {
 
 /* ---- words and units ---- */
 
-static size_t skip_spaces(const char *s, size_t p, size_t end)
-{
-    while (p < end && s[p] == ' ')
-        p++;
-    return p;
-}
-
-static size_t word_end(const char *s, size_t p, size_t end)
-{
-    const char *space = memchr(s + p, ' ', end - p);
-    return space != NULL ? (size_t)(space - s) : end;
-}
-
 static void add_word(struct placing *x, size_t begin, size_t end)
 {
     TF_GROW(x->words, x->n_words, x->cap_words);
@@ -109,44 +96,12 @@ static uint32_t node_at(const struct tf_html_segment *g, size_t at)
     return g->cuts[cut_after(g, at) - 1].node;
 }
 
-static bool is_sign(const char *s)
-{
-    int len;
-    return !tf_uc_alphanumeric(tf_utf8_get(s, &len));
-}
-
-static size_t char_before(const char *s, size_t p)
-{
-    do
-        p--;
-    while (((unsigned char)s[p] & 0xc0) == 0x80);
-    return p;
-}
-
-/* The end of the signs that s begins with, and where those begin that it ends with. */
-static size_t skip_signs(const char *s, size_t p, size_t end)
-{
-    int len;
-    while (p < end && is_sign(s + p)) {
-        (void)tf_utf8_get(s + p, &len);
-        p += (size_t)len;
-    }
-    return p;
-}
-
-static size_t trim_signs(const char *s, size_t begin, size_t p)
-{
-    while (p > begin && is_sign(s + char_before(s, p)))
-        p = char_before(s, p);
-    return p;
-}
-
 /* The end of the first part of a source word: at a tag, or after the signs that it begins with. */
 static size_t first_part(const struct placing *x, size_t begin, size_t end)
 {
     const size_t cut = cut_after(x->g, begin);
     const size_t most = cut < x->g->n_cuts && x->g->cuts[cut].at < end ? x->g->cuts[cut].at : end;
-    const size_t p = skip_signs(x->h->text.p, begin, most);
+    const size_t p = tf_uc_skip_signs(x->h->text.p, begin, most);
     return p > begin ? p : most;
 }
 
@@ -155,7 +110,7 @@ static size_t last_part(const struct placing *x, size_t begin, size_t end)
 {
     const size_t cut = cut_after(x->g, end - 1);
     const size_t least = x->g->cuts[cut - 1].at > begin ? x->g->cuts[cut - 1].at : begin;
-    const size_t p = trim_signs(x->h->text.p, least, end);
+    const size_t p = tf_uc_trim_signs(x->h->text.p, least, end);
     return p < end ? p : least;
 }
 
@@ -182,13 +137,13 @@ static void add_rest(struct placing *x, struct word *w, size_t from, size_t to, 
                      size_t end)
 {
     const char *s = x->h->text.p, *t = x->text.p;
-    const size_t a = skip_signs(t, begin, end), b = trim_signs(t, a, end);
+    const size_t a = tf_uc_skip_signs(t, begin, end), b = tf_uc_trim_signs(t, a, end);
     const bool core = a < b;
     if (core && begin < a)
-        add_unit(x, begin, a, node_at(x->g, from), skip_signs(s, from, to) > from ? w : NULL);
+        add_unit(x, begin, a, node_at(x->g, from), tf_uc_skip_signs(s, from, to) > from ? w : NULL);
     add_unit(x, core ? a : begin, core ? b : end, longest_part(x, from, to), w);
     if (core && b < end)
-        add_unit(x, b, end, node_at(x->g, to - 1), trim_signs(s, from, to) < to ? w : NULL);
+        add_unit(x, b, end, node_at(x->g, to - 1), tf_uc_trim_signs(s, from, to) < to ? w : NULL);
 }
 
 /* Add the units of a target word that is linked to a source word. */
@@ -312,30 +267,15 @@ static size_t part_end(const char *s, size_t p, size_t end)
     return end;
 }
 
-/* The parts of a word. */
-static size_t count_parts(const char *s, size_t p, size_t end)
+/* How many parts there are before each word: [n + 1]. Returns an array to free. */
+static size_t *count_parts(const struct tf_text *words, size_t n)
 {
-    size_t n = 0;
-    for (; p < end; n++)
-        p = part_end(s, p, end);
-    return n;
-}
-
-/* Words by spaces, and how many parts of those before each: [n + 1]. Returns an array to free. */
-static size_t *list_words(const char *s, size_t begin, size_t end, size_t *n)
-{
-    size_t cap = 0, *parts = NULL, all = 0;
-    *n = 0;
-    for (size_t p = begin, to; (p = skip_spaces(s, p, end)) < end; p = to) {
-        to = word_end(s, p, end);
-        if (*n + 1 >= cap)
-            parts = tf_xarray(parts, cap = 2 * cap + 16, sizeof *parts);
-        parts[(*n)++] = all;
-        all += count_parts(s, p, to);
+    size_t *parts = tf_xcalloc(n + 1, sizeof *parts);
+    for (size_t i = 0; i < n; i++) {
+        parts[i + 1] = parts[i];
+        for (size_t p = 0; p < words[i].n; parts[i + 1]++)
+            p = part_end(words[i].p, p, words[i].n);
     }
-    if (parts == NULL)
-        parts = tf_xarray(parts, 1, sizeof *parts);
-    parts[*n] = all;
     return parts;
 }
 
@@ -377,36 +317,43 @@ static void add_sentence(struct placing *x, const struct tf_html_sentence *s, ui
     static const char space[] = " ";
     const struct tf_place place = {.before = {space, before > 0 && !s->joined && s->out.n > 0},
                                    .joined = s->joined};
-    for (size_t p = s->begin, end; (p = skip_spaces(text, p, s->end)) < s->end; p = end) {
-        end = part_end(text, p, word_end(text, p, s->end));
-        add_word(x, p, end);
-    }
+    size_t n, n_source, k = 0;
+    struct tf_text *from_words =
+        tf_text_words((struct tf_text){text + s->begin, s->end - s->begin}, &n_source);
+    for (size_t i = 0; i < n_source; i++)
+        for (size_t p = (size_t)(from_words[i].p - text), stop = p + from_words[i].n, end; p < stop;
+             p = end) {
+            end = part_end(text, p, stop);
+            add_word(x, p, end);
+        }
     const size_t from = before + place.before.n;
     tf_layout_join(&x->text, &place, s->out.n > 0 ? s->out : (struct tf_text){"", 0}, last);
     find_translated(x, s, from);
     const char *t = x->text.p;
-    size_t n, n_source, k = 0;
-    size_t *source = list_words(text, s->begin, s->end, &n_source);
-    size_t *target = list_words(t, before, x->text.len, &n);
+    struct tf_text *to_words =
+        tf_text_words((struct tf_text){t + before, x->text.len - before}, &n);
+    size_t *source = count_parts(from_words, n_source), *target = count_parts(to_words, n);
     size_t *of_word = tf_xarray(NULL, n + 1, sizeof *of_word);
     if (!read_links(s->links, of_word, n_source, n))
         for (size_t i = 0; i < n && n_source > 0; i++)
             of_word[i] = i * n_source / n;
     size_t *of = align_parts(of_word, source, n_source, target, n);
-    for (size_t p = before; (p = skip_spaces(t, p, x->text.len)) < x->text.len;) {
-        const size_t begin = p, word = word_end(t, p, x->text.len);
-        for (size_t end; p < word; p = end, k++) {
+    for (size_t i = 0; i < n; i++) {
+        const size_t begin = (size_t)(to_words[i].p - t), word = begin + to_words[i].n;
+        for (size_t p = begin, end; p < word; p = end, k++) {
             end = part_end(t, p, word);
             size_t w = named_word(x, p, end);
             if (w == x->n_words && of[k] != SIZE_MAX)
                 w = first + of[k];
-            const bool sign = end - p < word - begin && skip_signs(t, p, end) == end;
+            const bool sign = end - p < word - begin && tf_uc_skip_signs(t, p, end) == end;
             if (w < x->n_words && !sign)
                 add_linked(x, &x->words[w], p, end);
             else
                 add_unit(x, p, end, 0, NULL);
         }
     }
+    free(from_words);
+    free(to_words);
     free(source);
     free(target);
     free(of_word);
@@ -482,7 +429,7 @@ static bool in_units(const struct word *w, size_t a, size_t b, size_t u)
 static size_t after_letters(const struct placing *x, size_t u)
 {
     const struct unit *unit = &x->units[u];
-    return beside(x, u, skip_signs(x->text.p, unit->begin, unit->end) < unit->end);
+    return beside(x, u, tf_uc_skip_signs(x->text.p, unit->begin, unit->end) < unit->end);
 }
 
 /* Where something without words goes that was at this offset of the source's text. */
@@ -500,7 +447,7 @@ static size_t place_empty(const struct placing *x, uint32_t v, size_t at)
     const struct word *last = before < x->n_words ? &x->words[before] : NULL,
                       *first = next < x->n_words ? &x->words[next] : NULL;
     if (first != NULL && first->begin < at && in_units(first, p->a, p->b, first->last) &&
-        skip_signs(x->h->text.p, at, first->end) == first->end)
+        tf_uc_skip_signs(x->h->text.p, at, first->end) == first->end)
         return after_letters(x, first->last);
     if (touches && in_units(last, p->a, p->b, last->last))
         return beside(x, last->last, true);

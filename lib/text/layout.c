@@ -196,11 +196,8 @@ static size_t nearest_space(struct tf_text s, size_t from, size_t at)
 
 static uint32_t last_char(struct tf_text s)
 {
-    size_t p = s.n;
     int len;
-    while (p > 0 && ((unsigned char)s.p[--p] & 0xc0) == 0x80)
-        ;
-    return tf_utf8_get(s.p + p, &len);
+    return tf_utf8_get(s.p + tf_utf8_before(s.p, s.n), &len);
 }
 
 static bool needs_space(uint32_t last, struct tf_text s)

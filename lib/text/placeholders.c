@@ -229,12 +229,8 @@ size_t tf_placeholder_find(const struct tf_placeholders *p, struct tf_text s, si
 static bool begins_with_capital(struct tf_text s)
 {
     int len;
-    for (size_t at = 0; at < s.n; at += (size_t)len) {
-        const uint32_t c = tf_utf8_get(s.p + at, &len);
-        if (tf_uc_alphanumeric(c))
-            return tf_uc_capital(c);
-    }
-    return false;
+    const size_t at = tf_uc_skip_signs(s.p, 0, s.n);
+    return at < s.n && tf_uc_capital(tf_utf8_get(s.p + at, &len));
 }
 
 /* Has it a letter in upper case after its first letter, before any sign, as iPhone? */
@@ -257,9 +253,7 @@ static bool begins_sentence(struct tf_text s, size_t at)
 {
     int len;
     for (size_t p = at; p > 0;) {
-        do
-            p--;
-        while (((unsigned char)s.p[p] & 0xc0) == 0x80);
+        p = tf_utf8_before(s.p, p);
         if (p + 1 < at && strchr(".!?", s.p[p]) != NULL && s.p[p + 1] == ' ')
             return true;
         if (tf_uc_alphanumeric(tf_utf8_get(s.p + p, &len)))
@@ -290,11 +284,7 @@ void tf_placeholder_put(const struct tf_placeholders *p, size_t i, struct tf_tex
 /* Is there a letter or a digit? The text is UTF-8. */
 static bool has_words(struct tf_text s)
 {
-    int len;
-    for (size_t at = 0; at < s.n; at += (size_t)len)
-        if ((tf_uc_letter(tf_utf8_get(s.p + at, &len)) & (TF_UC_ALPHABETIC | TF_UC_DECIMAL)) != 0)
-            return true;
-    return false;
+    return tf_uc_skip_signs(s.p, 0, s.n) < s.n;
 }
 
 size_t tf_placeholders_between(const struct tf_placeholders *p, size_t i, struct tf_text s,

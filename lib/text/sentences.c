@@ -81,19 +81,10 @@ void tf_sentences_free(struct tf_sentences *s)
 
 /* ---- characters ---- */
 
-/* The beginning of the character before p. */
-static size_t before(const char *text, size_t p)
-{
-    do
-        p--;
-    while (p > 0 && ((unsigned char)text[p] & 0xc0) == 0x80);
-    return p;
-}
-
 static uint32_t char_before(const char *text, size_t p)
 {
     int len;
-    return p > 0 ? tf_utf8_get(text + before(text, p), &len) : ' ';
+    return p > 0 ? tf_utf8_get(text + tf_utf8_before(text, p), &len) : ' ';
 }
 
 static size_t skip_space(const char *text, size_t p, size_t n)
@@ -106,13 +97,7 @@ static size_t skip_space(const char *text, size_t p, size_t n)
 
 static size_t trim(const char *text, size_t begin, size_t end)
 {
-    while (end > begin) {
-        const size_t last = before(text, end);
-        if (tf_uc_space_at(text + last) == 0)
-            break;
-        end = last;
-    }
-    return end;
+    return begin + tf_uc_rstrip(text + begin, end - begin);
 }
 
 /* ---- boundaries ---- */
@@ -121,16 +106,14 @@ static size_t trim(const char *text, size_t begin, size_t end)
 static size_t word_start(const char *text, size_t p)
 {
     while (p > 0 && !tf_uc_space(char_before(text, p)))
-        p = before(text, p);
+        p = tf_utf8_before(text, p);
     return p;
 }
 
 /* A word without brackets and quotation marks before it. */
 static struct tf_text bare(const char *text, size_t begin, size_t end)
 {
-    int len;
-    while (begin < end && !tf_uc_alphanumeric(tf_utf8_get(text + begin, &len)))
-        begin += (size_t)len;
+    begin = tf_uc_skip_signs(text, begin, end);
     return (struct tf_text){text + begin, end - begin};
 }
 

@@ -59,6 +59,9 @@ static inline bool tf_text_cut(struct tf_text *rest, char mark, struct tf_text *
     return true;
 }
 
+/* The words that spaces separate, an array to free. */
+struct tf_text *tf_text_words(struct tf_text s, size_t *n);
+
 /* Cut off the next word, between ASCII white space. False: no word is left. */
 static inline bool tf_text_word(struct tf_text *rest, struct tf_text *word)
 {

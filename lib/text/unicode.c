@@ -17,21 +17,10 @@ enum { CASED = 8, IGNORABLE = 16, PAIRS = 256 /* the second, fourth, ... are LOW
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
-static bool is_tail(unsigned char c)
-{
-    return (c & 0xC0) == 0x80;
-}
-
 size_t tf_uc_rstrip(const char *s, size_t n)
 {
-    while (n > 0) {
-        size_t at = n - 1;
-        while (at > 0 && is_tail((unsigned char)s[at]))
-            at--;
-        if (!tf_uc_space_at(s + at))
-            break;
-        n = at;
-    }
+    while (n > 0 && tf_uc_space_at(s + tf_utf8_before(s, n)) > 0)
+        n = tf_utf8_before(s, n);
     return n;
 }
 
@@ -60,6 +49,22 @@ unsigned tf_uc_letter(uint32_t c)
     return flags_of(c) & (TF_UC_ALPHABETIC | TF_UC_DECIMAL | TF_UC_LOWERCASE);
 }
 
+size_t tf_uc_skip_signs(const char *s, size_t begin, size_t end)
+{
+    int len;
+    while (begin < end && !tf_uc_alphanumeric(tf_utf8_get(s + begin, &len)))
+        begin += (size_t)len;
+    return begin;
+}
+
+size_t tf_uc_trim_signs(const char *s, size_t begin, size_t end)
+{
+    int len;
+    while (end > begin && !tf_uc_alphanumeric(tf_utf8_get(s + tf_utf8_before(s, end), &len)))
+        end = tf_utf8_before(s, end);
+    return end;
+}
+
 static uint32_t simple_lower(uint32_t c)
 {
     size_t i;
@@ -80,9 +85,7 @@ static bool ends_word(const char *s, size_t at, size_t n)
     do {
         if (i == 0)
             return false;
-        do
-            i--;
-        while (is_tail((unsigned char)s[i]));
+        i = tf_utf8_before(s, i);
         f = flags_of(tf_utf8_get(s + i, &len));
     } while (f & IGNORABLE);
     if (!(f & CASED))

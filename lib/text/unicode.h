@@ -50,6 +50,11 @@ static inline bool tf_uc_capital(uint32_t c)
     return (tf_uc_letter(c) & (TF_UC_ALPHABETIC | TF_UC_LOWERCASE)) == TF_UC_ALPHABETIC;
 }
 
+/* The end of the signs, neither letters nor digits, that s[begin .. end) begins with, and where
+ * those begin that it ends with. s: checked UTF-8. */
+size_t tf_uc_skip_signs(const char *s, size_t begin, size_t end);
+size_t tf_uc_trim_signs(const char *s, size_t begin, size_t end);
+
 /* Append the lower case of the text (checked UTF-8) to out, like Python's str.lower(): full
  * mappings that do not depend on the language, that is the simple mapping of each code point,
  * U+0130 to "i" U+0307, and U+03A3 to U+03C2 at the end of a word (Final_Sigma, The Unicode
