@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a group selects from, and the best so far, in order. */
+/* What a group selects from, and the best so far. */
 struct selection {
     const struct tf_search *q;
     struct tf_search_view view;
@@ -14,62 +14,34 @@ struct selection {
     const uint32_t *chosen; /* by earlier groups in this step */
     size_t n_chosen;
     double strength;
-    struct tf_candidate *v;
-    size_t n, cap;
+    struct tf_best best;
 };
 
-static double x_of(const struct selection *s, size_t row, size_t column)
+static void consider(struct selection *s, size_t row, size_t column)
 {
-    return tf_search_log_p(s->q, &s->view, s->lp, row, column);
-}
-
-static double penalty(const struct selection *s, uint32_t id)
-{
+    struct tf_candidate g;
     size_t n = 0;
-    for (size_t i = 0; i < s->n_chosen && !s->view.forced; i++)
-        n += s->chosen[i] == id;
-    return s->strength * (double)n;
-}
-
-static void consider(struct selection *s, size_t row, uint32_t id, double x)
-{
-    const struct tf_candidate g = {s->view.logp[row] + x - penalty(s, id), x, (uint32_t)row, id};
-    size_t at = s->n;
-    if (!isfinite(x) || !isfinite(g.logp))
+    if (!tf_search_candidate(s->q, &s->view, s->lp, row, column, &g))
         return;
-    while (at > 0 && tf_candidate_compare(&g, &s->v[at - 1]) < 0)
-        at--;
-    if (at == s->cap)
-        return;
-    s->n += s->n < s->cap;
-    memmove(s->v + at + 1, s->v + at, (s->n - 1 - at) * sizeof *s->v);
-    s->v[at] = g;
-}
-
-/* The x below which no candidate of a row is selected; rounding can only make it smaller. */
-static double lowest(const struct selection *s, size_t row)
-{
-    if (s->n < s->cap)
-        return -INFINITY;
-    const double logp = s->view.logp[row], x = s->v[s->cap - 1].logp - logp;
-    return x - 1e-9 * (fabs(x) + fabs(logp));
+    for (size_t i = 0; i < s->n_chosen; i++)
+        n += s->chosen[i] == g.id;
+    g.logp = s->view.logp[row] + g.x - s->strength * (double)n;
+    if (isfinite(g.logp))
+        tf_best_add(&s->best, &g);
 }
 
 static void select_best(struct selection *s)
 {
-    for (size_t row = 0; row < s->view.live; row++) {
-        if (s->view.forced) {
-            consider(s, row, s->view.id, x_of(s, row, tf_search_column(&s->view, s->view.id)));
-            continue;
-        }
-        double low = lowest(s, row);
+    if (s->view.forced)
+        tf_best_forced(&s->best, s->q, &s->view, s->lp);
+    for (size_t row = 0; row < s->view.live && !s->view.forced; row++) {
+        double low = tf_best_bound(&s->best, s->view.logp[row]);
         for (size_t column = 0; column < s->view.columns; column++) {
-            const double x = x_of(s, row, column);
-            const uint32_t id = tf_search_id(&s->view, column);
-            if (!(x >= low) || tf_search_banned(&s->q->opts, id))
+            if (!(tf_search_log_p(s->q, &s->view, s->lp, row, column) >= low) ||
+                tf_search_banned(&s->q->opts, tf_search_id(&s->view, column)))
                 continue;
-            consider(s, row, id, x);
-            low = lowest(s, row);
+            consider(s, row, column);
+            low = tf_best_bound(&s->best, s->view.logp[row]);
         }
     }
 }
@@ -82,25 +54,24 @@ void tf_diverse_step(const struct tf_diverse *d, struct tf_search *q, tf_mem *lp
     struct selection s = {.q = q,
                           .lp = lp,
                           .chosen = chosen,
-                          .strength = d->strength,
-                          .cap = K == 1 ? 1 : 2 * K};
-    s.v = tf_xarray(NULL, s.cap + 1, sizeof *s.v);
+                          .strength = d->strength};
+    s.best = tf_best_of(&q->opts, tf_xarray(NULL, 2 * K, sizeof *s.best.v));
     tf_search_rules(q, lp);
     for (size_t i = 0; i < q->S; i++) {
         const size_t from = w.out;
         if (i % d->groups == 0)
             s.n_chosen = 0;
-        s.n = 0;
+        s.best.n = 0;
         s.view = tf_search_view_of(q, i);
         select_best(&s);
-        for (size_t k = 0; k < s.n; k++)
-            s.v[k].row += (uint32_t)s.view.row0;
-        tf_search_advance(q, &w, i, &s.view, s.v, s.n);
+        for (size_t k = 0; k < s.best.n; k++)
+            s.best.v[k].row += (uint32_t)s.view.row0;
+        tf_search_advance(q, &w, i, &s.view, s.best.v, s.best.n);
         for (size_t r = from; r < w.out; r++)
             chosen[s.n_chosen++] = q->ids[r];
     }
     tf_search_end_pass(q, &w);
-    free(s.v);
+    free(s.best.v);
     free(chosen);
 }
 

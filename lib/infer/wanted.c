@@ -120,12 +120,6 @@ struct step {
     uint32_t *y;
 };
 
-/* Of a column. */
-static double log_p(const struct step *s, size_t row, size_t column)
-{
-    return tf_search_log_p(s->q, &s->view, s->lp, row, column);
-}
-
 /* The ids of a live row, with room for one more. */
 static void read_row(struct step *s, size_t row)
 {
@@ -236,52 +230,46 @@ static bool valid(const struct step *s, size_t row, uint32_t id)
 
 /* ---- candidates ---- */
 
-static bool candidate(const struct step *s, size_t row, size_t column, struct tf_candidate *g)
+static bool candidate(const struct step *s, size_t row, uint32_t id, struct tf_candidate *g)
 {
-    if (column == SIZE_MAX)
-        return false;
-    const double x = log_p(s, row, column);
-    const uint32_t id = tf_search_id(&s->view, column);
-    *g = (struct tf_candidate){s->view.logp[row] + x, x, (uint32_t)row, id};
-    return isfinite(x) && isfinite(g->logp);
+    return tf_search_candidate(s->q, &s->view, s->lp, row, tf_search_column(&s->view, id), g);
 }
 
-/* What x a candidate of a row needs to be among the best `most`, or the best of its row; rounding
- * can only make it smaller. */
-static double least(const struct step *s, size_t row, size_t most, const struct tf_candidate *best)
+/* What x a candidate of a row needs to be among the best, or the best of its row. */
+static double least(const struct step *s, size_t row, const struct tf_best *all,
+                    const struct tf_candidate *best)
 {
-    if (s->n < most || best->id == (uint32_t)NONE)
-        return -INFINITY;
-    const double x = s->v[most - 1].logp - s->view.logp[row], low = x < best->x ? x : best->x;
-    return low - 1e-6 * (fabs(low) + fabs(s->view.logp[row]));
+    const double logp = s->view.logp[row];
+    return fmin(tf_best_bound(all, logp), tf_search_below(best->x, logp));
 }
 
-/* The best `most` of all rows in order; those of each row go to best. */
+/* The best of all rows in order; those of each row go to best. */
 static void find_best(struct step *s, size_t most, struct tf_candidate *best)
 {
+    struct tf_best found = {s->v, 0, most}, *all = &found;
     for (size_t row = 0; row < s->view.live; row++) {
         best[row].id = (uint32_t)NONE;
         double low = -INFINITY;
         for (size_t j = 0; j < s->view.columns; j++) {
             struct tf_candidate g;
-            if (log_p(s, row, j) < low || !candidate(s, row, j, &g))
+            if (tf_search_log_p(s->q, &s->view, s->lp, row, j) < low ||
+                !tf_search_candidate(s->q, &s->view, s->lp, row, j, &g))
                 continue;
             const bool first = best[row].id == (uint32_t)NONE ||
                                tf_candidate_compare(&g, &best[row]) < 0;
-            const bool good = s->n < most || tf_candidate_compare(&g, &s->v[most - 1]) < 0;
+            const bool good = all->n < all->cap ||
+                              tf_candidate_compare(&g, &all->v[all->cap - 1]) < 0;
             if (!(first || good) || !valid(s, row, g.id))
                 continue;
             if (first)
                 best[row] = g;
             if (!good)
                 continue;
-            size_t at = s->n < most ? s->n++ : most - 1;
-            for (; at > 0 && tf_candidate_compare(&g, &s->v[at - 1]) < 0; at--)
-                s->v[at] = s->v[at - 1];
-            s->v[at] = g;
-            low = least(s, row, most, &best[row]);
+            tf_best_add(all, &g);
+            low = least(s, row, all, &best[row]);
         }
     }
+    s->n = found.n;
 }
 
 /* Add a candidate that is not among the first n. */
@@ -302,8 +290,7 @@ static void add_wanted(struct step *s)
         for (size_t i = 0; i < s->n_next; i++) {
             const struct next *next = &s->rows[row].next[i];
             if ((i == 0 || next->id != next[-1].id) && next->need < s->rows[row].need &&
-                candidate(s, row, tf_search_column(&s->view, next->id), &g) &&
-                valid(s, row, next->id))
+                candidate(s, row, next->id, &g) && valid(s, row, next->id))
                 add(s, &g, n);
         }
 }
@@ -349,16 +336,15 @@ static void fill_banks(struct step *s, size_t C)
 /* One id for each row; at the limit only what has all. */
 static void forced(struct step *s)
 {
+    struct tf_best best = tf_best_of(&s->q->opts, s->v);
     for (size_t row = 0; row < s->view.live; row++) {
         struct tf_candidate g;
         read_row(s, row);
-        if (candidate(s, row, tf_search_column(&s->view, s->view.id), &g) &&
+        if (candidate(s, row, s->view.id, &g) &&
             (!s->view.may_end || tf_wanted_need(s->wanted, s->continues, s->y, s->view.t) == 0))
-            s->v[s->n++] = g;
+            tf_best_add(&best, &g);
     }
-    qsort(s->v, s->n, sizeof *s->v, tf_candidate_compare);
-    const size_t most = s->q->opts.K == 1 ? 1 : 2 * s->q->opts.K;
-    s->n = s->n < most ? s->n : most;
+    s->n = best.n;
 }
 
 /* Keep the ends and the best K others. */

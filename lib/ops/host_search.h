@@ -108,6 +108,66 @@ static inline double tf_search_log_p(const struct tf_search *s, const struct tf_
     return x > 0 ? 0 : x;
 }
 
+/* The candidate of a column, or false: there is none. row counts within the sentence. */
+static inline bool tf_search_candidate(const struct tf_search *s, const struct tf_search_view *v,
+                                       const tf_mem *lp, size_t row, size_t column,
+                                       struct tf_candidate *g)
+{
+    const double x = tf_search_log_p(s, v, lp, row, column);
+    if (!isfinite(x))
+        return false;
+    *g = (struct tf_candidate){v->logp[row] + x, x, (uint32_t)row, tf_search_id(v, column)};
+    return isfinite(g->logp);
+}
+
+/* The best candidates so far, in order; `cap` are selected. */
+struct tf_best {
+    struct tf_candidate *v;
+    size_t n, cap;
+};
+
+static inline struct tf_best tf_best_of(const struct tf_search_opts *o, struct tf_candidate *v)
+{
+    return (struct tf_best){v, 0, o->K == 1 ? 1 : 2 * o->K};
+}
+
+static inline void tf_best_add(struct tf_best *b, const struct tf_candidate *g)
+{
+    size_t at = b->n;
+    while (at > 0 && tf_candidate_compare(g, &b->v[at - 1]) < 0)
+        at--;
+    if (at == b->cap)
+        return;
+    b->n += b->n < b->cap;
+    memmove(b->v + at + 1, b->v + at, (b->n - 1 - at) * sizeof *b->v);
+    b->v[at] = *g;
+}
+
+/* An x below which none of a row of that logp has the sum logp + x; rounding can only make it
+ * smaller. */
+static inline double tf_search_below(double x, double logp)
+{
+    return x - 1e-6 * (fabs(x) + fabs(logp));
+}
+
+/* An x below which no candidate of such a row is added. */
+static inline double tf_best_bound(const struct tf_best *b, double logp)
+{
+    return b->n < b->cap ? -(double)INFINITY
+                         : tf_search_below(b->v[b->cap - 1].logp - logp, logp);
+}
+
+/* Add those of a step with one id only. */
+static inline void tf_best_forced(struct tf_best *b, const struct tf_search *s,
+                                  const struct tf_search_view *v, const tf_mem *lp)
+{
+    const size_t at = tf_search_column(v, v->id);
+    struct tf_candidate g;
+    for (size_t row = 0; row < v->live; row++)
+        if (tf_search_candidate(s, v, lp, row, at, &g))
+            tf_best_add(b, &g);
+}
+
 static inline bool tf_search_banned(const struct tf_search_opts *r, uint32_t id)
 {
     for (size_t i = 0; i < r->n_ban; i++)

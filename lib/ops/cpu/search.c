@@ -9,37 +9,6 @@
 
 enum { BLOCK = 64 };
 
-struct list {
-    struct tf_candidate *v;
-    size_t n, cap;
-};
-
-/* Insert (row, id). Rows come in ascending order and so do ids of a row, so a new candidate comes
- * after those equal to it. */
-static void insert(struct list *l, double logp, double x, uint32_t row, uint32_t id)
-{
-    size_t at = l->n;
-    while (at > 0 && (l->v[at - 1].logp < logp ||
-                      (l->v[at - 1].logp == logp && l->v[at - 1].row == row && l->v[at - 1].x < x)))
-        at--;
-    if (at == l->cap)
-        return;
-    if (l->n < l->cap)
-        l->n++;
-    memmove(l->v + at + 1, l->v + at, (l->n - 1 - at) * sizeof *l->v);
-    l->v[at] = (struct tf_candidate){logp, x, row, id};
-}
-
-/* The x that a candidate needs to enter the list from a row of that logp; rounding can only make
- * it smaller. */
-static float bound(const struct list *l, double logp)
-{
-    if (l->n < l->cap)
-        return -INFINITY;
-    double x = l->v[l->cap - 1].logp - logp;
-    return (float)(x - 1e-6 * (fabs(x) + 1e-30)) - 1e-6f * fabsf((float)x);
-}
-
 static bool any_above(const float *x, float low)
 {
     int any = 0;
@@ -48,50 +17,38 @@ static bool any_above(const float *x, float low)
     return any;
 }
 
-static void consider(const struct tf_search *s, const struct tf_search_view *v, struct list *l,
-                     uint32_t row, const float *lp, size_t j, float *low)
+/* x: of the row, whose candidates need at least *low. */
+static void consider(const struct tf_search *s, const struct tf_search_view *v,
+                     const tf_mem_stat *lp, struct tf_best *best, size_t row, const float *x,
+                     size_t j, float *low)
 {
-    const double logp = v->logp[row];
-    if (!(lp[j] >= *low) || !isfinite(lp[j]) || tf_search_banned(&s->opts, tf_search_id(v, j)))
+    struct tf_candidate g;
+    if (!(x[j] >= *low) || tf_search_banned(&s->opts, tf_search_id(v, j)) ||
+        !tf_search_candidate(s, v, lp, row, j, &g))
         return;
-    double x = lp[j] > 0 ? 0 : (double)lp[j];
-    if (!isfinite(logp + x))
-        return;
-    insert(l, logp + x, x, row, tf_search_id(v, j));
-    *low = bound(l, logp);
+    tf_best_add(best, &g);
+    *low = (float)tf_best_bound(best, v->logp[row]);
 }
 
 static size_t best_candidates(const struct tf_search *s, const struct tf_search_view *v,
-                              const float *lp, struct tf_candidate *out)
+                              const tf_mem_stat *lp, struct tf_candidate *out)
 {
     const size_t n = v->columns;
-    struct list l = {out, 0, s->opts.K == 1 ? 1 : 2 * s->opts.K};
-    for (size_t row = 0; row < v->live; row++) {
-        const float *p = lp + row * s->lp_ld;
-        float low = bound(&l, v->logp[row]);
+    struct tf_best best = tf_best_of(&s->opts, out);
+    if (v->forced)
+        tf_best_forced(&best, s, v, lp);
+    for (size_t row = 0; row < v->live && !v->forced; row++) {
+        const float *p = in(lp, (v->row0 + row) * s->lp_ld);
+        float low = (float)tf_best_bound(&best, v->logp[row]);
         size_t j = 0;
         for (; j + BLOCK <= n; j += BLOCK)
             if (any_above(p + j, low))
                 for (size_t k = j; k < j + BLOCK; k++)
-                    consider(s, v, &l, (uint32_t)row, p, k, &low);
+                    consider(s, v, lp, &best, row, p, k, &low);
         for (; j < n; j++)
-            consider(s, v, &l, (uint32_t)row, p, j, &low);
+            consider(s, v, lp, &best, row, p, j, &low);
     }
-    return l.n;
-}
-
-static size_t forced(const struct tf_search *s, const struct tf_search_view *v, const float *lp,
-                     struct tf_candidate *out)
-{
-    struct list l = {out, 0, s->opts.K == 1 ? 1 : 2 * s->opts.K};
-    const size_t at = tf_search_column(v, v->id);
-    for (size_t row = 0; row < v->live && at < v->columns; row++) {
-        float x = lp[row * s->lp_ld + at];
-        x = x > 0 ? 0 : x;
-        if (isfinite(x) && isfinite(v->logp[row] + (double)x))
-            insert(&l, v->logp[row] + (double)x, (double)x, (uint32_t)row, v->id);
-    }
-    return l.n;
+    return best.n;
 }
 
 /* What a row can draw: n candidates in order of columns. Keys are distinct and larger for likelier
@@ -207,8 +164,7 @@ void TF_CPU(search_step)(struct tf_ctx *c, struct tf_search *s, tf_mem_stat *lp)
         struct tf_search_view v = tf_search_view_of(s, i);
         const float *mine = in(lp, v.row0 * s->lp_ld);
         size_t n = s->opts.sample ? draw_candidate(s, &v, mine, i, &u, g)
-                   : v.forced     ? forced(s, &v, mine, g)
-                                  : best_candidates(s, &v, mine, g);
+                                  : best_candidates(s, &v, lp, g);
         for (size_t k = 0; k < n; k++)
             g[k].row += (uint32_t)v.row0;
         tf_search_advance(s, &w, i, &v, g, n);
