@@ -260,15 +260,36 @@ static void keep_before(struct tf_route *r)
     r->before = (struct tf_copier){.asks = -1};
 }
 
-/* Does a pipeline work with the model that is to be read? */
-static bool has_new(const struct tf_route *r)
+/* States of pipelines. */
+enum {
+    STARTING = 1 << TF_WORKER_STARTING,
+    IDLE = 1 << TF_WORKER_IDLE,
+    READY = IDLE | 1 << TF_WORKER_BUSY,
+    ACTIVE = STARTING | READY | 1 << TF_WORKER_BROKEN, /* they work, or will */
+};
+/* Of which model: any, that which is to be read, or one of before. */
+enum age { ANY, NEW, OLD };
+
+static bool is_in(const struct tf_pipe *p, unsigned states)
 {
-    bool has = false;
+    return (states >> p->worker.state & 1) != 0;
+}
+
+/* The first pipeline in one of these states, or NULL. */
+static struct tf_pipe *find_pipe(const struct tf_route *r, unsigned states, enum age age)
+{
+    for (struct tf_pipe *p = r->pipes; p < r->pipes + slots(r->engine); p++)
+        if (is_in(p, states) && (age == ANY || (p->worker.models == r->models) == (age == NEW)))
+            return p;
+    return NULL;
+}
+
+static size_t count_pipes(const struct tf_route *r, unsigned states)
+{
+    size_t n = 0;
     for (size_t i = 0; i < slots(r->engine); i++)
-        has = has || (r->pipes[i].worker.models == r->models &&
-                      (r->pipes[i].worker.state == TF_WORKER_IDLE ||
-                       r->pipes[i].worker.state == TF_WORKER_BUSY));
-    return has;
+        n += is_in(&r->pipes[i], states);
+    return n;
 }
 
 static void pipe_ended(struct tf_pipe *p)
@@ -282,7 +303,7 @@ static void pipe_ended(struct tf_pipe *p)
         return;
     if (state == TF_WORKER_STARTING && !old)
         kill_copier(&r->copier);
-    if (state == TF_WORKER_STARTING && r->replacing && !old && !has_new(r)) {
+    if (state == TF_WORKER_STARTING && r->replacing && !old && find_pipe(r, READY, NEW) == NULL) {
         keep_before(r);
         return;
     }
@@ -294,38 +315,6 @@ static void pipe_ended(struct tf_pipe *p)
     r->restarts++;
     if (r->served) /* else tf_engine_tick fails */
         tf_note("%s: a pipeline ended; starting another", r->pair.path);
-}
-
-static struct tf_pipe *pipe_in_state(struct tf_route *r, enum tf_worker_state state)
-{
-    for (size_t i = 0; i < slots(r->engine); i++)
-        if (r->pipes[i].worker.state == state)
-            return &r->pipes[i];
-    return NULL;
-}
-
-/* Pipelines that work, or will. */
-static size_t active(const struct tf_route *r)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < slots(r->engine); i++)
-        n += r->pipes[i].worker.state != TF_WORKER_OFF &&
-             r->pipes[i].worker.state != TF_WORKER_ENDING;
-    return n;
-}
-
-/* One with the model of before, which is idle, or any that is not being ended. */
-static struct tf_pipe *old_pipe(struct tf_route *r, bool any)
-{
-    for (size_t i = 0; i < slots(r->engine); i++) {
-        struct tf_pipe *p = &r->pipes[i];
-        const enum tf_worker_state s = p->worker.state;
-        const bool is =
-            s == TF_WORKER_IDLE || (any && (s == TF_WORKER_BUSY || s == TF_WORKER_STARTING));
-        if (p->worker.models != r->models && is)
-            return p;
-    }
-    return NULL;
 }
 
 /* The lines of its glossary, which a pipeline has read without an error. */
@@ -347,11 +336,11 @@ static void manage(struct tf_route *r)
     if (r->engine->ending)
         return;
     struct tf_pipe *old;
-    while (active(r) > most && pipe_in_state(r, TF_WORKER_STARTING) == NULL &&
-           (old = old_pipe(r, false)) != NULL)
+    while (count_pipes(r, ACTIVE) > most && count_pipes(r, STARTING) == 0 &&
+           (old = find_pipe(r, IDLE, OLD)) != NULL)
         tf_worker_end(&old->worker);
-    if (old_pipe(r, true) == NULL) {
-        if (r->replacing && has_new(r)) {
+    if (find_pipe(r, STARTING | READY, OLD) == NULL) {
+        if (r->replacing && find_pipe(r, READY, NEW) != NULL) {
             tf_note("%s: all pipelines have read it again", r->pair.path);
             count_terms(r);
         }
@@ -359,8 +348,8 @@ static void manage(struct tf_route *r)
         r->replacing = false;
     }
     struct tf_pipe *off;
-    while (active(r) < (r->served ? most + r->replacing : 1) && tf_now() >= r->again &&
-           (off = pipe_in_state(r, TF_WORKER_OFF)) != NULL) {
+    while (count_pipes(r, ACTIVE) < (r->served ? most + r->replacing : 1) &&
+           tf_now() >= r->again && (off = find_pipe(r, 1 << TF_WORKER_OFF, ANY)) != NULL) {
         start_pipe(off);
         if (r->delay > 0) /* one try at a time */
             r->again = tf_now() + r->delay;
@@ -424,11 +413,9 @@ static void fill(struct tf_pipe *p, size_t most)
 
 static void dispatch(struct tf_route *r)
 {
-    size_t idle = 0;
-    for (size_t i = 0; i < slots(r->engine); i++)
-        idle += r->pipes[i].worker.state == TF_WORKER_IDLE;
+    size_t idle = count_pipes(r, IDLE);
     struct tf_pipe *p;
-    for (; r->waiting > 0 && (p = pipe_in_state(r, TF_WORKER_IDLE)) != NULL; idle--) {
+    for (; r->waiting > 0 && (p = find_pipe(r, IDLE, ANY)) != NULL; idle--) {
         const size_t share = (r->waiting + idle - 1) / idle, most = (size_t)r->engine->o->batch;
         fill(p, share < most ? share : most);
     }
@@ -438,14 +425,9 @@ static void dispatch(struct tf_route *r)
 
 bool tf_engine_ready(const struct tf_engine *e)
 {
-    for (size_t i = 0; i < e->n; i++) {
-        bool ready = false;
-        for (size_t k = 0; k < slots(e); k++)
-            ready = ready || e->routes[i].pipes[k].worker.state == TF_WORKER_IDLE ||
-                    e->routes[i].pipes[k].worker.state == TF_WORKER_BUSY;
-        if (!ready)
+    for (size_t i = 0; i < e->n; i++)
+        if (count_pipes(&e->routes[i], READY) == 0)
             return false;
-    }
     return true;
 }
 
@@ -644,14 +626,12 @@ static void put(struct tf_buf *out, const struct tf_route *r, const char *name, 
 
 static uint64_t value_of(const struct tf_route *r, int i)
 {
-    size_t sent = 0, ready = 0;
-    for (size_t k = 0; k < slots(r->engine); k++) {
-        const struct tf_pipe *p = &r->pipes[k];
-        sent += p->n - p->got;
-        ready += p->worker.state == TF_WORKER_IDLE || p->worker.state == TF_WORKER_BUSY;
-    }
-    const uint64_t values[] = {r->lines, r->failed, r->characters, r->waiting,
-                               sent,     ready,     r->restarts};
+    size_t sent = 0;
+    for (size_t k = 0; k < slots(r->engine); k++)
+        sent += r->pipes[k].n - r->pipes[k].got;
+    const uint64_t values[] = {r->lines,   r->failed, r->characters,
+                               r->waiting, sent,      count_pipes(r, READY),
+                               r->restarts};
     return values[i];
 }
 
