@@ -12,6 +12,13 @@
 #endif
 
 /* The little-endian number at p, which may be unaligned. */
+static inline uint16_t tf_load16(const void *p)
+{
+    uint16_t x;
+    memcpy(&x, p, 2);
+    return x;
+}
+
 static inline uint32_t tf_load32(const void *p)
 {
     uint32_t x;

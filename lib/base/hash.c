@@ -51,52 +51,37 @@ static void sha_blocks_plain(uint32_t h[8], const uint8_t *p, size_t blocks)
     }
 }
 
-/* A CRC by tables, of a reflected polynomial, eight bytes at a time: t[k] is for a byte that k
- * bytes follow. */
-struct crc {
-    uint32_t polynomial, t[8][256];
-};
-static struct crc castagnoli = {.polynomial = 0x82f63b78}, zip = {.polynomial = 0xedb88320};
+/* The CRC by tables, eight bytes at a time: t[k] is for a byte that k bytes follow. */
+static uint32_t crc_table[8][256];
 static pthread_once_t crc_once = PTHREAD_ONCE_INIT;
 
-static void crc_make(struct crc *c)
+static void crc_make(void)
 {
+    uint32_t(*t)[256] = crc_table;
     for (uint32_t i = 0; i < 256; i++) {
-        uint32_t x = i;
+        t[0][i] = i;
         for (int bit = 0; bit < 8; bit++)
-            x = x >> 1 ^ (x & 1 ? c->polynomial : 0);
-        c->t[0][i] = x;
+            t[0][i] = t[0][i] >> 1 ^ (t[0][i] & 1 ? 0x82f63b78 : 0);
     }
     for (int k = 1; k < 8; k++)
         for (int i = 0; i < 256; i++)
-            c->t[k][i] = c->t[k - 1][i] >> 8 ^ c->t[0][c->t[k - 1][i] & 255];
+            t[k][i] = t[k - 1][i] >> 8 ^ t[0][t[k - 1][i] & 255];
 }
 
-static void crc_make_both(void)
+static uint32_t crc_plain(uint32_t crc, const uint8_t *p, size_t n)
 {
-    crc_make(&castagnoli);
-    crc_make(&zip);
-}
-
-static uint32_t crc_by(const struct crc *c, uint32_t crc, const uint8_t *p, size_t n)
-{
-    pthread_once(&crc_once, crc_make_both);
+    pthread_once(&crc_once, crc_make);
     for (; n >= 8; n -= 8, p += 8) {
         uint64_t x;
         memcpy(&x, p, 8);
         x ^= crc;
         crc = 0;
         for (int i = 0; i < 8; i++)
-            crc ^= c->t[7 - i][x >> 8 * i & 255];
+            crc ^= crc_table[7 - i][x >> 8 * i & 255];
     }
     for (; n > 0; n--, p++)
-        crc = crc >> 8 ^ c->t[0][(crc ^ *p) & 255];
+        crc = crc >> 8 ^ crc_table[0][(crc ^ *p) & 255];
     return crc;
-}
-
-static uint32_t crc_plain(uint32_t crc, const uint8_t *p, size_t n)
-{
-    return crc_by(&castagnoli, crc, p, n);
 }
 
 #if defined __x86_64__
@@ -245,11 +230,6 @@ char *tf_hex(char *dst, const uint8_t *p, size_t n)
     }
     dst[2 * n] = 0;
     return dst;
-}
-
-uint32_t tf_crc32(uint32_t crc, const void *p, size_t n)
-{
-    return ~crc_by(&zip, ~crc, p, n);
 }
 
 uint32_t tf_crc32c(uint32_t crc, const void *p, size_t n)

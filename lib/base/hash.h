@@ -1,5 +1,5 @@
-/* hash.h - SHA-256 (FIPS 180-4), CRC-32C (RFC 3720, appendix B.4) and the CRC-32 of ZIP archives.
- * The first two use instructions of the CPU if it has them. */
+/* hash.h - SHA-256 (FIPS 180-4) and CRC-32C (RFC 3720, appendix B.4), by instructions of the CPU if
+ * it has them. */
 #ifndef TF_BASE_HASH_H
 #define TF_BASE_HASH_H
 
@@ -20,7 +20,5 @@ char *tf_hex(char *dst, const uint8_t *p, size_t n);
 
 /* Continue a CRC-32C, which is 0 at the start, with n bytes. */
 uint32_t tf_crc32c(uint32_t crc, const void *p, size_t n);
-/* The same for the CRC-32 of ZIP (ISO-HDLC, polynomial 0x04c11db7). */
-uint32_t tf_crc32(uint32_t crc, const void *p, size_t n);
 
 #endif

@@ -97,6 +97,14 @@ void tf_json_ids(struct tf_json *j, const uint32_t *ids, size_t n)
     tf_json_close(j, ']');
 }
 
+void tf_json_strs(struct tf_json *j, const char *const *v, size_t n)
+{
+    tf_json_open(j, '[');
+    for (size_t i = 0; i < n; i++)
+        tf_json_str(j, v[i]);
+    tf_json_close(j, ']');
+}
+
 void tf_json_real(struct tf_json *j, double x)
 {
     char buf[32];
@@ -122,6 +130,12 @@ void tf_json_put_str(struct tf_json *j, const char *key, const char *s)
 {
     tf_json_key(j, key);
     tf_json_str(j, s);
+}
+
+void tf_json_put_open(struct tf_json *j, const char *key, char bracket)
+{
+    tf_json_key(j, key);
+    tf_json_open(j, bracket);
 }
 
 void tf_json_put_int(struct tf_json *j, const char *key, int64_t x)

@@ -21,12 +21,14 @@ void tf_json_strn(struct tf_json *j, const char *s, size_t n);
 void tf_json_int(struct tf_json *j, int64_t x);
 void tf_json_uint(struct tf_json *j, uint64_t x);
 void tf_json_ids(struct tf_json *j, const uint32_t *ids, size_t n); /* an array */
+void tf_json_strs(struct tf_json *j, const char *const *v, size_t n); /* the same of texts */
 void tf_json_real(struct tf_json *j, double x);
 void tf_json_bool(struct tf_json *j, bool x);
 void tf_json_null(struct tf_json *j);
 void tf_json_raw(struct tf_json *j, const char *text); /* text is JSON */
 /* A member of an object: a key and its value. */
 void tf_json_put_str(struct tf_json *j, const char *key, const char *s);
+void tf_json_put_open(struct tf_json *j, const char *key, char bracket); /* '{' or '[' */
 void tf_json_put_int(struct tf_json *j, const char *key, int64_t x);
 void tf_json_put_uint(struct tf_json *j, const char *key, uint64_t x);
 void tf_json_put_real(struct tf_json *j, const char *key, double x);

@@ -4,12 +4,27 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Of two strings, by pointers to them or to structs that begin with them. */
 static inline int tf_order_strings(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Sort n strings, or structs of so many bytes that begin with one. Returns a string that is there
+ * twice, or NULL. */
+static inline const char *tf_order_twice(void *v, size_t n, size_t size)
+{
+    if (n > 1)
+        qsort(v, n, size, tf_order_strings);
+    for (size_t i = 1; i < n; i++) {
+        const void *x = (const char *)v + i * size;
+        if (tf_order_strings((const char *)x - size, x) == 0)
+            return *(const char *const *)x;
+    }
+    return NULL;
 }
 
 static inline int tf_order_u32(const void *a, const void *b)

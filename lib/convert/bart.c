@@ -29,18 +29,13 @@ static int read_bart_settings(struct tf_hf_settings *s, struct tf_err *err)
     int64_t start;
     if (tf_value_bool_of(&s->json, "scale_embedding", &scale, err) < 0 ||
         tf_hf_require_flag(s, "tie_word_embeddings", true, err) != 0 ||
-        tf_hf_activation(s, err) != 0 || tf_hf_shape(s, err) != 0 ||
-        tf_hf_ids(s, &start, err) != 0 || tf_hf_vocab_size(s, err) != 0)
+        tf_hf_common(s, &start, err) != 0)
         return -1;
-    if (start != c->eos)
-        tf_hf_refuse(s, "decoder_start_token_id", "another than eos_token_id");
-    c->bos = c->eos;
+    tf_hf_start_with_eos(s, start);
     c->unscaled_embeddings = !scale;
     c->embedding_norm = true;
     c->pre_norm = c->final_norm = s->m->program == &tf_mbart;
-    return tf_names_heads(s->m, "d_model", err) != 0 || tf_hf_dropout(s, err) != 0
-               ? -1
-               : tf_import_refused(s->m, err);
+    return tf_import_refused(s->m, err);
 }
 
 static int import_bart(struct tf_import *m, struct tf_err *err)
@@ -100,6 +95,14 @@ static const struct tf_export_member bart_has[] = {
     {NULL, NULL, NULL},
 };
 
+static size_t count_tags(const struct tf_piece_list *list, size_t from)
+{
+    size_t n = 0;
+    while (from + n < list->n && tf_is_tag(list->v[from + n]))
+        n++;
+    return n;
+}
+
 /* Refuse a list that MBart50Tokenizer would number otherwise: it has four special pieces, those of
  * the segmenter, its own tags and <mask>. */
 static void refuse_bart_pieces(struct tf_export *e)
@@ -107,14 +110,14 @@ static void refuse_bart_pieces(struct tf_export *e)
     enum { TAGS_OF_MBART_50 = 52 };
     static const char *const first[] = {"<s>", "<pad>", "</s>", "<unk>"};
     const struct tf_piece_list *own = &e->pieces[0];
-    size_t i = 0, tags = 0;
+    size_t i = 0;
     while (i < own->n && i < 4 && strcmp(own->v[i], first[i]) == 0)
         i++;
     const bool special = i == 4;
     while (i < own->n && !tf_is_tag(own->v[i]))
         i++;
-    for (; i < own->n && tf_is_tag(own->v[i]); i++)
-        tags++;
+    const size_t tags = count_tags(own, i);
+    i += tags;
     i += i < own->n && strcmp(own->v[i], "<mask>") == 0;
     if (!special || tags != TAGS_OF_MBART_50 || i != own->n || e->n_added > 0 ||
         !e->config.pre_norm)
@@ -141,15 +144,8 @@ static bool fits_bart(const struct tf_config *c)
 /* The rows of no position, which are not read. */
 static void add_rows(struct tf_bundle *b)
 {
-    for (int i = 0; i < 2; i++) {
-        struct tf_tensor *t = tf_bundle_find(b, tables[i]);
-        const size_t more = TF_NO_POSITION * (t->bytes / t->dims[0]);
-        char *data = tf_arena_zalloc(&b->arena, t->bytes + more);
-        memcpy(data + more, t->data, t->bytes);
-        t->data = data;
-        t->bytes += more;
-        t->dims[0] += TF_NO_POSITION;
-    }
+    for (int i = 0; i < 2; i++)
+        tf_tensor_add_rows(tf_bundle_find(b, tables[i]), TF_NO_POSITION, 0, &b->arena);
 }
 
 enum { TAGS, TOKENIZER, CONFIG, JSON };
@@ -201,10 +197,7 @@ static void put_bart_pieces(struct tf_export *e)
         struct tf_json j = {.out = &e->text[TAGS]};
         tf_json_open(&j, '{');
         tf_json_key(&j, "additional_special_tokens");
-        tf_json_open(&j, '[');
-        for (; i < own->n && tf_is_tag(own->v[i]); i++)
-            tf_json_str(&j, own->v[i]);
-        tf_json_close(&j, ']');
+        tf_json_strs(&j, own->v + i, count_tags(own, i));
         tf_json_close(&j, '}');
     }
     struct tf_json t = {.out = &e->text[TOKENIZER]};

@@ -603,10 +603,7 @@ static void put_tensors(struct tf_export *e)
 static void put_token_list(struct tf_buf *text, const struct tf_piece_list *pieces)
 {
     struct tf_json j = {.out = text};
-    tf_json_open(&j, '[');
-    for (size_t i = 0; i < pieces->n; i++)
-        tf_json_str(&j, pieces->v[i]);
-    tf_json_close(&j, ']');
+    tf_json_strs(&j, pieces->v, pieces->n);
     tf_buf_byte(text, '\n');
 }
 

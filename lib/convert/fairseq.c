@@ -150,52 +150,36 @@ static int read_arguments(struct tf_import *m, struct tf_err *err)
     {                              \
         ours ".b", theirs ".bias"  \
     }
-#define NORM(ours, theirs)                        \
-    {ours ".norm.g", theirs "layer_norm.weight"}, \
-    {                                             \
-        ours ".norm.b", theirs "layer_norm.bias"  \
-    }
-
 const struct tf_names_row tf_fairseq_layers[] = {
     {"self.qkv.w", "self_attn.q_proj.weight self_attn.k_proj.weight self_attn.v_proj.weight"},
     {"self.qkv.b", "self_attn.q_proj.bias self_attn.k_proj.bias self_attn.v_proj.bias"},
     LINEAR("self.o", "self_attn.out_proj"),
-    NORM("self", "self_attn_"),
+    TF_FAIRSEQ_NORM("self.norm", "self_attn_layer_norm"),
     LINEAR("cross.q", "encoder_attn.q_proj"),
     {"cross.kv.w", "encoder_attn.k_proj.weight encoder_attn.v_proj.weight"},
     {"cross.kv.b", "encoder_attn.k_proj.bias encoder_attn.v_proj.bias"},
     LINEAR("cross.o", "encoder_attn.out_proj"),
-    NORM("cross", "encoder_attn_"),
+    TF_FAIRSEQ_NORM("cross.norm", "encoder_attn_layer_norm"),
     LINEAR("ff.1", "fc1"),
     LINEAR("ff.2", "fc2"),
-    NORM("ff", "final_"),
+    TF_FAIRSEQ_NORM("ff.norm", "final_layer_norm"),
     {NULL, NULL},
 };
 
 #define PROJECTION "decoder.output_projection.weight decoder.embed_out"
-#define NORMS                                                       \
-    NORM("enc", "encoder."), NORM("dec", "decoder."),               \
-        {"enc.input.norm.g", "encoder.layernorm_embedding.weight"}, \
-        {"enc.input.norm.b", "encoder.layernorm_embedding.bias"},   \
-        {"dec.input.norm.g", "decoder.layernorm_embedding.weight"}, \
-        {"dec.input.norm.b", "decoder.layernorm_embedding.bias"},   \
-        {"enc.pos", "encoder.embed_positions.weight"},              \
-        {"dec.pos", "decoder.embed_positions.weight"},              \
-    {                                                               \
-        NULL, NULL                                                  \
-    }
-
 static const struct tf_names_row model_names[] = {
     {"embed", "encoder.embed_tokens.weight decoder.embed_tokens.weight " PROJECTION},
     {"enc.embed", "encoder.embed_tokens.weight"},
     {"dec.embed", "decoder.embed_tokens.weight " PROJECTION},
-    NORMS,
+    TF_FAIRSEQ_STACKS(""),
+    {NULL, NULL},
 };
 static const struct tf_names_row untied_names[] = {
     {"enc.embed", "encoder.embed_tokens.weight"},
     {"dec.embed", "decoder.embed_tokens.weight"},
     {"dec.project", PROJECTION},
-    NORMS,
+    TF_FAIRSEQ_STACKS(""),
+    {NULL, NULL},
 };
 
 /* Copies of a layer's matrices, for a fast kernel, that fairseq 0.12.2 saves and does not use:

@@ -12,8 +12,18 @@
  * #fairseq:overwrite, has the last of its ids; the others are <unused-N>. */
 extern const struct tf_program tf_fairseq;
 
-/* Names of tensors in layers, which transformers has kept. */
+/* Names of tensors in layers, which transformers has kept; and beside them, after a prefix. */
 extern const struct tf_names_row tf_fairseq_layers[];
+/* clang-format off */
+#define TF_FAIRSEQ_NORM(ours, theirs) {ours ".g", theirs ".weight"}, {ours ".b", theirs ".bias"}
+#define TF_FAIRSEQ_STACKS(prefix) \
+    TF_FAIRSEQ_NORM("enc.norm", prefix "encoder.layer_norm"), \
+        TF_FAIRSEQ_NORM("dec.norm", prefix "decoder.layer_norm"), \
+        TF_FAIRSEQ_NORM("enc.input.norm", prefix "encoder.layernorm_embedding"), \
+        TF_FAIRSEQ_NORM("dec.input.norm", prefix "decoder.layernorm_embedding"), \
+        {"enc.pos", prefix "encoder.embed_positions.weight"}, \
+        {"dec.pos", prefix "decoder.embed_positions.weight"}
+/* clang-format on */
 
 /* Is m->torch one? It has its parameters in "model" and its arguments in "args" or "cfg". */
 bool tf_fairseq_is(const struct tf_import *m);

@@ -43,12 +43,10 @@ static int read_fsmt_ids(struct fsmt *f, struct tf_err *err)
         tf_hf_number(&f->s, "tgt_vocab_size", TF_HF_MOST_IDS, &f->target, err) != 0 ||
         tf_hf_ids(&f->s, &start, err) != 0)
         return -1;
-    if (start != c->eos)
-        tf_hf_refuse(&f->s, "decoder_start_token_id", "another than eos_token_id");
+    tf_hf_start_with_eos(&f->s, start);
     snprintf(value, sizeof value, "%" PRId64, c->pad);
     if (c->pad > 1) /* positions count from 2 at most */
         tf_hf_refuse(&f->s, "pad_token_id", value);
-    c->bos = c->eos;
     c->position_offset = c->pad + 1;
     return 0;
 }

@@ -29,15 +29,7 @@
 
 #define POSITIONS(stack) "model." stack ".embed_positions.weight"
 #define MODEL_NAMES \
-    {"dec.project.b", "final_logits_bias"}, {"enc.pos", POSITIONS("encoder")}, \
-        {"dec.pos", POSITIONS("decoder")}, {"enc.norm.g", "model.encoder.layer_norm.weight"}, \
-        {"enc.norm.b", "model.encoder.layer_norm.bias"}, \
-        {"dec.norm.g", "model.decoder.layer_norm.weight"}, \
-        {"dec.norm.b", "model.decoder.layer_norm.bias"}, \
-        {"enc.input.norm.g", "model.encoder.layernorm_embedding.weight"}, \
-        {"enc.input.norm.b", "model.encoder.layernorm_embedding.bias"}, \
-        {"dec.input.norm.g", "model.decoder.layernorm_embedding.weight"}, \
-        {"dec.input.norm.b", "model.decoder.layernorm_embedding.bias"}, {NULL, NULL}
+    {"dec.project.b", "final_logits_bias"}, TF_FAIRSEQ_STACKS("model."), {NULL, NULL}
 
 static const struct tf_names_row model_names[] = {
     {"embed", "model.shared.weight model.encoder.embed_tokens.weight "
@@ -118,17 +110,13 @@ static int read_scale(struct tf_hf_settings *s, double *scale, struct tf_err *er
 
 static int read_marian_mt_settings(struct tf_hf_settings *s, double *scale, struct tf_err *err)
 {
-    struct tf_config *c = &s->m->config;
     int64_t start;
-    if (read_flags(s, err) != 0 || tf_hf_activation(s, err) != 0 || tf_hf_shape(s, err) != 0 ||
-        tf_hf_ids(s, &start, err) != 0 || tf_hf_vocab_size(s, err) != 0)
+    if (read_flags(s, err) != 0 || tf_hf_common(s, &start, err) != 0 ||
+        read_scale(s, scale, err) != 0)
         return -1;
-    if (start != c->pad)
+    if (start != s->m->config.pad)
         tf_hf_refuse(s, "decoder_start_token_id", "another than pad_token_id");
-    return tf_names_heads(s->m, "d_model", err) != 0 || tf_hf_dropout(s, err) != 0 ||
-                   read_scale(s, scale, err) != 0
-               ? -1
-               : tf_import_refused(s->m, err);
+    return tf_import_refused(s->m, err);
 }
 
 /* ---- the padding id ---- */
@@ -296,17 +284,12 @@ static int read_m2m100_settings(struct tf_hf_settings *s, struct tf_err *err)
     int64_t start;
     if (tf_hf_require_flag(s, "scale_embedding", true, err) != 0 ||
         tf_hf_require_flag(s, "tie_word_embeddings", true, err) != 0 ||
-        tf_hf_activation(s, err) != 0 || tf_hf_shape(s, err) != 0 ||
-        tf_hf_ids(s, &start, err) != 0 || tf_hf_vocab_size(s, err) != 0)
+        tf_hf_common(s, &start, err) != 0)
         return -1;
-    if (start != c->eos)
-        tf_hf_refuse(s, "decoder_start_token_id", "another than eos_token_id");
-    c->bos = c->eos;
+    tf_hf_start_with_eos(s, start);
     c->pre_norm = c->final_norm = true;
     c->position_offset = 2;
-    return tf_names_heads(s->m, "d_model", err) != 0 || tf_hf_dropout(s, err) != 0
-               ? -1
-               : tf_import_refused(s->m, err);
+    return tf_import_refused(s->m, err);
 }
 
 static int import_m2m100(struct tf_import *m, struct tf_err *err)
@@ -434,15 +417,11 @@ static void add_zeros(struct tf_tensor *t, struct tf_arena *a)
 {
     enum { OUT = -10000 }; /* of the softmax; finite in half precision, too */
     const float out = OUT;
-    const size_t row = t->bytes / t->dims[0];
-    char *data = tf_arena_zalloc(a, t->bytes + row);
+    const size_t before = t->bytes;
     struct tf_err err = {0};
-    memcpy(data, t->data, t->bytes);
-    if (t->rank == 1 && tf_floats_as(data + t->bytes, t->dtype, &out, 1, &err) != 0)
+    char *data = tf_tensor_add_rows(t, 0, 1, a);
+    if (t->rank == 1 && tf_floats_as(data + before, t->dtype, &out, 1, &err) != 0)
         TF_BUG("%s", err.msg);
-    t->data = data;
-    t->bytes += row;
-    t->dims[0]++;
 }
 
 static void add_pad(struct tf_export *e)
@@ -486,9 +465,7 @@ void tf_hf_put_sizes(struct tf_json *j, const struct tf_config *c, const char *t
 {
     tf_json_put_str(j, "model_type", type);
     tf_json_key(j, "architectures");
-    tf_json_open(j, '[');
-    tf_json_str(j, class);
-    tf_json_close(j, ']');
+    tf_json_strs(j, &class, 1);
     tf_json_put_int(j, "d_model", c->d_model);
     put_stack(j, c, "encoder", c->encoder_layers);
     put_stack(j, c, "decoder", c->decoder_layers);
@@ -528,13 +505,11 @@ static void put_added(struct tf_json *j, const struct tf_export *e)
 {
     if (e->n_added == 0)
         return;
-    tf_json_key(j, "added_tokens_decoder");
-    tf_json_open(j, '{');
+    tf_json_put_open(j, "added_tokens_decoder", '{');
     for (size_t i = 0; i < e->n_added; i++) {
         char id[32];
         snprintf(id, sizeof id, "%" PRId64, e->added[i].id);
-        tf_json_key(j, id);
-        tf_json_open(j, '{');
+        tf_json_put_open(j, id, '{');
         tf_json_put_str(j, "content", e->added[i].text);
         const unsigned flags = e->added[i].flags;
         tf_json_put_bool(j, "lstrip", (flags & TF_ADDED_LSTRIP) != 0);
@@ -601,8 +576,7 @@ void tf_hf_put_generation(struct tf_json *j, const struct tf_export *e, int64_t 
     const bool forbids_unk = !allow_unk && e->unk >= 0;
     if (pad == e->config.eos && !forbids_unk)
         return;
-    tf_json_key(j, "bad_words_ids");
-    tf_json_open(j, '[');
+    tf_json_put_open(j, "bad_words_ids", '[');
     if (pad != e->config.eos)
         tf_json_ids(j, &(uint32_t){(uint32_t)pad}, 1);
     if (forbids_unk)

@@ -210,7 +210,7 @@ int tf_hf_ids(struct tf_hf_settings *s, int64_t *start, struct tf_err *err)
                : tf_hf_number(s, "decoder_start_token_id", TF_HF_MOST_IDS, start, err);
 }
 
-int tf_hf_vocab_size(struct tf_hf_settings *s, struct tf_err *err)
+static int read_vocab_size(struct tf_hf_settings *s, struct tf_err *err)
 {
     static const char key[] = "decoder_vocab_size";
     struct tf_config *c = &s->m->config;
@@ -260,4 +260,21 @@ int tf_hf_activation(struct tf_hf_settings *s, struct tf_err *err)
         }
     tf_hf_refuse(s, "activation_function", word);
     return 0;
+}
+
+int tf_hf_common(struct tf_hf_settings *s, int64_t *start, struct tf_err *err)
+{
+    return tf_hf_activation(s, err) != 0 || tf_hf_shape(s, err) != 0 ||
+                   tf_hf_ids(s, start, err) != 0 || read_vocab_size(s, err) != 0 ||
+                   tf_names_heads(s->m, "d_model", err) != 0
+               ? -1
+               : tf_hf_dropout(s, err);
+}
+
+void tf_hf_start_with_eos(struct tf_hf_settings *s, int64_t start)
+{
+    struct tf_config *c = &s->m->config;
+    if (start != c->eos)
+        tf_hf_refuse(s, "decoder_start_token_id", "another than eos_token_id");
+    c->bos = c->eos;
 }

@@ -33,8 +33,11 @@ int tf_hf_number(struct tf_hf_settings *s, const char *key, int64_t most, int64_
  * the decoder starts; vocab_size, and source_vocab_size where m->files has two lists; the three
  * kinds of dropout; the activation. */
 int tf_hf_shape(struct tf_hf_settings *s, struct tf_err *err) TF_MUST_CHECK;
+/* All of these of a model with one vocab_size; also heads, d_k and d_v. */
+int tf_hf_common(struct tf_hf_settings *s, int64_t *start, struct tf_err *err) TF_MUST_CHECK;
+/* The decoder has to start with eos. */
+void tf_hf_start_with_eos(struct tf_hf_settings *s, int64_t start);
 int tf_hf_ids(struct tf_hf_settings *s, int64_t *start, struct tf_err *err) TF_MUST_CHECK;
-int tf_hf_vocab_size(struct tf_hf_settings *s, struct tf_err *err) TF_MUST_CHECK;
 int tf_hf_dropout(struct tf_hf_settings *s, struct tf_err *err) TF_MUST_CHECK;
 int tf_hf_activation(struct tf_hf_settings *s, struct tf_err *err) TF_MUST_CHECK;
 

@@ -24,6 +24,8 @@ struct tf_bundle {
 void tf_bundle_release(struct tf_bundle *b);
 /* The tensor of that name, or NULL. */
 struct tf_tensor *tf_bundle_find(const struct tf_bundle *b, const char *name);
+/* Put rows of zeros before and after those of a tensor. Returns its data, which the arena has. */
+char *tf_tensor_add_rows(struct tf_tensor *t, uint64_t before, uint64_t after, struct tf_arena *a);
 /* Have two tensors the same type and bytes? */
 bool tf_tensors_equal(const struct tf_tensor *a, const struct tf_tensor *b);
 

@@ -50,7 +50,7 @@ static bool is_kind(const char *name, size_t n)
 /* Without a kind: the name of the first variable, a path. */
 static bool begins_first_version(const uint8_t *b, size_t n)
 {
-    const size_t name_n = n >= 10 ? b[8] | (size_t)b[9] << 8 : 0;
+    const size_t name_n = n >= 10 ? tf_load16(b + 8) : 0;
     return name_n > 0 && name_n <= n - 10 && tf_load32(b) == 1 && b[10 + name_n - 1] == 0 &&
            strlen((const char *)b + 10) == name_n - 1 && memchr(b + 10, '/', name_n) != NULL;
 }
@@ -63,7 +63,7 @@ bool tf_ct2_bin_begins(const void *p, size_t n)
         return false;
     if (begins_first_version(b, n))
         return true;
-    const size_t name_n = b[4] | (size_t)b[5] << 8;
+    const size_t name_n = tf_load16(b + 4);
     return memcmp(b + 6, KIND, sizeof KIND - 1) == 0 ||
            (name_n <= n - 6 && is_kind((const char *)b + 6, name_n));
 }
@@ -85,8 +85,8 @@ static uint32_t take_number(struct rest *r, unsigned bytes)
 {
     const uint8_t *p = take_bytes(r, bytes);
     uint32_t x = 0;
-    for (unsigned i = bytes; p != NULL && i-- > 0;)
-        x = x << 8 | p[i];
+    if (p != NULL)
+        memcpy(&x, p, bytes);
     return x;
 }
 
@@ -154,7 +154,7 @@ static int32_t integer(const struct variable *v, uint64_t i)
 {
     const uint8_t *p = v->data + i * types[v->type].size;
     return v->type == I8    ? (int8_t)p[0]
-           : v->type == I16 ? (int16_t)(p[0] | p[1] << 8)
+           : v->type == I16 ? (int16_t)tf_load16(p)
                             : (int32_t)tf_load32(p);
 }
 
@@ -308,8 +308,7 @@ int tf_ct2_bin_read(struct tf_bundle *b, const void *p, size_t n, struct tf_err 
 
 static void put_number(struct tf_buf *b, uint32_t x, unsigned bytes)
 {
-    for (unsigned i = 0; i < bytes; i++)
-        tf_buf_byte(b, (unsigned char)(x >> 8 * i));
+    tf_buf_add(b, &x, bytes); /* little-endian: the low bytes come first */
 }
 
 static void put_string(struct tf_buf *b, const char *s)

@@ -115,8 +115,7 @@ static int read_npy(struct tf_tensor *t, const uint8_t *p, size_t n, struct tf_e
         return tf_fail(err, "%s: not a .npy file", t->name);
     if (p[6] < 1 || p[6] > 3 || p[7] != 0)
         return tf_fail(err, "%s: .npy version %d.%d, want 1.0, 2.0 or 3.0", t->name, p[6], p[7]);
-    size_t at = p[6] == 1 ? 10 : 12,
-           head = p[6] == 1 ? (size_t)(p[8] | p[9] << 8) : tf_load32(p + 8);
+    size_t at = p[6] == 1 ? 10 : 12, head = p[6] == 1 ? tf_load16(p + 8) : tf_load32(p + 8);
     const char *text = (const char *)p + at, *descr = NULL;
     const char *why = "a header that is longer than the file";
     size_t descr_n = 0;
@@ -160,11 +159,12 @@ static int read_members(struct tf_bundle *b, struct tf_zip *z, struct tf_err *er
     size_t n = 0;
     int rc;
     for (; (rc = tf_zip_next(z, &m, err)) > 0; n++) {
-        if (m.name_n <= SUFFIX_N || memcmp(m.name + m.name_n - SUFFIX_N, suffix, SUFFIX_N) != 0)
-            return tf_fail(err, "%.*s: not an array (NAME.npy)", (int)m.name_n, m.name);
-        if (m.name_n > TF_MAX_NAME + SUFFIX_N)
-            return tf_fail(err, "%.*s: a name that is too long", (int)m.name_n, m.name);
-        t[n].name = tf_arena_strndup(&b->arena, m.name, m.name_n - SUFFIX_N);
+        const size_t name_n = strlen(m.name);
+        if (name_n <= SUFFIX_N || strcmp(m.name + name_n - SUFFIX_N, suffix) != 0)
+            return tf_fail(err, "%s: not an array (NAME.npy)", m.name);
+        if (name_n > TF_MAX_NAME + SUFFIX_N)
+            return tf_fail(err, "%s: a name that is too long", m.name);
+        t[n].name = tf_arena_strndup(&b->arena, m.name, name_n - SUFFIX_N);
         if (read_npy(&t[n], m.data, (size_t)m.size, err) != 0)
             return -1;
     }
@@ -212,9 +212,8 @@ static void put_npy_head(struct tf_buf *b, const struct tf_tensor *t)
     while ((b->len + 1) % TF_ZIP_ALIGN)
         tf_buf_byte(b, ' ');
     tf_buf_byte(b, '\n');
-    size_t n = b->len - 10;
-    b->p[8] = (char)(n & 255);
-    b->p[9] = (char)(n >> 8);
+    const uint16_t n = (uint16_t)(b->len - 10);
+    memcpy(b->p + 8, &n, sizeof n);
 }
 
 static int put_array(struct tf_zip_writer *w, struct tf_buf *head, const struct tf_tensor *t,

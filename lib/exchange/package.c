@@ -21,36 +21,28 @@ struct unpacking {
     uint64_t room; /* for what is unpacked */
 };
 
-static bool ends_with(const struct tf_zip_member *m, const char *end)
-{
-    const size_t n = strlen(end);
-    return m->name_n >= n && memcmp(m->name + m->name_n - n, end, n) == 0;
-}
-
 /* Members without data are folders. */
 static int find_folder(struct unpacking *u, const struct tf_zip_member *m, struct tf_err *err)
 {
     static const char settings[] = "/metadata.json";
-    const char *slash = memchr(m->name, '/', m->name_n);
-    if (!ends_with(m, settings) || slash == m->name ||
-        slash != m->name + m->name_n - (sizeof settings - 1))
+    const char *slash = strchr(m->name, '/');
+    if (slash == NULL || slash == m->name || strcmp(slash, settings) != 0)
         return 0;
     if (u->folder != NULL)
-        return tf_fail(err, "several packages: %.*s, too", (int)m->name_n, m->name);
-    u->folder = m->name;
+        return tf_fail(err, "several packages: %s, too", m->name);
     u->folder_n = (size_t)(slash - m->name) + 1;
+    u->folder = tf_arena_strndup(u->a, m->name, u->folder_n);
     return 0;
 }
 
 static const char *name_of(const struct unpacking *u, const struct tf_zip_member *m)
 {
     static const char model[] = "model/";
-    if (m->name_n <= u->folder_n || memcmp(m->name, u->folder, u->folder_n) != 0 ||
-        ends_with(m, "/"))
+    if (strncmp(m->name, u->folder, u->folder_n) != 0 || tf_ends_with(m->name, "/"))
         return NULL;
-    const char *name = tf_arena_strndup(u->a, m->name + u->folder_n, m->name_n - u->folder_n);
+    const char *name = m->name + u->folder_n;
     const size_t inner = strncmp(name, model, sizeof model - 1) == 0 ? sizeof model - 1 : 0;
-    return strchr(name + inner, '/') == NULL ? name : NULL;
+    return strchr(name + inner, '/') == NULL ? tf_arena_strndup(u->a, name, strlen(name)) : NULL;
 }
 
 static int put_file(struct unpacking *u, const char *name, const void *data, size_t n,

@@ -162,8 +162,7 @@ static int push_long(struct machine *m, uint64_t n)
         return -1;
     if (n > 8)
         return push_new(m, TF_PY_OTHER);
-    for (uint64_t i = n; i-- > 0;)
-        x = x << 8 | p[i];
+    memcpy(&x, p, n);
     if (n > 0 && n < 8 && p[n - 1] > 127)
         x |= ~(uint64_t)0 << 8 * n;
     return push_int(m, (int64_t)x);
@@ -172,11 +171,9 @@ static int push_long(struct machine *m, uint64_t n)
 static int push_real(struct machine *m)
 {
     const uint8_t *p = take_bytes(m, 8);
-    uint64_t bits = 0;
     if (p == NULL)
         return -1;
-    for (int i = 0; i < 8; i++)
-        bits = bits << 8 | p[i];
+    const uint64_t bits = __builtin_bswap64(tf_load64(p));
     struct tf_py *x = new_object(m, TF_PY_REAL);
     memcpy(&x->real, &bits, sizeof x->real);
     return push_value(m, x);
@@ -204,9 +201,10 @@ static int length(struct machine *m, unsigned bytes, uint64_t *n)
 {
     const uint8_t *p = take_bytes(m, bytes);
     *n = 0;
-    for (unsigned i = bytes; p != NULL && i-- > 0;)
-        *n = *n << 8 | p[i];
-    return p != NULL ? 0 : -1;
+    if (p == NULL)
+        return -1;
+    memcpy(n, p, bytes);
+    return 0;
 }
 
 static int with_length(struct machine *m, unsigned bytes, int (*f)(struct machine *, uint64_t))

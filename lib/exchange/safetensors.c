@@ -1,8 +1,9 @@
 /* safetensors.c - read and write models as safetensors files. */
 #include "exchange/safetensors.h"
 
-#include "base/hash.h"
+#include "base/bits.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "cbor/json.h"
 
 #include <stdlib.h>
@@ -18,7 +19,7 @@ static const char *const names[] = {
 /* ---- reading ---- */
 
 struct entry {
-    struct tf_tensor t;
+    struct tf_tensor t; /* begins with the name */
     uint64_t from, to; /* in the data */
 };
 
@@ -150,11 +151,6 @@ static int read_header(struct reading *d, struct tf_err *err)
     return rc < 0 ? -1 : tf_json_next(&d->r, &k, err); /* nothing may follow */
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(((const struct entry *)a)->t.name, ((const struct entry *)b)->t.name);
-}
-
 static int by_place(const void *a, const void *b)
 {
     uint64_t x = ((const struct entry *)a)->from, y = ((const struct entry *)b)->from;
@@ -167,11 +163,9 @@ static int place_tensors(struct reading *d, const uint8_t *data, size_t n, struc
 {
     struct tf_bundle *b = d->b;
     uint64_t at = 0;
-    if (d->n > 1)
-        qsort(d->v, d->n, sizeof *d->v, by_name);
-    for (size_t i = 1; i < d->n; i++)
-        if (strcmp(d->v[i - 1].t.name, d->v[i].t.name) == 0)
-            return tf_fail(err, "%s: twice", d->v[i].t.name);
+    const char *twice = tf_order_twice(d->v, d->n, sizeof *d->v);
+    if (twice != NULL)
+        return tf_fail(err, "%s: twice", twice);
     if (d->n > 1)
         qsort(d->v, d->n, sizeof *d->v, by_place);
     b->tensors = tf_arena_alloc(&b->arena, (d->n + 1) * sizeof *b->tensors);
@@ -200,25 +194,17 @@ static int place_tensors(struct reading *d, const uint8_t *data, size_t n, struc
                    : tf_fail(err, "%llu bytes after the last tensor", (unsigned long long)(n - at));
 }
 
-static uint64_t header_size(const uint8_t p[8])
-{
-    uint64_t size = 0;
-    for (int i = 7; i >= 0; i--)
-        size = size << 8 | p[i];
-    return size;
-}
-
 bool tf_safetensors_begins(const void *p, size_t n)
 {
     const uint8_t *bytes = p;
-    return n > 8 && bytes[8] == '{' && header_size(bytes) <= MAX_HEADER;
+    return n > 8 && bytes[8] == '{' && tf_load64(bytes) <= MAX_HEADER;
 }
 
 int tf_safetensors_read(struct tf_bundle *b, const void *p, size_t n, struct tf_err *err)
 {
     const uint8_t *bytes = p;
     struct reading d = {.b = b};
-    uint64_t size = n < 8 ? 0 : header_size(bytes);
+    uint64_t size = n < 8 ? 0 : tf_load64(bytes);
     if (n < 8 || size > n - 8 || size > MAX_HEADER)
         return tf_fail(err, "not a safetensors file, or cut short");
     tf_json_read(&d.r, (const char *)bytes + 8, (size_t)size);
@@ -265,8 +251,7 @@ int tf_safetensors_write(struct tf_out *out, const struct tf_bundle *b, struct t
     qsort(t, n, sizeof *t, by_size_and_name);
     tf_buf_add(&head, zeros, sizeof zeros);
     tf_json_open(&j, '{');
-    tf_json_key(&j, "__metadata__");
-    tf_json_open(&j, '{');
+    tf_json_put_open(&j, "__metadata__", '{');
     if (b->config != NULL) {
         tf_json_key(&j, "config");
         tf_json_strn(&j, b->config, b->config_n);
@@ -274,16 +259,13 @@ int tf_safetensors_write(struct tf_out *out, const struct tf_bundle *b, struct t
     tf_json_put_str(&j, "format", b->format != NULL ? b->format : "tf-tools");
     tf_json_close(&j, '}');
     for (size_t i = 0; i < n; i++) {
-        tf_json_key(&j, t[i].name);
-        tf_json_open(&j, '{');
+        tf_json_put_open(&j, t[i].name, '{');
         tf_json_put_str(&j, "dtype", names[t[i].dtype]);
-        tf_json_key(&j, "shape");
-        tf_json_open(&j, '[');
+        tf_json_put_open(&j, "shape", '[');
         for (int k = 0; k < t[i].rank; k++)
             tf_json_uint(&j, t[i].dims[k]);
         tf_json_close(&j, ']');
-        tf_json_key(&j, "data_offsets");
-        tf_json_open(&j, '[');
+        tf_json_put_open(&j, "data_offsets", '[');
         tf_json_uint(&j, at);
         tf_json_uint(&j, at += t[i].bytes);
         tf_json_close(&j, ']');
@@ -293,8 +275,7 @@ int tf_safetensors_write(struct tf_out *out, const struct tf_bundle *b, struct t
     while (head.len % ALIGN != 0)
         tf_buf_byte(&head, ' ');
     uint64_t size = head.len - sizeof zeros;
-    for (int i = 0; i < 8; i++)
-        head.p[i] = (char)(size >> 8 * i);
+    memcpy(head.p, &size, sizeof size);
     int rc = size <= MAX_HEADER ? tf_out_write(out, head.p, head.len, err)
                                 : tf_fail(err, "a header of %llu bytes, at most %d",
                                           (unsigned long long)size, MAX_HEADER);

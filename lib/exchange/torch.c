@@ -22,12 +22,6 @@ void tf_torch_release(struct tf_torch *t)
     *t = (struct tf_torch){0};
 }
 
-static bool ends_with(const char *name, size_t n, const char *end)
-{
-    const size_t k = strlen(end);
-    return n > k && memcmp(name + n - k, end, k) == 0;
-}
-
 bool tf_torch_begins(const void *p, size_t n)
 {
     const char *c = p;
@@ -35,8 +29,9 @@ bool tf_torch_begins(const void *p, size_t n)
         return true;
     if (n < ZIP_LOCAL || memcmp(p, "PK\3\4", 4) != 0)
         return false;
-    const size_t name_n = (uint8_t)c[ZIP_NAME] | (size_t)(uint8_t)c[ZIP_NAME + 1] << 8;
-    return n - ZIP_LOCAL >= name_n && ends_with(c + ZIP_LOCAL, name_n, pickle_name);
+    const size_t name_n = tf_load16(c + ZIP_NAME), end_n = sizeof pickle_name - 1;
+    return name_n > end_n && n - ZIP_LOCAL >= name_n &&
+           memcmp(c + ZIP_LOCAL + name_n - end_n, pickle_name, end_n) == 0;
 }
 
 /* ---- storages ---- */
@@ -96,11 +91,10 @@ static int read_archive(struct tf_pickle *k, const void *p, size_t n, struct tf_
     if (tf_zip_open(&z, p, n, 2 * TF_MAX_TENSORS, err) != 0)
         return -1;
     while ((got = tf_zip_next(&z, &m, err)) > 0) {
-        char name[TF_ZIP_MAX_NAME + 1];
-        snprintf(name, sizeof name, "%.*s", (int)m.name_n, m.name);
-        const char *slash = strchr(name, '/');
+        const char *slash = strchr(m.name, '/');
         int rc = 0;
-        if (k->root == NULL && ends_with(name, strlen(name), pickle_name))
+        if (k->root == NULL && tf_ends_with(m.name, pickle_name) &&
+            m.name[sizeof pickle_name - 1] != 0)
             rc = read_pickle(k, &m, err);
         else if (slash != NULL && strncmp(slash, folder, sizeof folder - 1) == 0)
             rc = fill_storages(k, slash + sizeof folder - 1, m.data, m.size, err);

@@ -2,6 +2,7 @@
 #include "exchange/yaml.h"
 #include "base/buf.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "base/utf8.h"
 
 #include <stdlib.h>
@@ -644,22 +645,14 @@ static int document(struct tf_yaml *y, struct text *t, struct tf_err *err)
     return t->p == t->end ? 0 : refuse(t, "more than one map", err);
 }
 
-static int by_key(const void *a, const void *b)
-{
-    return strcmp(**(const char *const *const *)a, **(const char *const *const *)b);
-}
-
 static int check_unique(const struct tf_yaml *y, struct tf_err *err)
 {
-    const char **twice = NULL;
-    const char ***v = tf_xcalloc(y->n + 1, sizeof *v);
+    const char **keys = tf_xarray(NULL, y->n + 1, sizeof *keys);
     for (size_t i = 0; i < y->n; i++)
-        v[i] = &y->v[i].key;
-    qsort(v, y->n, sizeof *v, by_key);
-    for (size_t i = 1; i < y->n && twice == NULL; i++)
-        twice = strcmp(*v[i - 1], *v[i]) == 0 ? v[i] : NULL;
-    free(v);
-    return twice == NULL ? 0 : tf_fail(err, "'%s' is there twice", *twice);
+        keys[i] = y->v[i].key;
+    const char *twice = tf_order_twice(keys, y->n, sizeof *keys);
+    free(keys);
+    return twice == NULL ? 0 : tf_fail(err, "'%s' is there twice", twice);
 }
 
 static struct text text_of(struct tf_arena *a, const char *text, size_t n)

@@ -3,12 +3,13 @@
 #include "exchange/zip_private.h"
 #include "base/bits.h"
 #include "base/gunzip.h"
-#include "base/hash.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 enum {
     LOCAL_SIG = 0x04034b50,
@@ -34,24 +35,20 @@ static const uint32_t wide32 = 0xffffffff; /* in a field whose value is in the e
 
 /* ---- reading ---- */
 
-static unsigned load16(const uint8_t *p)
-{
-    return p[0] | (unsigned)p[1] << 8;
-}
-
 int tf_zip_open(struct tf_zip *z, const void *archive, size_t n, uint64_t most, struct tf_err *err)
 {
     const uint8_t *e = NULL;
     *z = (struct tf_zip){.p = archive, .n = n};
     for (size_t k = 0; e == NULL && k <= 0xffff && k + END_N <= z->n; k++) {
         const uint8_t *p = z->p + z->n - END_N - k;
-        if (tf_load32(p) == END_SIG && load16(p + 20) == k)
+        if (tf_load32(p) == END_SIG && tf_load16(p + 20) == k)
             e = p;
     }
     if (e == NULL)
         return tf_fail(err, "no end record of a zip archive: truncated, or not an archive");
-    uint64_t disks = load16(e + 4) | load16(e + 6), here = load16(e + 8), size = tf_load32(e + 12);
-    z->count = load16(e + 10);
+    uint64_t disks = tf_load16(e + 4) | tf_load16(e + 6), here = tf_load16(e + 8),
+             size = tf_load32(e + 12);
+    z->count = tf_load16(e + 10);
     z->dir = tf_load32(e + 16);
     z->dir_end = (uint64_t)(e - z->p);
     if (z->dir_end >= LOCATOR_N && tf_load32(e - LOCATOR_N) == LOCATOR_SIG) {
@@ -83,11 +80,11 @@ int tf_zip_open(struct tf_zip *z, const void *archive, size_t n, uint64_t most, 
 static bool widen(uint64_t *const v[], int n_v, const uint8_t *p, size_t n)
 {
     while (n >= 4) { /* fewer bytes are padding */
-        size_t len = load16(p + 2);
+        size_t len = tf_load16(p + 2);
         if (len > n - 4)
             return false;
         const uint8_t *f = p + 4, *end = f + len;
-        for (int i = 0; load16(p) == ZIP64_ID && i < n_v; i++) {
+        for (int i = 0; tf_load16(p) == ZIP64_ID && i < n_v; i++) {
             if (*v[i] != wide32)
                 continue;
             if (end - f < 8)
@@ -106,30 +103,29 @@ static const char *read_entry(struct tf_zip_member *m, struct tf_zip *z)
 {
     const uint8_t *p = z->next;
     size_t left = (size_t)(z->p + z->dir_end - p);
-    *m = (struct tf_zip_member){.name = "directory", .name_n = 9};
+    *m = (struct tf_zip_member){.name = "directory"};
     if (left < CENTRAL_N || tf_load32(p) != CENTRAL_SIG)
         return "damaged";
-    size_t name_n = load16(p + 28), extra_n = load16(p + 30), comment_n = load16(p + 32);
+    size_t name_n = tf_load16(p + 28), extra_n = tf_load16(p + 30), comment_n = tf_load16(p + 32);
     if (left - CENTRAL_N < name_n + extra_n + comment_n)
         return "damaged";
     if (name_n > TF_ZIP_MAX_NAME)
         return "a member's name is too long";
-    m->name = (const char *)p + CENTRAL_N;
-    m->name_n = name_n;
-    m->deflated = z->deflate && load16(p + 10) == DEFLATE;
+    snprintf(m->name, sizeof m->name, "%.*s", (int)name_n, (const char *)p + CENTRAL_N);
+    m->deflated = z->deflate && tf_load16(p + 10) == DEFLATE;
     m->crc = tf_load32(p + 16);
     m->packed = tf_load32(p + 20);
     m->size = tf_load32(p + 24);
     m->at = tf_load32(p + 42);
     z->next = p + CENTRAL_N + name_n + extra_n + comment_n;
-    if (!tf_utf8_valid((const uint8_t *)m->name, name_n))
+    if (!tf_utf8_valid(p + CENTRAL_N, name_n))
         return "a name that is not UTF-8";
-    if (load16(p + 8) & ENCRYPTED)
+    if (tf_load16(p + 8) & ENCRYPTED)
         return "encrypted";
-    if (load16(p + 10) != 0 && !m->deflated)
+    if (tf_load16(p + 10) != 0 && !m->deflated)
         return z->deflate ? "compressed, and not by deflate"
                           : "compressed: write it with numpy.savez, not savez_compressed";
-    if (load16(p + 34) != 0)
+    if (tf_load16(p + 34) != 0)
         return "in another part of the archive";
     if (!widen((uint64_t *const[]){&m->size, &m->packed, &m->at}, 3, p + CENTRAL_N + name_n,
                extra_n))
@@ -149,22 +145,23 @@ static const char *read_local(struct tf_zip_member *m, struct tf_zip *z)
     if (z->dir < LOCAL_N || m->at > z->dir - LOCAL_N || tf_load32(p + m->at) != LOCAL_SIG)
         return "damaged: not where the directory says";
     p += m->at;
-    size_t name_n = load16(p + 26), extra_n = load16(p + 28);
+    size_t name_n = tf_load16(p + 26), extra_n = tf_load16(p + 28);
     uint64_t room = z->dir - m->at - LOCAL_N, size = tf_load32(p + 22), packed = tf_load32(p + 18);
     if (name_n + extra_n > room || m->packed > room - name_n - extra_n)
         return "damaged: it runs into the directory";
     const uint8_t *extra = p + LOCAL_N + name_n;
     bool same = widen((uint64_t *const[]){&size, &packed}, 2, extra, extra_n);
-    if (!(load16(p + 6) & DESCRIPTOR))
+    if (!(tf_load16(p + 6) & DESCRIPTOR))
         same = same && size == m->size && packed == m->packed && tf_load32(p + 14) == m->crc;
-    if (!same || load16(p + 8) != (m->deflated ? DEFLATE : 0) || (load16(p + 6) & ENCRYPTED) ||
-        name_n != m->name_n || memcmp(p + LOCAL_N, m->name, name_n) != 0)
+    if (!same || tf_load16(p + 8) != (m->deflated ? DEFLATE : 0) ||
+        (tf_load16(p + 6) & ENCRYPTED) || name_n != strlen(m->name) ||
+        memcmp(p + LOCAL_N, m->name, name_n) != 0)
         return "damaged: its header and the directory disagree";
     m->data = extra + extra_n;
     z->free = (uint64_t)(m->data - z->p) + m->packed;
     if (m->deflated)
         return NULL;
-    return tf_crc32(0, m->data, (size_t)m->size) != m->crc ? "damaged: its crc32 is wrong" : NULL;
+    return crc32_z(0, m->data, (size_t)m->size) != m->crc ? "damaged: its crc32 is wrong" : NULL;
 }
 
 int tf_zip_next(struct tf_zip *z, struct tf_zip_member *m, struct tf_err *err)
@@ -177,19 +174,19 @@ int tf_zip_next(struct tf_zip *z, struct tf_zip_member *m, struct tf_err *err)
     const char *why = read_entry(m, z);
     if (why == NULL)
         why = read_local(m, z);
-    return why != NULL ? tf_fail(err, "%.*s: %s", (int)m->name_n, m->name, why) : 1;
+    return why != NULL ? tf_fail(err, "%s: %s", m->name, why) : 1;
 }
 
 int tf_zip_inflate(const struct tf_zip_member *m, void **data, struct tf_err *err)
 {
     *data = tf_try_alloc((size_t)m->size + 1, err);
     int rc = *data == NULL ? -1 : tf_inflate(*data, (size_t)m->size, m->data, m->packed, err);
-    if (rc == 0 && tf_crc32(0, *data, (size_t)m->size) != m->crc)
+    if (rc == 0 && crc32_z(0, *data, (size_t)m->size) != m->crc)
         rc = tf_fail(err, "damaged: its crc32 is wrong");
     if (rc != 0) {
         free(*data);
         *data = NULL;
-        return tf_context(err, "%.*s", (int)m->name_n, m->name);
+        return tf_context(err, "%s", m->name);
     }
     return 0;
 }
@@ -254,7 +251,7 @@ int tf_zip_put(struct tf_zip_writer *w, const char *name, const void *head, size
                const void *data, size_t n, struct tf_err *err)
 {
     uint64_t at = w->out->offset - w->start, size = (uint64_t)head_n + n;
-    uint32_t crc = tf_crc32(tf_crc32(0, head, head_n), data, n);
+    uint32_t crc = (uint32_t)crc32_z(crc32_z(0, head, head_n), n > 0 ? data : head, n);
     TF_ASSERT(strlen(name) <= TF_ZIP_MAX_NAME);
     tf_buf_clear(&w->head);
     put_header(&w->head, name, at, size, crc, true);

@@ -22,10 +22,9 @@ struct tf_zip {
     bool deflate;                 /* set it after tf_zip_open: members may be compressed */
 };
 
-/* A member; the pointers are into the archive. */
+/* A member; data are in the archive. */
 struct tf_zip_member {
-    const char *name; /* UTF-8; not terminated */
-    size_t name_n;
+    char name[TF_ZIP_MAX_NAME + 1]; /* UTF-8 */
     uint64_t at, size; /* of the local header; of the data */
     uint32_t crc;
     const uint8_t *data; /* compressed, if it is deflated */

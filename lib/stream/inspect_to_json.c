@@ -127,10 +127,7 @@ static int put_field(struct tf_json *j, const struct tf_field *f, const void *ba
         put_floats(j, *TF_MEMBER(const float *const, base, f->at), tf_field_count(f, base));
         break;
     case TF_FIELD_TEXTS:
-        tf_json_open(j, '[');
-        for (size_t i = 0; i < tf_field_count(f, base); i++)
-            tf_json_str(j, (*TF_MEMBER(const char *const *const, base, f->at))[i]);
-        tf_json_close(j, ']');
+        tf_json_strs(j, *TF_MEMBER(const char *const *const, base, f->at), tf_field_count(f, base));
         break;
     case TF_FIELD_STRUCTS:
         return put_structs(j, f, base, err);
@@ -221,13 +218,11 @@ static int put_tensor(struct lines *l, const struct tf_record *rec, struct tf_er
         return -1;
     tf_json_put_str(j, "name", h.name);
     tf_json_put_str(j, "dtype", tf_dtype_name(h.t.dtype));
-    tf_json_key(j, "dims");
-    tf_json_open(j, '[');
+    tf_json_put_open(j, "dims", '[');
     for (int i = 0; i < h.t.rank; i++)
         tf_json_uint(j, h.t.dims[i]);
     tf_json_close(j, ']');
-    tf_json_key(j, "data");
-    tf_json_open(j, '[');
+    tf_json_put_open(j, "data", '[');
     const uint8_t *p = h.t.data;
     size_t size = tf_dtype_size(h.t.dtype);
     for (size_t i = 0; i < h.t.bytes; i += size) {

@@ -71,46 +71,34 @@ static int check_target(const struct load *l, const struct tf_value *v, struct t
     return 0;
 }
 
-static int bad_state(const struct load *l, const struct tf_record *rec, const char *why,
-                     struct tf_err *err)
-{
-    return tf_fail(err, "%s: state record at byte %llu: %s", l->name,
-                   (unsigned long long)rec->offset, why);
-}
-
 static int read_state(struct load *l, const struct tf_record *rec, struct tf_err *err)
 {
     struct tf_model_file *m = l->m;
-    struct tf_cbor_cursor c = {.p = rec->raw, .end = rec->raw + rec->raw_n};
-    uint64_t items, type;
-    const char *name, *why;
-    const uint8_t *bytes;
-    size_t len;
-    if (tf_cursor_array(&c, &items) != NULL || tf_cursor_uint(&c, &type) != NULL ||
-        tf_cursor_text(&c, &name, &len) != NULL)
-        return bad_state(l, rec, "no name", err);
-    if (len == 0 || len > TF_MAX_NAME)
-        return bad_state(l, rec, "a name of no or too many bytes", err);
-    if (m->n_tensors > 0) /* readers of the states alone stop at the first tensor */
-        return tf_fail(err, "%s: state %.*s comes after a tensor", l->name, (int)len, name);
-    if (len == 5 && memcmp(name, "vocab", 5) == 0) {
-        why = tf_cursor_bytes(&c, &bytes, &len);
-        return why != NULL ? bad_state(l, rec, why, err) : add_vocab(l, bytes, len, err);
-    }
-    char *key = tf_arena_strndup(&m->arena, name, len);
-    const uint8_t *start = c.p;
+    const struct tf_named_value *s = &rec->state;
     struct tf_value v;
-    if ((why = tf_cursor_skip(&c)) != NULL)
-        return bad_state(l, rec, why, err);
-    if (tf_value_get(&m->state, key) != NULL)
-        return tf_fail(err, "%s: state %s: twice", l->name, key);
-    if (tf_cbor_parse(&v, &m->arena, start, (size_t)(c.p - start), err) != 0)
-        return tf_context(err, "%s: state %s", l->name, key);
-    if (strcmp(key, "vocab_target") == 0 && check_target(l, &v, err) != 0)
+    if (s->name[0] == 0 || strlen(s->name) > TF_MAX_NAME)
+        return tf_fail(err, "%s: state record at byte %llu: a name of no or too many bytes",
+                       l->name, (unsigned long long)rec->offset);
+    if (m->n_tensors > 0) /* readers of the states alone stop at the first tensor */
+        return tf_fail(err, "%s: state %s comes after a tensor", l->name, s->name);
+    if (strcmp(s->name, "vocab") == 0) {
+        struct tf_cbor_cursor c = {.p = s->bytes, .end = s->bytes + s->n};
+        const uint8_t *bytes;
+        size_t n;
+        const char *why = tf_cursor_bytes(&c, &bytes, &n);
+        return why == NULL ? add_vocab(l, bytes, n, err)
+                           : tf_fail(err, "%s: state record at byte %llu: %s", l->name,
+                                     (unsigned long long)rec->offset, why);
+    }
+    if (tf_value_get(&m->state, s->name) != NULL)
+        return tf_fail(err, "%s: state %s: twice", l->name, s->name);
+    if (tf_cbor_parse(&v, &m->arena, s->bytes, s->n, err) != 0)
+        return tf_context(err, "%s: state %s", l->name, s->name);
+    if (strcmp(s->name, "vocab_target") == 0 && check_target(l, &v, err) != 0)
         return -1;
     if (m->state.n >= TF_MAX_STATES)
         return tf_fail(err, "%s: more than %d states", l->name, TF_MAX_STATES);
-    tf_value_put(&m->arena, &m->state, key, v);
+    tf_value_put(&m->arena, &m->state, s->name, v);
     return 0;
 }
 

@@ -62,15 +62,11 @@ bool tf_tensor_size(uint64_t *bytes, enum tf_dtype dtype, const uint64_t *dims, 
 int tf_tensors_unique(const struct tf_tensor *t, size_t n, struct tf_err *err)
 {
     const char **names = tf_xarray(NULL, n + 1, sizeof *names);
-    int rc = 0;
     for (size_t i = 0; i < n; i++)
         names[i] = t[i].name;
-    qsort(names, n, sizeof *names, tf_order_strings);
-    for (size_t i = 1; i < n && !rc; i++)
-        if (strcmp(names[i], names[i - 1]) == 0)
-            rc = tf_fail(err, "tensor %s: twice", names[i]);
+    const char *twice = tf_order_twice(names, n, sizeof *names);
     free(names);
-    return rc;
+    return twice == NULL ? 0 : tf_fail(err, "tensor %s: twice", twice);
 }
 
 void tf_elements_as_floats(float *dst, const struct tf_tensor *t, size_t first, size_t n)

@@ -11,38 +11,22 @@
 
 enum { MAX_PARAM_FILE = 1 << 20, MAX_EQ_LABELS = 1000 };
 
-static const char collins[] = "DEBUG 0\nMAX_ERROR 10\nCUTOFF_LEN 40\nLABELED 1\n"
-                              "DELETE_LABEL TOP\n"
-                              "DELETE_LABEL -NONE-\n"
-                              "DELETE_LABEL ,\n"
-                              "DELETE_LABEL :\n"
-                              "DELETE_LABEL ``\nDELETE_LABEL ''\nDELETE_LABEL .\n"
-                              "DELETE_LABEL_FOR_LENGTH -NONE-\nEQ_LABEL ADVP PRT\n";
-static const char newer[] = "DEBUG 0\nMAX_ERROR 10\nCUTOFF_LEN 40\nLABELED 1\n"
-                            "DELETE_LABEL TOP\n"
-                            "DELETE_LABEL S1\n"
-                            "DELETE_LABEL -NONE-\n"
-                            "DELETE_LABEL ,\n"
-                            "DELETE_LABEL :\n"
-                            "DELETE_LABEL ``\n"
-                            "DELETE_LABEL ''\n"
-                            "DELETE_LABEL .\n"
-                            "DELETE_LABEL ?\n"
-                            "DELETE_LABEL !\n"
-                            "DELETE_LABEL_FOR_LENGTH -NONE-\n"
-                            "QUOTE_LABEL ``\n"
-                            "QUOTE_LABEL ''\n"
-                            "QUOTE_LABEL POS\n"
-                            "QUOTE_LABEL NN\n"
-                            "QUOTE_LABEL CD\n"
-                            "QUOTE_LABEL VBZ\nQUOTE_LABEL :\nEQ_LABEL ADVP PRT\n";
+/* clang-format off */
+#define COLLINS \
+    "DELETE_LABEL TOP\nDELETE_LABEL -NONE-\nDELETE_LABEL ,\nDELETE_LABEL :\nDELETE_LABEL ``\n" \
+    "DELETE_LABEL ''\nDELETE_LABEL .\nDELETE_LABEL_FOR_LENGTH -NONE-\nEQ_LABEL ADVP PRT\n"
+#define NEW COLLINS \
+    "DELETE_LABEL S1\nDELETE_LABEL ?\nDELETE_LABEL !\nQUOTE_LABEL ``\nQUOTE_LABEL ''\n" \
+    "QUOTE_LABEL POS\nQUOTE_LABEL NN\nQUOTE_LABEL CD\nQUOTE_LABEL VBZ\nQUOTE_LABEL :\n"
+/* clang-format on */
 
+/* What they add to EVALB's defaults. */
 static const struct {
     const char *name, *text;
     bool file_first;
 } built_in[] = {
-    {"COLLINS", collins, false}, {"COLLINS.prm", collins, true},
-    {"new", newer, false},       {"new.prm", newer, true},
+    {"COLLINS", COLLINS, false}, {"COLLINS.prm", COLLINS, true},
+    {"new", NEW, false},         {"new.prm", NEW, true},
     {"none", "", false},
 };
 

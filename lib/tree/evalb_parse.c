@@ -7,14 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM(array, n, cap)                                       \
-    do {                                                          \
-        if ((n) == (cap)) {                                       \
-            (cap) = (cap) ? (cap)*2 : 64;                         \
-            (array) = tf_xarray((array), (cap), sizeof *(array)); \
-        }                                                         \
-    } while (0)
-
 static size_t token(const struct tf_text *l, size_t i)
 {
     while (i < l->n && l->p[i] != '(' && l->p[i] != ')' && !tf_ascii_space(l->p[i]))
@@ -36,7 +28,7 @@ static bool is_quote(const struct tf_evalb_params *p, struct tf_text tag, struct
 
 static void add_word(struct tf_evalb_sentence *s, struct tf_text tag, struct tf_text word)
 {
-    ROOM(s->words, s->nwords, s->words_cap);
+    TF_GROW(s->words, s->nwords, s->words_cap);
     s->words[s->nwords++] = (struct tf_evalb_word){word, tag};
 }
 
@@ -83,8 +75,8 @@ void tf_evalb_insert(struct tf_evalb_sentence *s, const struct tf_evalb_insertio
 
 static void open_bracket(struct tf_evalb_sentence *s, size_t label, size_t n)
 {
-    ROOM(s->brackets, s->nbrackets, s->brackets_cap);
-    ROOM(s->stack, s->depth, s->stack_cap);
+    TF_GROW(s->brackets, s->nbrackets, s->brackets_cap);
+    TF_GROW(s->stack, s->depth, s->stack_cap);
     s->brackets[s->nbrackets] = (struct tf_evalb_bracket){.start = (int32_t)s->nwords,
                                                           .end = -1,
                                                           .to = (uint32_t)s->line.n,
@@ -107,7 +99,7 @@ static size_t parse_open(struct tf_evalb_context *c, struct tf_evalb_sentence *s
         if (closed && !tf_evalb_listed(&c->p->deleted_length, label))
             s->length++;
         if (closed && is_quote(c->p, label, word)) {
-            ROOM(s->quotes, s->nquotes, s->quotes_cap);
+            TF_GROW(s->quotes, s->nquotes, s->quotes_cap);
             s->quotes[s->nquotes++] =
                 (struct tf_evalb_quote){word, label, (int64_t)s->nwords, s->nbrackets, i};
         }

@@ -159,8 +159,7 @@ static void put_fields(struct tf_json *j, const struct field *fields, size_t n)
 void tf_evalb_json_begin(struct tf_json *j)
 {
     tf_json_open(j, '{');
-    tf_json_key(j, "rows");
-    tf_json_open(j, '[');
+    tf_json_put_open(j, "rows", '[');
 }
 
 void tf_evalb_json_row(struct tf_json *j, const struct tf_evalb_row *x)
@@ -190,8 +189,7 @@ static void json_block(struct tf_json *j, const char *name, const struct tf_eval
                        const int64_t *cutoff)
 {
     struct scores f = scores_of(t);
-    tf_json_key(j, name);
-    tf_json_open(j, '{');
+    tf_json_put_open(j, name, '{');
     if (cutoff != NULL)
         tf_json_put_int(j, "length", *cutoff);
     const struct field counts[] = {{"sentences", t->sentences}, {"errors", t->errors},
@@ -220,8 +218,7 @@ void tf_evalb_json_end(struct tf_json *j, const struct tf_evalb_summary *s)
     json_block(j, "cutoff", &s->cut, &s->cutoff);
     struct tf_evalb_totals all = with_failures(s);
     struct scores f = failure_scores(&all);
-    tf_json_key(j, "failures_as_misses");
-    tf_json_open(j, '{');
+    tf_json_put_open(j, "failures_as_misses", '{');
     tf_json_put_int(j, "sentences", all.sentences);
     tf_json_put_int(j, "not_scored", s->all.errors + s->all.skipped + (int64_t)s->no_partner);
     json_prf(j, &all, &f);

@@ -2,6 +2,7 @@
  * are found by sorting and crossing brackets by range queries, so that the time is O(n log n). */
 #include "tree/evalb_score_private.h"
 #include "base/memory.h"
+#include "base/order.h"
 #include "tree/evalb_quotes_private.h"
 #include <stdlib.h>
 #include <string.h>
@@ -90,14 +91,9 @@ static bool is_span(const struct key *a, const struct key *b)
 /* The first of the sorted keys from lo on that is not before `want`, or hi. */
 static size_t lower_bound(const struct key *keys, size_t lo, size_t hi, const struct key *want)
 {
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (compare_spans(&keys[mid], want) < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    size_t i;
+    TF_FIRST(i, lo, hi, compare_spans(&keys[i], want) >= 0);
+    return i;
 }
 
 /* The earlier in the test sentence of `best`, a run with a free key or n, and the run of equal keys
@@ -204,10 +200,9 @@ static int64_t crossing(const struct tf_evalb_sentence *g, const struct tf_evalb
         const struct tf_evalb_bracket *b = &g->brackets[i];
         if (!b->counts || b->start >= b->end)
             continue;
-        struct extent *at_end = &tree[size + (size_t)b->end],
-                      *at_start = &tree[size + (size_t)b->start];
-        at_end->start = b->start < at_end->start ? b->start : at_end->start;
-        at_start->end = b->end > at_start->end ? b->end : at_start->end;
+        struct extent *leaves = tree + size;
+        leaves[b->end] = unite(leaves[b->end], (struct extent){b->start, -1});
+        leaves[b->start] = unite(leaves[b->start], (struct extent){INT32_MAX, b->end});
     }
     for (size_t i = size - 1; i > 0; i--)
         tree[i] = unite(tree[2 * i], tree[2 * i + 1]);

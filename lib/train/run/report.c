@@ -68,11 +68,11 @@ static void put_time(struct tf_json *j)
 
 static void put_command(struct tf_json *j, const char *const *words)
 {
+    size_t n = 0;
+    while (words != NULL && words[n] != NULL)
+        n++;
     tf_json_key(j, "command");
-    tf_json_open(j, '[');
-    for (; words != NULL && *words != NULL; words++)
-        tf_json_str(j, *words);
-    tf_json_close(j, ']');
+    tf_json_strs(j, words, n);
 }
 
 static void put_value(struct tf_json *j, const char *key, const struct tf_value *v)
@@ -105,8 +105,7 @@ static void put_data(struct tf_json *j, const struct tf_run_origin *from)
 {
     const struct tf_header *h = &from->setup->common.header;
     const struct tf_run_state *s = from->state;
-    tf_json_key(j, "data");
-    tf_json_open(j, '{');
+    tf_json_put_open(j, "data", '{');
     if (from->data != NULL)
         put_hash(j, "corpus", from->data->has_corpus, from->data->corpus);
     put_hash(j, "vocab", h->has_vocab, h->vocab);
