@@ -432,7 +432,8 @@ enum {
     /* pack is given binary16, and results are those of the same values in fp32; only of a backend
      * that packs halves */
     TF_PACK_HALVES = 1,
-    TF_PACK_APART = 2, /* columns one after the other, for pack_select; not for linear_packed */
+    /* columns one after the other, for pack_select, not for linear_packed; of what is transposed */
+    TF_PACK_APART = 2,
 };
 /* Memory for w [K, N]; NULL and err without it, but of the host's backends as tf_xmalloc. */
 typedef struct tf_packed *tf_pack_new_fn(struct tf_ctx *c, int K, int N, unsigned flags,

@@ -34,6 +34,18 @@ static struct tf_packed *packed(const struct tf_backend *be, struct tf_ctx *c,
     return to;
 }
 
+/* w' of w [K, N], elements of `size` bytes; of what is transposed a copy. */
+static char *columns_of(const struct product *p, const char *w, size_t size)
+{
+    char *t = tf_xarray(NULL, p->K * p->N, size);
+    for (size_t k = 0; k < p->K; k++)
+        for (size_t j = 0; j < p->N; j++) {
+            const size_t at = p->transposed ? j * p->K + k : k * p->N + j;
+            memcpy(t + (j * p->K + k) * size, w + at * size, size);
+        }
+    return t;
+}
+
 /* halves: of w, or NULL. */
 static bool agrees(const struct tf_backend *be, const struct product *p, const uint16_t *halves)
 {
@@ -42,8 +54,11 @@ static bool agrees(const struct tf_backend *be, const struct product *p, const u
     const void *w = halves != NULL ? (const void *)halves : p->w;
     const size_t size = halves != NULL ? sizeof *halves : sizeof *p->w, n = p->N + p->N / 2 + 1;
     const unsigned flags = halves != NULL ? TF_PACK_HALVES : 0;
+    struct product columns = *p;
+    columns.transposed = true;
+    char *t = columns_of(p, w, size);
     struct tf_packed *all = packed(be, c, p, w, size, flags),
-                     *apart = packed(be, c, p, w, size, flags | TF_PACK_APART),
+                     *apart = packed(be, c, &columns, t, size, flags | TF_PACK_APART),
                      *some = be->pack_new(c, (int)p->K, (int)n, 0, &err);
     uint32_t *ids = tf_xarray(NULL, n, sizeof *ids), *at = tf_xcalloc(n, sizeof *at);
     float *y = tf_xarray(NULL, p->rows * p->N + 1, sizeof *y),
@@ -63,6 +78,7 @@ static bool agrees(const struct tf_backend *be, const struct product *p, const u
     be->embed_packed(c, e, ids, at, all, NULL, n, 1.5f);
     be->embed_packed(c, f, ids, at, apart, NULL, n, 1.5f);
     same = same && memcmp(e, f, n * p->K * sizeof *e) == 0;
+    free(t);
     free(ids);
     free(at);
     free(y);

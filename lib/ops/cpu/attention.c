@@ -70,7 +70,7 @@ static void multiply(struct tf_cpu_gemm g, float *c, size_t ldc, const float *a,
     g.kas = kas;
     g.M = M;
     g.add = add;
-    TF_CPU(gemm)(&g);
+    TF_CPU(gemm)(NULL, &g);
 }
 
 /* out [queries of b, keys of b] = x y' with y transposed in panels. */
@@ -88,7 +88,7 @@ static void products(float *out, const struct block *b, const float *x, size_t l
                                   .M = b->to - b->from,
                                   .N = b->hi - b->base,
                                   .K = n};
-    TF_CPU(gemm)(&g);
+    TF_CPU(gemm)(NULL, &g);
 }
 
 /* Lanes j .. j+15 that lie in [from, to). */

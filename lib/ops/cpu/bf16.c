@@ -185,7 +185,7 @@ static void pack_part(struct tf_ctx *c, struct tf_packed *p, const tf_mem_param 
 static void select_columns(struct tf_ctx *c, struct tf_packed *to, const struct tf_packed *from,
                            const uint32_t *ids, size_t n)
 {
-    TF_CPU(select_panels)(c, to->panels, from->panels, ids, pairs(to->K), n);
+    TF_CPU(select_panels)(c, to->panels, from->panels, ids, pairs(to->K), n, false);
 }
 
 static void multiply_packed(struct tf_ctx *c, const struct tf_cpu_gemm *g,

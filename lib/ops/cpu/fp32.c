@@ -2,8 +2,9 @@
  * panels and slices, which bf16.c has of pairs. */
 #include "ops/cpu/gemm_tile_private.h"
 
-void TF_CPU(gemm)(const struct tf_cpu_gemm *g)
+void TF_CPU(gemm)(struct tf_ctx *c, const struct tf_cpu_gemm *g)
 {
+    (void)c;
     multiply(g);
 }
 
@@ -119,18 +120,6 @@ void TF_CPU(panels_t)(float *p, const float *b, size_t ldb, size_t K, size_t N)
                             least(N - j, 16));
 }
 
-void TF_CPU(select_panels)(struct tf_ctx *c, float *p, const float *table, const uint32_t *ids,
-                           size_t K, size_t N)
-{
-    float *rows = tf_cpu_scratch(c, TF_CPU_BLOCK, TF_NR * K);
-    for (size_t n0 = 0; n0 < N; n0 += TF_NR, p += TF_NR * K) {
-        const size_t n = least(N - n0, TF_NR);
-        for (size_t j = 0; j < n; j++)
-            memcpy(rows + j * K, table + ids[n0 + j] * K, K * sizeof *rows);
-        TF_CPU(panels_t)(p, rows, K, K, n);
-    }
-}
-
 /* ---- for the operations ---- */
 
 static void lay_out_a(struct tf_ctx *c, struct tf_cpu_gemm *g, const float *a, size_t lda,
@@ -163,12 +152,6 @@ static void lay_out_b(struct tf_ctx *c, struct tf_cpu_gemm *g, int buffer, const
     g->b = panels;
     g->ldb = TF_NR;
     g->panel = g->K * TF_NR;
-}
-
-static void multiply_floats(struct tf_ctx *c, const struct tf_cpu_gemm *g)
-{
-    (void)c;
-    multiply(g);
 }
 
 /* ---- packed weights ---- */
@@ -205,6 +188,22 @@ static void halves_in_panels_t(uint16_t *to, const uint16_t *from, size_t K, siz
     }
 }
 
+void TF_CPU(select_panels)(struct tf_ctx *c, void *p, const void *table, const uint32_t *ids,
+                           size_t K, size_t N, bool halves)
+{
+    const size_t row = K * (halves ? sizeof(uint16_t) : sizeof(float));
+    char *rows = tf_host_scratch(c, TF_CPU_BLOCK, TF_NR * row), *to = p;
+    for (size_t n0 = 0; n0 < N; n0 += TF_NR, to += TF_NR * row) {
+        const size_t n = least(N - n0, TF_NR);
+        for (size_t j = 0; j < n; j++)
+            memcpy(rows + j * row, (const char *)table + ids[n0 + j] * row, row);
+        if (halves)
+            halves_in_panels_t((uint16_t *)to, (const uint16_t *)rows, K, n);
+        else
+            TF_CPU(panels_t)((float *)to, (const float *)rows, K, K, n);
+    }
+}
+
 static void pack_part(struct tf_ctx *c, struct tf_packed *p, const tf_mem_param *w, size_t ld,
                       bool transposed, size_t first, size_t n)
 {
@@ -225,19 +224,7 @@ static void pack_part(struct tf_ctx *c, struct tf_packed *p, const tf_mem_param 
 static void select_columns(struct tf_ctx *c, struct tf_packed *to, const struct tf_packed *from,
                            const uint32_t *ids, size_t n)
 {
-    const size_t K = to->K;
-    if (!to->halves) {
-        TF_CPU(select_panels)(c, to->panels, from->panels, ids, K, n);
-        return;
-    }
-    uint16_t *rows = tf_host_scratch(c, TF_CPU_BLOCK, TF_NR * K * sizeof *rows);
-    for (size_t n0 = 0; n0 < n; n0 += TF_NR) {
-        const size_t some = least(n - n0, TF_NR);
-        for (size_t j = 0; j < some; j++)
-            memcpy(rows + j * K, (const uint16_t *)from->panels + ids[n0 + j] * K,
-                   K * sizeof *rows);
-        halves_in_panels_t((uint16_t *)to->panels + n0 * K, rows, K, some);
-    }
+    TF_CPU(select_panels)(c, to->panels, from->panels, ids, to->K, n, to->halves);
 }
 
 /* 16 halves as floats; they are finite. */
@@ -320,18 +307,13 @@ static void unpack_column(float *e, const struct tf_packed *w, size_t id)
 {
     const size_t at = w->apart ? id * w->K : id / TF_NR * TF_NR * w->K + id % TF_NR,
                  step = w->apart ? 1 : TF_NR;
-    if (!w->halves) {
-        const float *from = in(w->panels, at);
-        for (size_t k = 0; k < w->K; k++)
-            e[k] = from[k * step];
-        return;
-    }
-    const uint16_t *from = (const uint16_t *)w->panels + at;
-    for (size_t k = 0; k < w->K; k += 16) {
+    for (size_t k = 0; !w->halves && k < w->K; k++)
+        e[k] = *in(w->panels, at + k * step);
+    for (size_t k = 0; w->halves && k < w->K; k += 16) {
         uint16_t h[16] = {0};
         const size_t n = least(w->K - k, 16);
         for (size_t i = 0; i < n; i++)
-            h[i] = from[(k + i) * step];
+            h[i] = ((const uint16_t *)w->panels)[at + (k + i) * step];
         v_store_n(e + k, v_halves(h), n);
     }
 }
@@ -341,7 +323,7 @@ const struct tf_cpu_products TF_CPU(fp32) = {.rows = 240,
                                              .multiple = 16,
                                              .lay_out_a = lay_out_a,
                                              .lay_out_b = lay_out_b,
-                                             .multiply = multiply_floats,
+                                             .multiply = TF_CPU(gemm),
                                              .multiply_packed = multiply_packed,
                                              .reserve = reserve_scratch,
                                              .pack = pack_part,

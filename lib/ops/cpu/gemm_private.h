@@ -25,34 +25,27 @@ _Static_assert(TF_PACK_COLUMNS % TF_NR == 0, "parts of a matrix are whole panels
 
 /* One function for each size of tile, from `tile(const struct tile *, const int mr, const int nv)`,
  * so that mr and nv are constants: tiles[mr - 1][nv - 1]. */
-#define TF_CPU_TILE_OF(mr, nv)                          \
-    static void tile_##mr##_##nv(const struct tile *t) \
-    {                                                   \
-        tile(t, mr, nv);                                \
-    }
 #if TF_NV == 4
-#define TF_CPU_TILE_ROW(mr) \
-    TF_CPU_TILE_OF(mr, 1) TF_CPU_TILE_OF(mr, 2) TF_CPU_TILE_OF(mr, 3) TF_CPU_TILE_OF(mr, 4)
-#define TF_CPU_TILE_NAMES(mr) {tile_##mr##_1, tile_##mr##_2, tile_##mr##_3, tile_##mr##_4}
+#define TF_CPU_SIZES_OF(DO, mr) DO(mr, 1) DO(mr, 2) DO(mr, 3) DO(mr, 4)
 #else
-#define TF_CPU_TILE_ROW(mr) TF_CPU_TILE_OF(mr, 1) TF_CPU_TILE_OF(mr, 2)
-#define TF_CPU_TILE_NAMES(mr) {tile_##mr##_1, tile_##mr##_2}
+#define TF_CPU_SIZES_OF(DO, mr) DO(mr, 1) DO(mr, 2)
 #endif
 #if TF_MR == 6
-#define TF_CPU_TILES                                                          \
-    TF_CPU_TILE_ROW(1) TF_CPU_TILE_ROW(2) TF_CPU_TILE_ROW(3)                  \
-    TF_CPU_TILE_ROW(4) TF_CPU_TILE_ROW(5) TF_CPU_TILE_ROW(6)                  \
-    static void (*const tiles[TF_MR][TF_NV])(const struct tile *) = {         \
-        TF_CPU_TILE_NAMES(1), TF_CPU_TILE_NAMES(2), TF_CPU_TILE_NAMES(3),     \
-        TF_CPU_TILE_NAMES(4), TF_CPU_TILE_NAMES(5), TF_CPU_TILE_NAMES(6)};
+#define TF_CPU_SIZES(DO)                                                    \
+    TF_CPU_SIZES_OF(DO, 1) TF_CPU_SIZES_OF(DO, 2) TF_CPU_SIZES_OF(DO, 3)    \
+    TF_CPU_SIZES_OF(DO, 4) TF_CPU_SIZES_OF(DO, 5) TF_CPU_SIZES_OF(DO, 6)
 #else
-#define TF_CPU_TILES                                                          \
-    TF_CPU_TILE_ROW(1) TF_CPU_TILE_ROW(2)                                     \
-    static void (*const tiles[TF_MR][TF_NV])(const struct tile *) = {         \
-        TF_CPU_TILE_NAMES(1), TF_CPU_TILE_NAMES(2)};
+#define TF_CPU_SIZES(DO) TF_CPU_SIZES_OF(DO, 1) TF_CPU_SIZES_OF(DO, 2)
 #endif
+#define TF_CPU_TILE_BODY(mr, nv) \
+    static void tile_##mr##_##nv(const struct tile *t) { tile(t, mr, nv); }
+#define TF_CPU_TILE_NAME(mr, nv) [mr - 1][nv - 1] = tile_##mr##_##nv,
+#define TF_CPU_TILES               \
+    TF_CPU_SIZES(TF_CPU_TILE_BODY) \
+    static void (*const tiles[TF_MR][TF_NV])(const struct tile *) = {TF_CPU_SIZES(TF_CPU_TILE_NAME)};
 
-void TF_CPU(gemm)(const struct tf_cpu_gemm *g);
+/* The product, as struct tf_cpu_products has it. */
+void TF_CPU(gemm)(struct tf_ctx *c, const struct tf_cpu_gemm *g);
 
 /* Floats of a [K, N] matrix in panels, padded with zeros to whole panels. */
 static inline size_t tf_cpu_panels_size(size_t K, size_t N)
@@ -65,9 +58,9 @@ void TF_CPU(panels)(float *p, const float *b, size_t ldb, size_t K, size_t N);
 /* The same for b' [N, K] (stride ldb). */
 void TF_CPU(panels_t)(float *p, const float *b, size_t ldb, size_t K, size_t N);
 
-/* The same for b' [N, K] of the rows ids [N] of a table, K floats each. */
-void TF_CPU(select_panels)(struct tf_ctx *c, float *p, const float *table, const uint32_t *ids,
-                           size_t K, size_t N);
+/* The same for b' [N, K] of the rows ids [N] of a table, K floats or halves each. */
+void TF_CPU(select_panels)(struct tf_ctx *c, void *p, const void *table, const uint32_t *ids,
+                           size_t K, size_t N, bool halves);
 
 /* A product reads A' [K, M] (stride lda) best from slices of TF_MR columns. The slice, and the size
  * of it all in floats. */

@@ -108,7 +108,7 @@ struct tf_cpu_products {
     void (*multiply_packed)(struct tf_ctx *c, const struct tf_cpu_gemm *g,
                             const struct tf_packed *w);
     void (*reserve)(struct tf_ctx *c, struct tf_packed *w); /* memory for K and N */
-    tf_pack_fn *pack; /* of columns that are apart: transposed */
+    tf_pack_fn *pack;
     void (*select)(struct tf_ctx *c, struct tf_packed *to, const struct tf_packed *from,
                    const uint32_t *ids, size_t n); /* to->N is n */
     void (*column)(float *e, const struct tf_packed *w, size_t id); /* e [K] = column id of w */

@@ -105,30 +105,11 @@ struct tf_packed *TF_CPU(pack_new)(struct tf_ctx *c, int K, int N, unsigned flag
     return w;
 }
 
-/* rows [n, K] = w' of w [K, n], stride ld; elements of `size` bytes. */
-static void rows_of_columns(uint8_t *rows, const uint8_t *w, size_t ld, size_t K, size_t n,
-                            size_t size)
-{
-    for (size_t k = 0; k < K; k++)
-        for (size_t j = 0; j < n; j++)
-            memcpy(rows + (j * K + k) * size, w + (k * ld + j) * size, size);
-}
-
 void TF_CPU(pack)(struct tf_ctx *c, struct tf_packed *p, const tf_mem_param *w, size_t ld,
                   bool transposed, size_t first, size_t n)
 {
-    const struct tf_cpu_products *products = tf_cpu_table_of(c)->packed;
-    if (!p->apart || transposed) {
-        products->pack(c, p, w, ld, transposed, first, n);
-        return;
-    }
-    const size_t size = p->halves ? sizeof(uint16_t) : sizeof(float);
-    uint8_t *rows = tf_host_scratch(c, TF_CPU_BLOCK, TF_PACK_COLUMNS * p->K * size);
-    for (size_t j = 0; j < n; j += TF_PACK_COLUMNS) {
-        const size_t some = least(n - j, TF_PACK_COLUMNS);
-        rows_of_columns(rows, (const uint8_t *)w + j * size, ld, p->K, some, size);
-        products->pack(c, p, rows, p->K, true, first + j, some);
-    }
+    TF_ASSERT(!p->apart || transposed);
+    tf_cpu_table_of(c)->packed->pack(c, p, w, ld, transposed, first, n);
 }
 
 void TF_CPU(pack_select)(struct tf_ctx *c, struct tf_packed *to, const struct tf_packed *from,

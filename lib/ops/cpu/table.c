@@ -16,8 +16,12 @@ extern const struct tf_cpu_products TF_CPU(fp32), BF16, INT8;
 
 enum { LINE = 160 };
 
-static const char *with_openblas(char text[LINE], const char *between, const char *own)
+/* Own kernels, and before them the library where products are its. */
+static const char *name_kernels(char text[LINE], const struct tf_cpu_products *p,
+                                const char *between, const char *own)
 {
+    if (p != &tf_cpu_openblas)
+        return own;
     snprintf(text, LINE, "%s%s%s", tf_openblas_about(), between, own);
     return text;
 }
@@ -25,37 +29,20 @@ static const char *with_openblas(char text[LINE], const char *between, const cha
 static const char *describe_lane(struct tf_ctx *c)
 {
     static _Thread_local char text[LINE];
-    const bool openblas = tf_cpu_table_of(c)->products == &tf_cpu_openblas;
-    return openblas ? with_openblas(text, "; else ", KERNELS) : KERNELS;
-}
-
-static const char *kernels(void)
-{
-    return TEXT(TF_ISA);
-}
-
-static const char *kernels_int8(void)
-{
-    return TEXT(TF_INT8);
-}
-
-static const char *kernels_openblas(void)
-{
-    static _Thread_local char text[LINE];
-    return with_openblas(text, "; ", TEXT(TF_ISA));
-}
-
-static const char *kernels_openblas_int8(void)
-{
-    static _Thread_local char text[LINE];
-    return with_openblas(text, "; ", TEXT(TF_INT8));
+    return name_kernels(text, tf_cpu_table_of(c)->products, "; else ", KERNELS);
 }
 
 #define ENTRY(op) .op = TF_CPU(op),
 
-/* A table and its `open`: its products, those with packed weights, and what differs of the rest. */
-#define TABLE(table, PRODUCTS, PACKED, ...)                                               \
+/* A table and its `open` and `kernels`: its products, those with packed weights, the set that they
+ * are from, and what differs of the rest. */
+#define TABLE(table, PRODUCTS, PACKED, SET, ...)                                          \
     static tf_open_fn open_##table;                                                       \
+    static const char *kernels_##table(void)                                              \
+    {                                                                                     \
+        static _Thread_local char text[LINE];                                             \
+        return name_kernels(text, &PRODUCTS, "; ", TEXT(SET));                            \
+    }                                                                                     \
     static const struct tf_cpu_table table = {                                            \
         .be = {.abi = TF_BACKEND_ABI,                                                     \
                .name = "cpu",                                                             \
@@ -67,6 +54,7 @@ static const char *kernels_openblas_int8(void)
                .elem_size = TF_HOST_ELEM_SIZES(float),                                    \
                .open = open_##table,                                                      \
                .describe = describe_lane,                                                 \
+               .kernels = kernels_##table,                                                \
                TF_HOST_ENTRIES TF_ACT_OPS(ENTRY) TF_PACKED_OPS(ENTRY) TF_VALUE_OPS(ENTRY) \
                TF_SELECT_OPS(ENTRY) __VA_ARGS__},                                         \
         .products = &PRODUCTS,                                                            \
@@ -81,12 +69,12 @@ static const char *kernels_openblas_int8(void)
     .precision = "fp32", .supports = TF_USE_ANY, .default_for = TF_USE_ANY, .packs_halves = true
 #define FOR_DECODING .precision = "int8", .supports = TF_USE_DECODING, .tables_packed = true
 
-TABLE(fp32, TF_CPU(fp32), TF_CPU(fp32), FP32, .kernels = kernels)
+TABLE(fp32, TF_CPU(fp32), TF_CPU(fp32), TF_ISA, FP32)
 /* All sets make the same bits of bf16. */
-TABLE(bf16, BF16, BF16, .precision = "bf16", .supports = TF_USE_ANY, .kernels = kernels)
-TABLE(int8, TF_CPU(fp32), INT8, FOR_DECODING, .kernels = kernels_int8)
-TABLE(openblas_fp32, tf_cpu_openblas, TF_CPU(fp32), FP32, .kernels = kernels_openblas)
-TABLE(openblas_int8, tf_cpu_openblas, INT8, FOR_DECODING, .kernels = kernels_openblas_int8)
+TABLE(bf16, BF16, BF16, TF_ISA, .precision = "bf16", .supports = TF_USE_ANY)
+TABLE(int8, TF_CPU(fp32), INT8, TF_INT8, FOR_DECODING)
+TABLE(openblas_fp32, tf_cpu_openblas, TF_CPU(fp32), TF_ISA, FP32)
+TABLE(openblas_int8, tf_cpu_openblas, INT8, TF_INT8, FOR_DECODING)
 
 extern const struct tf_backend *const TF_CPU_SET(tables)[], *const TF_CPU_SET(openblas)[];
 const struct tf_backend *const TF_CPU_SET(tables)[] = {&fp32.be, &bf16.be, &int8.be, NULL};
