@@ -25,7 +25,7 @@ static const struct tf_member fields[] = {
     F(decoder_layers, INT, 1, TF_MAX_LAYERS, NULL),
     F(d_model, INT, 1, TF_MAX_WIDTH, NULL),
     F(d_ff, INT, 1, TF_MAX_WIDTH, NULL),
-    F(heads, INT, 1, 1024, NULL),
+    F(heads, INT, 1, TF_MAX_HEADS, NULL),
     F(d_k, INT, 1, TF_MAX_WIDTH, NULL),
     F(d_v, INT, 1, TF_MAX_WIDTH, NULL),
     F(vocab_size, INT, 0, 1 << 24, NULL),
@@ -234,7 +234,7 @@ struct tf_norms tf_config_norms(const struct tf_config *c, bool decoder)
     const enum tf_decoder_norms n = decoder ? c->decoder_norms : TF_NORMS_SAME;
     return n == TF_NORMS_SAME
                ? (struct tf_norms){.before = c->pre_norm, .top = c->final_norm}
-               : (struct tf_norms){.before = n == TF_NORMS_BEFORE || n == TF_NORMS_BEFORE_TOP,
+               : (struct tf_norms){.before = n >= TF_NORMS_BEFORE,
                                    .top = n == TF_NORMS_AFTER_TOP || n == TF_NORMS_BEFORE_TOP};
 }
 
@@ -242,11 +242,9 @@ void tf_config_set_norms(struct tf_config *c, struct tf_norms encoder, struct tf
 {
     c->pre_norm = encoder.before;
     c->final_norm = encoder.top;
-    c->decoder_norms = encoder.before == decoder.before && encoder.top == decoder.top
-                           ? TF_NORMS_SAME
-                       : decoder.before ? decoder.top ? TF_NORMS_BEFORE_TOP : TF_NORMS_BEFORE
-                       : decoder.top    ? TF_NORMS_AFTER_TOP
-                                        : TF_NORMS_AFTER;
+    c->decoder_norms = TF_NORMS_SAME;
+    if (encoder.before != decoder.before || encoder.top != decoder.top)
+        c->decoder_norms = (decoder.before ? TF_NORMS_BEFORE : TF_NORMS_AFTER) + decoder.top;
 }
 
 float tf_config_embedding_scale(const struct tf_config *c)

@@ -31,7 +31,7 @@ enum tf_smoothing { TF_SMOOTH_V, TF_SMOOTH_V1 };
 enum tf_decoder_norms {
     TF_NORMS_SAME,
     TF_NORMS_AFTER,
-    TF_NORMS_AFTER_TOP,
+    TF_NORMS_AFTER_TOP, /* each _TOP follows the same without it */
     TF_NORMS_BEFORE,
     TF_NORMS_BEFORE_TOP
 };
@@ -44,7 +44,6 @@ extern const char *const tf_dialects[],
     *const tf_decoder_selves[], *const tf_decoder_norms[], *const tf_ties[], *const tf_starts[],
     *const tf_smoothings[], *const tf_initializers[];
 
-#define TF_MAX_LAYERS 256
 #define TF_MAX_WIDTH 65536
 
 /* The configuration. The map in a model's header has one entry per field, of the same name. */

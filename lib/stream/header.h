@@ -16,6 +16,9 @@ extern const uint8_t tf_label[TF_LABEL_N];
 /* Do n bytes begin with the label or, if n is smaller, are they the beginning of it? */
 bool tf_label_begins(const void *p, size_t n);
 
+/* Limits of a model that its header names by number: layers of a stack, heads of a layer. */
+enum { TF_MAX_LAYERS = 256, TF_MAX_HEADS = 1024 };
+
 #define TF_LANG_MAX 35 /* bytes of a language label, as RFC 5646 recommends */
 
 /* The description of a stream. Its memory is an arena of the reader or the caller. */

@@ -3,14 +3,13 @@
 #include "base/opt.h"
 #include "base/parse.h"
 #include "ops/search_state.h"
+#include "stream/header.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 const char *const tf_search_words[] = {"model",        "paper",  "fairseq", "ctranslate2",
                                        "transformers", "marian", NULL};
-
-enum { MOST_LAYERS = 256, MOST_HEADS = 1024 }; /* of any model (model/config.c) */
 
 static const char *const precisions[] = {"fp32", "bf16", "int8", NULL};
 
@@ -47,8 +46,8 @@ int tf_alignment_head_parse(const char *text, int64_t *layer, int64_t *head, str
         return tf_fail(err, "%.40s: neither LAYER nor LAYER,HEAD, counted from 1", text);
     memcpy(first, text, n);
     first[n] = 0;
-    if (tf_parse_int(layer, first, 1, MOST_LAYERS, err) != 0 ||
-        (text[n] != 0 && tf_parse_int(head, text + n + 1, 1, MOST_HEADS, err) != 0))
+    if (tf_parse_int(layer, first, 1, TF_MAX_LAYERS, err) != 0 ||
+        (text[n] != 0 && tf_parse_int(head, text + n + 1, 1, TF_MAX_HEADS, err) != 0))
         return tf_fail(err, "%.40s: neither LAYER nor LAYER,HEAD, counted from 1", text);
     return 0;
 }
