@@ -450,8 +450,10 @@ def ids_of_vocabularies(rig, n):
     return out
 
 
-def inputs(rig, r, kind, n):
+@functools.lru_cache(maxsize=32)  # several commands take one kind
+def inputs(rig, kind, n):
     """{name: (contents, contents)}."""
+    r = random.Random("%d %s %d" % (rig.seed, kind, n))
     if kind == "vocabularies":
         return vocabularies.for_text(n)
     if kind == "segmentations":
@@ -685,7 +687,7 @@ def search(rig, row, name, argv, kind, n, pairs, most, minutes):
 def cost(tool):
     """The row of one tool."""
     def row_of_tool(rig, row):
-        most, r = limits(), row.r
+        most = limits()
         rig.fresh("cost")
         # Large enough that quadratic cost exceeds the limits in the short form, too.
         size = 200000 if rig.short else 500000
@@ -698,11 +700,11 @@ def cost(tool):
         minutes = 10 * rig.scale if rig.minutes is None else rig.minutes
         searched = sum(kind not in MADE for _, _, kind, _ in mine)
         for name, argv, kind, n in mine:
-            for what, pair in inputs(rig, r, kind, size).items():
+            for what, pair in inputs(rig, kind, size).items():
                 limit = most.get("%s, %s" % (name, what), most[name])
                 check(rig, row, name, what, argv, n, pair, limit)
             if not rig.short and kind not in MADE:
-                small = inputs(rig, r, kind, 20000)
+                small = inputs(rig, kind, 20000)
                 small = [p for k, p in small.items() if "%s, %s" % (name, k) not in most]
                 search(rig, row, name, argv, kind, n, small, most[name], minutes / searched)
     row_of_tool.__doc__ = """CPU and memory for a megabyte of hostile input stay within
