@@ -6,12 +6,17 @@ setup_file() {
     export TEXT=$BATS_FILE_TMPDIR/text VOCAB=$BATS_FILE_TMPDIR/vocab
     for i in {1..30}; do echo "line $i of a text with words $((i * 37 % 11)) and $((i * 7))"; done >"$TEXT"
     tf-tokenize --train --vocab-size 60 --character-coverage 1 -o "$VOCAB" "$TEXT"
+    SIZE=$(tf-tokenize --export-vocab -m "$VOCAB" | wc -l)
+    export SIZE # less than 60: no more pieces
+    cd "$BATS_FILE_TMPDIR" || return 1
+    printf '%s\n' "make plain.npz 60" "make plain.bin 60" "make sized.npz $SIZE" | each marian.py
 }
 
 prepare() { need "$TF_PYTHON"; }
 
 # make FILE [KEY=VALUE...]: a model of that vocabulary
 make() {
+    [ $# -gt 1 ] || { cp "$BATS_FILE_TMPDIR/plain.${1##*.}" "$1"; return; }
     "$TF_PYTHON" "$TOP/tests/cli/marian.py" make "$1" 60 "${@:2}"
 }
 
@@ -346,6 +351,11 @@ END
 hf_dir() {
     mkdir -p "$1"
     "$TF_PYTHON" "$TOP/tests/cli/marian.py" hf "$2" "$1" "${@:3}"
+    hf_vocabulary "$1"
+}
+
+# hf_vocabulary DIR: what it has besides the model
+hf_vocabulary() {
     cp "$VOCAB" "$1/source.spm"
     cp "$VOCAB" "$1/target.spm"
     tf-tokenize --export-vocab -m "$VOCAB" | cut -f 1 |
@@ -355,26 +365,25 @@ hf_dir() {
 @test "a directory of transformers is the model of Marian that it was made from" {
     natively
     need jq
-    local size
-    size=$(tf-tokenize --export-vocab -m "$VOCAB" | wc -l)
-    for variant in '' tied=decoder tied=none transformer-decoder-dim-ffn=9 \
-        'transformer-ffn-activation=relu'; do
-        # shellcheck disable=SC2086
-        "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz "$size" $variant
-        hf_dir dir m.npz
-        tf-convert m.npz --vocab "$VOCAB" --vocab-target "$VOCAB" -o m.tfm
-        t 0 tf-convert dir -o d.tfm
+    variants=('' tied=decoder tied=none transformer-decoder-dim-ffn=9 transformer-ffn-activation=relu)
+    for i in "${!variants[@]}"; do
+        mkdir d$i
+        printf '%s\n' "make $i.npz $SIZE ${variants[i]}" "hf $i.npz d$i"
+    done | each marian.py
+    for i in "${!variants[@]}"; do
+        hf_vocabulary d$i
+        tf-convert $i.npz --vocab "$VOCAB" --vocab-target "$VOCAB" -o m.tfm
+        t 0 tf-convert d$i -o d.tfm
         [ "$(fingerprint d.tfm)" = "$(fingerprint m.tfm)" ]
-        rm -r dir
     done
-    expect_contains "$stderr" "dir/model.safetensors: MarianMT, 2 + 2 layers of width 16, relu"
+    expect_contains "$stderr" "d4/model.safetensors: MarianMT, 2 + 2 layers of width 16, relu"
     expect_contains "$stderr" "--positions halves is what it computes there"
     head -3 "$TEXT" | tf-translate -m d.tfm --normalize 1 | wc -l | grep -qx 3
 }
 
 @test "--positions halves: what transformers computes" {
     need jq
-    "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz "$(tf-tokenize --export-vocab -m "$VOCAB" | wc -l)"
+    cp "$BATS_FILE_TMPDIR/sized.npz" m.npz
     hf_dir dir m.npz
     tf-convert dir --positions halves -o m.tfm
     head -5 "$TEXT" | tf-tokenize -m m.tfm >src.tfs
@@ -404,7 +413,7 @@ hf_dir() {
 
 @test "a directory of transformers that is not supported is refused by its settings" {
     need jq
-    "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz "$(tf-tokenize --export-vocab -m "$VOCAB" | wc -l)"
+    cp "$BATS_FILE_TMPDIR/sized.npz" m.npz
     refused() { # WANT [KEY=VALUE...]
         rm -rf dir
         hf_dir dir m.npz "${@:2}"
@@ -595,46 +604,54 @@ END
     tf-tokenize -m "$VOCAB" --target "$TEXT" | ids /dev/stdin | diff <(tf-tokenize -m "$VOCAB" "$TEXT" | ids /dev/stdin) -
 }
 
-# The tensors of a safetensors file: name, type, shape and SHA-256.
+# The tensors of safetensors files: of FILE in FILE.tensors, name, type, shape and SHA-256.
 tensors() {
-    "$TF_PYTHON" - "$1" <<'PY'
+    "$TF_PYTHON" - "$@" <<'PY'
 import hashlib, sys
 from tensor_file import read
-for name, x in sorted(read(sys.argv[1])[1].items()):
-    print(name, x.dtype, x.shape, hashlib.sha256(x.tobytes()).hexdigest())
+for path in sys.argv[1:]:
+    with open(path + ".tensors", "w") as f:
+        for name, x in sorted(read(path)[1].items()):
+            print(name, x.dtype, x.shape, hashlib.sha256(x.tobytes()).hexdigest(), file=f)
 PY
 }
 
 @test "models go to Marian and to transformers, and come back" {
     natively
     need jq
-    make_size() { "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz "$(tf-tokenize --export-vocab -m "$VOCAB" | wc -l)" "$@"; }
-    for variant in '' output-omit-bias=true tied=decoder tied=none transformer-ffn-activation=relu \
-        enc-depth=1 dec-depth=1; do
-        # shellcheck disable=SC2086
-        make_size $variant
-        tf-convert m.npz --vocab "$VOCAB" --vocab-target "$VOCAB" -o m.tfm
-        rm -rf x y z
-        tf-convert m.tfm --to marian -o x
-        cp x/model.npz n.npz
-        same_scores n.npz
-        tf-convert x -o back.tfm
-        [ "$(fingerprint back.tfm)" = "$(fingerprint m.tfm)" ] || { echo "$variant"; return 1; }
-        tf-convert m.tfm --to hf -o y
-        tf-convert y -o back.tfm
-        [ "$(fingerprint back.tfm)" = "$(fingerprint m.tfm)" ] || { echo "hf: $variant"; return 1; }
-        [ "$variant" = output-omit-bias=true ] && continue
-        # but for the positions, and the bias that takes the padding id out of the softmax
-        hf_dir z m.npz residual_scale=4
-        diff <(tensors y/model.safetensors | grep -Ev 'positions|final_logits') \
-            <(tensors z/model.safetensors | grep -v final_logits)
-        diff <(jq -S 'del(.["<start>"])' y/vocab.json) <(jq -S 'del(.["<last>"])' z/vocab.json)
+    variants=(output-omit-bias=true '' tied=decoder tied=none transformer-ffn-activation=relu
+        enc-depth=1 dec-depth=1
+        'transformer-preprocess=n transformer-postprocess=da transformer-postprocess-top=n')
+    before=7 # the last one, whose norms are before layers
+    for i in "${!variants[@]}"; do
+        mkdir z$i
+        echo "make $i.npz $SIZE ${variants[i]}"
+        [ $i = 0 ] || [ $i = $before ] || echo "hf $i.npz z$i residual_scale=4"
+    done | each marian.py
+    for i in "${!variants[@]}"; do
+        tf-convert $i.npz --vocab "$VOCAB" --vocab-target "$VOCAB" -o $i.tfm
+        tf-convert $i.tfm --to marian -o x$i
+        our_scores x$i/model.npz
+        echo "score x$i/model.npz 3 x$i/model.pairs x$i/model.want"
+    done >scores
+    each marian.py <scores
+    for i in "${!variants[@]}"; do near_scores x$i/model.npz; done
+    for ((i = 0; i < before; i++)); do
+        tf-convert x$i -o back.tfm
+        [ "$(fingerprint back.tfm)" = "$(fingerprint $i.tfm)" ] || { echo "${variants[i]}"; return 1; }
+        tf-convert $i.tfm --to hf -o y$i
+        tf-convert y$i -o back.tfm
+        [ "$(fingerprint back.tfm)" = "$(fingerprint $i.tfm)" ] || { echo "hf: ${variants[i]}"; return 1; }
     done
-    make_size transformer-preprocess=n transformer-postprocess=da transformer-postprocess-top=n
-    tf-convert m.npz --vocab "$VOCAB" -o m.tfm
-    tf-convert m.tfm --to marian -o p
-    same_scores p/model.npz
-    t 1 tf-convert m.tfm --to hf -o q
+    tensors {y,z}{1..6}/model.safetensors
+    for i in {1..6}; do
+        # but for the positions, and the bias that takes the padding id out of the softmax
+        diff <(grep -Ev 'positions|final_logits' y$i/model.safetensors.tensors) \
+            <(grep -v final_logits z$i/model.safetensors.tensors)
+        hf_vocabulary z$i
+        diff <(jq -S 'del(.["<start>"])' y$i/vocab.json) <(jq -S 'del(.["<last>"])' z$i/vocab.json)
+    done
+    t 1 tf-convert $before.tfm --to hf -o q
     expect_error "hf has no final_norm"
     [ ! -e q ]
 }
@@ -675,43 +692,15 @@ PY
     done
 }
 
-# with_eps EPS DTYPE POSITIONS: e.tfm is m.tfm with another epsilon; POSITIONS may be learned.
-with_eps() {
-    tf-convert m.tfm --to npz -o e.npz
-    "$TF_PYTHON" - "$1" "$3" <<'PY'
-import json, sys
-import numpy as np
-w = dict(np.load("e.npz"))
-c = json.loads(w["config"].tobytes())
-c["norm_eps"] = float(sys.argv[1])
-if sys.argv[2] == "learned":
-    c.update(positions="learned", max_positions=90)
-    rng = np.random.default_rng(6)
-    w.update((n, rng.normal(0, 0.1, (90, 16)).astype("f4")) for n in ("enc.pos", "dec.pos"))
-np.savez("e.npz", **{**w, "config": np.frombuffer(json.dumps(c).encode(), "u1")})
-PY
-    tf-convert e.npz --to tfm --dtype "$2" -o e.tfm
-}
-
 @test "any epsilon goes to transformers as a scale, and comes back" {
     natively
     need jq
+    for tied in all decoder none; do echo "make m-$tied.npz $SIZE tied=$tied"; done | each marian.py
     for tied in all decoder none; do
-        "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz \
-            "$(tf-tokenize --export-vocab -m "$VOCAB" | wc -l)" "tied=$tied"
-        tf-convert m.npz --vocab "$VOCAB" --vocab-target "$VOCAB" -o "$tied.tfm"
+        tf-convert m-$tied.npz --vocab "$VOCAB" --vocab-target "$VOCAB" -o m.tfm
+        tf-convert m.tfm --to npz -o $tied.npz
     done
-    while read -r eps dtype scale positions tied; do
-        cp "$tied.tfm" m.tfm
-        with_eps "$eps" "$dtype" "$positions"
-        rm -rf y
-        tf-convert e.tfm --to hf -o y
-        [ "$(jq -c .residual_scale y/config.json)" = "$scale" ]
-        jq -e --argjson unk "$(jq '."<unk>"' y/vocab.json)" \
-            '.bad_words_ids == [[.pad_token_id], [$unk]]' y/config.json
-        tf-convert y -o back.tfm
-        [ "$(fingerprint back.tfm)" = "$(fingerprint e.tfm)" ]
-    done <<'END'
+    cat >cases <<'END'
 1e-6 f32 4 sin all
 1e-5 f32 null sin all
 1e-8 f32 32 sin none
@@ -723,6 +712,19 @@ PY
 1e-6 f32 4 learned decoder
 1e-8 f32 32 learned none
 END
+    awk '{ print "eps", $5 ".npz", NR ".npz", $1, $4 }' cases | each marian.py
+    n=0
+    while read -r eps dtype scale positions tied; do
+        n=$((n + 1))
+        tf-convert $n.npz --to tfm --dtype "$dtype" -o e.tfm
+        rm -rf y
+        tf-convert e.tfm --to hf -o y
+        [ "$(jq -c .residual_scale y/config.json)" = "$scale" ]
+        jq -e --argjson unk "$(jq '."<unk>"' y/vocab.json)" \
+            '.bad_words_ids == [[.pad_token_id], [$unk]]' y/config.json
+        tf-convert y -o back.tfm
+        [ "$(fingerprint back.tfm)" = "$(fingerprint e.tfm)" ]
+    done <cases
 }
 
 @test "transformers computes what a model does that goes there, and saves its scale" {
@@ -734,8 +736,9 @@ END
             "$(tf-tokenize --export-vocab -m "$VOCAB" | wc -l)" enc-depth=6 dec-depth=6 \
             "tied=${variant#* }"
         tf-convert m.npz --vocab "$VOCAB" --vocab-target "$VOCAB" -o m.tfm
-        with_eps 1e-6 f32 "${variant% *}"
-        mv e.tfm m.tfm
+        tf-convert m.tfm --to npz -o plain.npz
+        "$TF_PYTHON" "$TOP/tests/cli/marian.py" eps plain.npz e.npz 1e-6 "${variant% *}"
+        tf-convert e.npz --to tfm -o m.tfm
         rm -rf y saved
         tf-convert m.tfm --to hf -o y
         tf-tokenize -m m.tfm "$TEXT" >src.tfs
@@ -789,7 +792,7 @@ PY
 
 @test "examples/opus-mt translates with each form of a downloaded model" {
     need jq
-    "$TF_PYTHON" "$TOP/tests/cli/marian.py" make m.npz "$(tf-tokenize --export-vocab -m "$VOCAB" | wc -l)"
+    cp "$BATS_FILE_TMPDIR/sized.npz" m.npz
     tf-convert m.npz --vocab "$VOCAB" -o m.tfm
     export TF_BIN=$BIN OPTIONS='--search paper --normalize 1 --max-extra 5'
     # shellcheck disable=SC2086

@@ -5,6 +5,8 @@
     marian.py hf FILE DIR [KEY=VALUE...]    the same model as transformers has it: config.json and
                                             model.safetensors; the keys are of config.json, of
                                             which residual_scale multiplies weights
+    marian.py eps FILE OUT EPS POSITIONS    an npz of tf-convert with another epsilon; POSITIONS
+                                            may be learned
     marian.py score FILE EOS PAIRS OUT [halves]     log P of each target; a pair is a line of JSON,
                                                 [[source ids], [target ids]], without ends
 
@@ -232,8 +234,21 @@ class Model:
         return sum(z[t, i] - math.log(np.exp(z[t]).sum()) for t, i in enumerate(tgt + [eos]))
 
 
+def eps(path, to, value, positions):
+    w = dict(np.load(path))
+    c = json.loads(w["config"].tobytes())
+    c["norm_eps"] = float(value)
+    if positions == "learned":
+        c.update(positions="learned", max_positions=90)
+        rng = np.random.default_rng(6)
+        w.update((n, rng.normal(0, 0.1, (90, 16)).astype("f4")) for n in ("enc.pos", "dec.pos"))
+    np.savez(to, **{**w, "config": np.frombuffer(json.dumps(c).encode(), "u1")})
+
+
 if sys.argv[1] == "make":
     make(sys.argv[2], int(sys.argv[3]), sys.argv[4:])
+elif sys.argv[1] == "eps":
+    eps(*sys.argv[2:])
 elif sys.argv[1] == "hf":
     hf(sys.argv[2], sys.argv[3], sys.argv[4:])
 else:
