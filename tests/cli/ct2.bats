@@ -337,10 +337,9 @@ damaged() {
     PYTHONPATH=$TOP/tests/cli "$TF_PYTHON" -B - "$2" <<'PY'
 import struct
 import sys
-import ct2
-import numpy as np
 b = bytearray(open("d/model.bin", "rb").read())
 def put(name, x, dims, kind):  # another variable, in place of the one of this name if there is one
+    import ct2, numpy as np  # which take longest: not for every change
     if name.encode() in b:
         b[b.index(name.encode())] = ord("x")
     x = np.full(dims, x, kind)
