@@ -51,37 +51,60 @@ const char *tf_tool_path(char path[TF_TOOL_PATH], const char *name)
 static void be_child(pid_t parent)
 {
     sigset_t none;
+    signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_DFL); /* a handler of ours would keep the child alive */
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    signal(SIGINT, SIG_IGN);
     if (getppid() != parent) /* it died before that call */
         _exit(TF_FAILED);
 }
 
-/* The same, and run the command with these as stdin and stdout. */
-_Noreturn static void become(const char *const *argv, pid_t parent, int in, int out)
+/* The same, and run the command with these as stdin and stdout. In memory of the parent. */
+_Noreturn static void become(const char *const *argv, char *const *env, pid_t parent, int in,
+                             int out)
 {
-    char path[TF_TOOL_PATH], number[32];
+    char path[TF_TOOL_PATH];
     be_child(parent);
-    snprintf(number, sizeof number, "%ld", (long)parent);
-    setenv(PARENT, number, 1);
     if (dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0)
-        execvp(tf_tool_path(path, argv[0]), (char *const *)argv);
+        execvpe(tf_tool_path(path, argv[0]), (char *const *)argv, env);
     fprintf(stderr, "%s: %s: %s\n", tf_progname, argv[0], strerror(errno));
     _exit(TF_FAILED);
 }
 
-/* fork() with SIGTERM blocked in the child, so that one that comes before it is another program
- * ends it. The caller's mask is in *old, to be restored. */
-static pid_t fork_blocked(sigset_t *old)
+/* Our environment with another value of PARENT, which is "NAME=VALUE". The caller frees it. */
+static char **environment_with(char *parent)
+{
+    size_t n = 0, k = 0;
+    while (environ != NULL && environ[n] != NULL)
+        n++;
+    char **env = tf_xarray(NULL, n + 2, sizeof *env);
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(environ[i], PARENT "=", sizeof PARENT) != 0)
+            env[k++] = environ[i];
+    env[k] = parent;
+    env[k + 1] = NULL;
+    return env;
+}
+
+/* Block SIGTERM for a child, so that one that comes before it is another program ends it. The
+ * caller's mask is in *old, to be restored. */
+static void block_term(sigset_t *old)
 {
     sigset_t term;
     sigemptyset(&term);
     sigaddset(&term, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &term, old);
-    return fork();
+}
+
+/* Run a command in a child. vfork(2) copies no tables of pages: 0.3 ms for those of a service. */
+__attribute__((noinline)) static pid_t start_command(const char *const *argv, char *const *env,
+                                                     int in, int out)
+{
+    const pid_t parent = getpid(), pid = vfork();
+    if (pid == 0)
+        become(argv, env, parent, in, out);
+    return pid;
 }
 
 /* Start a stage whose stdin is *in; *in becomes the read end of its pipe. */
@@ -89,14 +112,16 @@ static int start_stage(struct stage *s, int *in, struct tf_err *err)
 {
     int ends[2];
     sigset_t old;
-    const pid_t self = getpid();
+    char parent[64];
     if (pipe2(ends, O_CLOEXEC) != 0)
         return tf_fail_errno(err, "%s: pipe", s->argv[0]);
     s->write = ends[1];
-    s->pid = fork_blocked(&old);
-    if (s->pid == 0)
-        become(s->argv, self, *in, ends[1]);
+    snprintf(parent, sizeof parent, PARENT "=%ld", (long)getpid());
+    char **env = environment_with(parent);
+    block_term(&old);
+    s->pid = start_command(s->argv, env, *in, ends[1]);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
+    free(env);
     close(*in);
     *in = ends[0];
     if (s->pid > 0)
@@ -330,7 +355,8 @@ int tf_pipeline_open_copies(int (*f)(void *arg, struct tf_err *err), void *arg, 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return tf_fail_errno(err, "socket");
     fflush(stdout);
-    *pid = fork_blocked(&old);
+    block_term(&old);
+    *pid = fork();
     if (*pid == 0)
         copy_on_request(f, arg, self, ends[0]);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
