@@ -574,11 +574,6 @@ int tf_engine_open(struct tf_engine *e, struct tf_loop *loop, const struct tf_se
         }
         r->engine = e;
         r->copier.asks = r->before.asks = -1;
-        if (!o->whole &&
-            tf_sentences_new(&r->sentences, r->pair.source, (size_t)o->max_chars, err) != 0) {
-            tf_direction_release(&r->pair);
-            return -1;
-        }
         r->pipes = tf_xcalloc(slots(e), sizeof *r->pipes);
         for (size_t k = 0; k < slots(e); k++) {
             struct tf_pipe *p = &r->pipes[k];
@@ -594,6 +589,12 @@ int tf_engine_open(struct tf_engine *e, struct tf_loop *loop, const struct tf_se
     for (size_t i = 0; i < e->n; i++)
         if (tf_tools_init(&e->routes[i].tools, e->routes[i].pair.path, e->routes[i].terms, o,
                           err) != 0)
+            return -1;
+    for (size_t i = 0; i < e->n; i++)
+        manage(&e->routes[i]);
+    for (size_t i = 0; i < e->n && !o->whole; i++) /* while they start */
+        if (tf_sentences_new(&e->routes[i].sentences, e->routes[i].pair.source,
+                             (size_t)o->max_chars, err) != 0)
             return -1;
     return 0;
 }

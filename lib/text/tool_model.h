@@ -4,7 +4,7 @@
 
 #include "stream/header.h"
 
-/* What is asked about it, zeroed before; in memory that the process of tf_sandboxed_begin shares. */
+/* What is asked about it, zeroed before. The process of tf_sandboxed_begin shares its memory. */
 struct tf_tool_model {
     char lang[TF_LANG_MAX + 1]; /* the label of the source language, of the first model with one */
     uint8_t has_hash, hash[32]; /* its fingerprint */
