@@ -164,7 +164,7 @@ def main():
                 process.wait()
         for name, of in zip(("tf-serve", "CTranslate2"), zip(*took)):
             times, cpu = zip(*of)
-            print(f"first answer after: {name} {statistics.median(times):.3f} s "
+            print(f"first answer after: {name} {statistics.median(times):.4f} s "
                   f"({min(times):.3f} to {max(times):.3f}), {statistics.median(cpu):.3f} s of CPU",
                   flush=True)
         for n in o.clients:
