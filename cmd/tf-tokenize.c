@@ -16,9 +16,8 @@ static struct tf_tokenize job;
 static struct tf_sp_train trainer;
 static struct tf_strs symbols;
 static const char *fields;
-static int64_t phrases;
 static bool chosen_fields[TF_TRAINING_FIELDS];
-static int64_t max_sentences;
+static int64_t phrases, max_sentences;
 static int type, normalization;
 static bool copies, head, quiet;
 
@@ -204,8 +203,7 @@ static unsigned copy_mode(const struct tf_vocab **v)
 {
     if (tf_copies_make() > 0)
         return DECODE;
-    if ((*v)->source != NULL)
-        *v = (*v)->source;
+    *v = (*v)->source != NULL ? (*v)->source : *v;
     return ENCODE;
 }
 
