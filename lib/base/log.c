@@ -98,6 +98,15 @@ void tf_note(const char *fmt, ...)
     pthread_mutex_unlock(&lock);
 }
 
+void tf_error(const char *fmt, ...)
+{
+    char text[1024];
+    FORMAT(text, fmt);
+    pthread_mutex_lock(&lock);
+    put_line("", text);
+    pthread_mutex_unlock(&lock);
+}
+
 void tf_notes_off(void)
 {
     pthread_mutex_lock(&lock);

@@ -13,6 +13,8 @@ void tf_warn_summary(void);
 void tf_note(const char *fmt, ...) TF_PRINTF(1, 2);
 /* Print no notes from now on: --quiet of a tool that shows no progress. */
 void tf_notes_off(void);
+/* Print "tf-x: ..." always: why a tool fails. */
+void tf_error(const char *fmt, ...) TF_PRINTF(1, 2);
 /* Seconds on the monotonic clock; for rates, never in output. */
 double tf_now(void);
 

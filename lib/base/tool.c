@@ -90,7 +90,7 @@ int tf_tool_finish(int rc, struct tf_err *err)
     if (status == TF_READER_LEFT)
         status = TF_OK;
     else if ((rc < 0 || err->status != 0) && (status != TF_PARTIAL || err->msg[0] != 0))
-        tf_note("%s", err->msg[0] != 0 ? err->msg : "failed");
+        tf_error("%s", err->msg[0] != 0 ? err->msg : "failed");
     /* stdio keeps no errno of an earlier failure, but a full disk fails again at the flush. */
     bool earlier = ferror(stdout);
     errno = 0;
@@ -99,7 +99,7 @@ int tf_tool_finish(int rc, struct tf_err *err)
         /* After another status the message is printed already. */
         if (sys != EPIPE && (status == TF_OK || status == TF_PARTIAL)) {
             status = TF_FAILED;
-            tf_note("write error%s%s", sys != 0 ? ": " : "", sys != 0 ? strerror(sys) : "");
+            tf_error("write error%s%s", sys != 0 ? ": " : "", sys != 0 ? strerror(sys) : "");
         }
     }
     return status;

@@ -111,6 +111,8 @@ PY
     t 0 tf-avgckpt --quiet run -o quiet.tfm
     [ -z "$stderr" ]
     cmp three.tfm quiet.tfm
+    t 1 tf-avgckpt --quiet none -o quiet.tfm
+    expect_error "tf-avgckpt: none: No such file or directory"
     tf-avgckpt -n 3 run -o want.tfm
     t 0 tf-avgckpt --at-most 4 run -o four.tfm
     expect_error "tf-avgckpt: run: only 3 of 4 checkpoints; averaging these"

@@ -52,6 +52,8 @@ setup_file() {
     cmp m quiet
     t 2 tf-tokenize -q --list-unknown -m m "$X"
     expect_error "--quiet and --list-unknown cannot be used together"
+    t 1 tf-tokenize -q -m none "$X"
+    expect_error "tf-tokenize: none: No such file or directory"
     t 1 tf-tokenize --train --vocab-size 5 -o none "$X"
     expect_error "training: --vocab-size 5: the characters and special pieces alone are "
     expect_contains "$stderr" "--character-coverage"
