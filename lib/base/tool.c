@@ -72,6 +72,7 @@ int tf_tool_start(const struct tf_tool *tool, int argc, char **argv, struct tf_a
     reserve_standard_streams();
     signal(SIGXFSZ, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL); /* where it is ignored, no end of a process can be waited for */
     if (check_stack(err) != 0)
         return -1;
     if (tool->settings != NULL &&

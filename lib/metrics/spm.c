@@ -155,7 +155,7 @@ int tf_spm_close(struct tf_err *err)
     spm.pid = 0;
     if (status != 0 && spm.err.msg[0] == 0)
         tf_fail(&spm.err, "tf-tokenize: failed");
-    if (spm.err.msg[0] != 0) /* where SIGCHLD is ignored, no status says so */
+    if (spm.err.msg[0] != 0)
         quote_message(&spm.err);
     if (spm.messages >= 0)
         close(spm.messages);

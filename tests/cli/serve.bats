@@ -224,7 +224,8 @@ tf-serve: $MODEL: its pipeline ended before it was ready" ]
     }
     pipelines() { pgrep -P "$server" tf-pipeline; }
     cp "$MODEL" model
-    serve tf-serve en-xx=model -l 127.0.0.1:0 -p 3 --max-extra 5
+    # Whatever started it may ignore SIGCHLD.
+    serve env --ignore-signal=CHLD tf-serve en-xx=model -l 127.0.0.1:0 -p 3 --max-extra 5
     tf-translate -q -m "$MODEL" --max-extra 5 "$LINES_TXT" >want
     copier=$(pgrep -P "$server" tf-copier)
     [ "$(reads "$copier")" -eq 2 ] # a tool for text, one for the model
