@@ -136,6 +136,15 @@ int tf_config_check(const struct tf_config *c, struct tf_err *err)
     return 0;
 }
 
+int tf_config_fits(const struct tf_config *c, size_t n, struct tf_err *err)
+{
+    if (c->positions == TF_POS_LEARNED && n > (uint64_t)c->max_positions)
+        return tf_fail(
+            err, "a sentence of %zu tokens with its end, the model has %lld learned positions", n,
+            (long long)c->max_positions);
+    return 0;
+}
+
 struct tf_value tf_config_map(const struct tf_config *c, struct tf_arena *a)
 {
     struct tf_value map = tf_value_map();

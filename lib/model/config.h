@@ -88,6 +88,8 @@ const struct tf_member *tf_config_field(const char *name);
 double tf_config_implied(const struct tf_config *c, const struct tf_member *f);
 /* Refuse impossible values: zero sizes, dropout outside [0, 1), products that do not fit, ... */
 int tf_config_check(const struct tf_config *c, struct tf_err *err) TF_MUST_CHECK;
+/* Refuse sentences of n positions where the model has fewer learned ones. */
+int tf_config_fits(const struct tf_config *c, size_t n, struct tf_err *err) TF_MUST_CHECK;
 /* To and from the map in a model's header. Reading refuses unknown keys, missing keys and values
  * out of range. Keys of variants that came later may be missing, and a map does not have them where
  * they have the value that this means: see tf_config_implied. */

@@ -12,7 +12,7 @@ uint32_t tf_start_id(const struct tf_config *c)
     return c->start == TF_START_BOS ? (uint32_t)c->bos : TF_NO_ID;
 }
 
-static void reserve_pairs(struct tf_pairs *p, size_t n, size_t n_src, size_t n_tgt)
+void tf_pairs_reserve(struct tf_pairs *p, size_t n, size_t n_src, size_t n_tgt)
 {
     if (n > p->cap_n || p->src_off == NULL) {
         p->cap_n = n + n / 4;
@@ -48,7 +48,7 @@ int tf_pairs_set(struct tf_pairs *p, const struct tf_config *c, size_t n, const 
                   err) != 0 ||
         check_ids(tgt + tgt_off[0], tgt_off[n] - tgt_off[0], c->vocab_size, "target", err) != 0)
         return -1;
-    reserve_pairs(p, n, src_off[n] - src_off[0] + n, tgt_off[n] - tgt_off[0] + n);
+    tf_pairs_reserve(p, n, src_off[n] - src_off[0] + n, tgt_off[n] - tgt_off[0] + n);
     p->n = n;
     p->longest = 0;
     p->same = NULL;
@@ -132,15 +132,6 @@ void tf_pairs_weigh(struct tf_pairs *p, const float *weights)
     p->weighted = true;
 }
 
-int tf_pairs_fit(const struct tf_pairs *p, const struct tf_config *c, struct tf_err *err)
-{
-    if (c->positions == TF_POS_LEARNED && p->longest > (uint64_t)c->max_positions)
-        return tf_fail(
-            err, "a sentence of %zu tokens with its end, the model has %lld learned positions",
-            p->longest, (long long)c->max_positions);
-    return 0;
-}
-
 void tf_pairs_release(struct tf_pairs *p)
 {
     free(p->src);
@@ -152,60 +143,6 @@ void tf_pairs_release(struct tf_pairs *p)
     free(p->link_at);
     free(p->weights);
     *p = (struct tf_pairs){0};
-}
-
-void tf_pairs_put(struct tf_buf *b, const struct tf_pairs *p)
-{
-    const uint64_t head[] = {p->n, p->src_off[p->n], p->tgt_off[p->n], p->longest};
-    tf_buf_add(b, head, sizeof head);
-    tf_buf_add(b, p->src_off, (p->n + 1) * sizeof *p->src_off);
-    tf_buf_add(b, p->tgt_off, (p->n + 1) * sizeof *p->tgt_off);
-    tf_buf_add(b, p->src, head[1] * sizeof *p->src);
-    tf_buf_add(b, p->tgt_in, head[2] * sizeof *p->tgt_in);
-    tf_buf_add(b, p->tgt_out, head[2] * sizeof *p->tgt_out);
-    tf_buf_add(b, &p->guide, sizeof p->guide);
-    if (p->guide.weight > 0) {
-        tf_buf_add(b, p->link_off, (head[2] + 1) * sizeof *p->link_off);
-        tf_buf_add(b, p->link_at, p->link_off[head[2]] * sizeof *p->link_at);
-    }
-    tf_buf_add(b, &p->weighted, sizeof p->weighted);
-    if (p->weighted)
-        tf_buf_add(b, p->weights, head[2] * sizeof *p->weights);
-}
-
-static const char *get(uint32_t *to, const char *from, size_t n)
-{
-    memcpy(to, from, n * sizeof *to);
-    return from + n * sizeof *to;
-}
-
-void tf_pairs_get(struct tf_pairs *p, const void *bytes)
-{
-    uint64_t head[4];
-    const char *at = bytes;
-    memcpy(head, at, sizeof head);
-    at += sizeof head;
-    p->n = head[0];
-    p->longest = head[3];
-    reserve_pairs(p, p->n, head[1], head[2]);
-    at = get(p->src_off, at, p->n + 1);
-    at = get(p->tgt_off, at, p->n + 1);
-    at = get(p->src, at, head[1]);
-    at = get(p->tgt_in, at, head[2]);
-    at = get(p->tgt_out, at, head[2]);
-    memcpy(&p->guide, at, sizeof p->guide);
-    at += sizeof p->guide;
-    if (p->guide.weight > 0) {
-        p->link_off = tf_xarray(p->link_off, head[2] + 1, sizeof *p->link_off);
-        at = get(p->link_off, at, head[2] + 1);
-        p->link_at = tf_xarray(p->link_at, p->link_off[head[2]] + (size_t)1, sizeof *p->link_at);
-        at = get(p->link_at, at, p->link_off[head[2]]);
-    }
-    memcpy(&p->weighted, at, sizeof p->weighted);
-    if (p->weighted) {
-        p->weights = tf_xarray(p->weights, head[2], sizeof *p->weights);
-        memcpy(p->weights, at + sizeof p->weighted, head[2] * sizeof *p->weights);
-    }
 }
 
 void tf_pairs_cut(size_t *cut, size_t parts, const struct tf_pairs *p)

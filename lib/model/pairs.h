@@ -3,7 +3,6 @@
 #ifndef TF_MODEL_PAIRS_H
 #define TF_MODEL_PAIRS_H
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "model/config.h"
 #include <stddef.h>
@@ -36,6 +35,8 @@ struct tf_pairs {
     float *weights;
 };
 
+/* Room for n sentences with so many rows; what is there stays. */
+void tf_pairs_reserve(struct tf_pairs *p, size_t n, size_t n_src, size_t n_tgt);
 /* Fill from ids (no EOS) with offsets; memory is reused. Ids >= V are an error. */
 int tf_pairs_set(struct tf_pairs *p, const struct tf_config *c, size_t n, const uint32_t *src,
                  const uint32_t *src_off, const uint32_t *tgt, const uint32_t *tgt_off,
@@ -47,13 +48,7 @@ int tf_pairs_link(struct tf_pairs *p, const struct tf_config *c, const struct tf
                   const uint32_t *links, const uint32_t *off, struct tf_err *err) TF_MUST_CHECK;
 /* Give pairs that tf_pairs_set has filled their weights in the loss, [n]. */
 void tf_pairs_weigh(struct tf_pairs *p, const float *weights);
-/* Refuse sentences for which the model has too few learned positions. */
-int tf_pairs_fit(const struct tf_pairs *p, const struct tf_config *c,
-                 struct tf_err *err) TF_MUST_CHECK;
 void tf_pairs_release(struct tf_pairs *p);
-/* Append as bytes for another process of this build; fill from such bytes, which must be whole. */
-void tf_pairs_put(struct tf_buf *b, const struct tf_pairs *p);
-void tf_pairs_get(struct tf_pairs *p, const void *bytes);
 /* Cut sentences 0..n into `parts` ranges of about equal cost: cut[0] = 0 <= ... <= cut[parts] = n.
  * Depends on the offsets alone. */
 void tf_pairs_cut(size_t *cut, size_t parts, const struct tf_pairs *p);

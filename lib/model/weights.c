@@ -87,14 +87,9 @@ void tf_sinusoids(float *pe, size_t rows, const struct tf_config *c)
 
 int tf_weights_positions(struct tf_weights *w, size_t n, struct tf_err *err)
 {
-    if (w->config.positions == TF_POS_LEARNED) {
-        if (n > (size_t)w->config.max_positions)
-            return tf_fail(err,
-                           "a sentence of %zu tokens: the model has learned positions for %lld", n,
-                           (long long)w->config.max_positions);
-        return 0;
-    }
-    if (n <= w->pos_rows)
+    if (tf_config_fits(&w->config, n, err) != 0)
+        return -1;
+    if (w->config.positions == TF_POS_LEARNED || n <= w->pos_rows)
         return 0;
     size_t rows = n < 64 ? 64 : n + n / 2, D = (size_t)w->config.d_model;
     tf_mem *mem = w->be->alloc(w->ctx, TF_ELEM_PARAM, rows * D, err);

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "ops/floats.h"
+#include "train/ranks/pairs_bytes_private.h"
 #include "train/ranks/parts_private.h"
 
 #include <signal.h>

@@ -1,5 +1,6 @@
 /* worker.c - see worker.h. */
 #include "train/ranks/worker.h"
+#include "train/ranks/pairs_bytes_private.h"
 #include "train/ranks/ranked.h"
 
 /* Seconds that rank 0 may take to load a model and to wait for the stream's header, which is before

@@ -218,7 +218,8 @@ static int take_batch(struct tf_feed *f, struct tf_feed_item *item, const struct
     if (check_ids(f, b, err) != 0 ||
         tf_pairs_set(&item->pairs, f->config, b->n, b->src, b->src_off, b->tgt, b->tgt_off, err) !=
             0 ||
-        take_links(f, item, b, err) != 0 || tf_pairs_fit(&item->pairs, f->config, err) != 0)
+        take_links(f, item, b, err) != 0 ||
+        tf_config_fits(f->config, item->pairs.longest, err) != 0)
         return tf_context(err, "%s: batch %llu", f->in.name, (unsigned long long)b->ordinal);
     if (b->weights != NULL)
         tf_pairs_weigh(&item->pairs, b->weights);

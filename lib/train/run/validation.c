@@ -97,7 +97,7 @@ static int next_batch(struct valid *v, struct tf_err *err)
                  tf_fail(err, "%s", text) != 0) ||
                 tf_pairs_set(&v->pairs, v->config, b->n, b->src, b->src_off, b->tgt, b->tgt_off,
                              err) != 0 ||
-                tf_pairs_fit(&v->pairs, v->config, err) != 0)
+                tf_config_fits(v->config, v->pairs.longest, err) != 0)
                 return tf_context(err, "%s: batch %llu", v->in.name,
                                   (unsigned long long)b->ordinal);
             v->sentences += b->n;
