@@ -190,13 +190,9 @@ struct place {
 static void forbid(const struct place *p, const uint32_t *ids, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        const size_t column = tf_search_column(p->v, ids[i]), at = p->row * p->q->lp_ld + column;
-        if (column == SIZE_MAX)
-            continue;
-        if (p->q->be->elem_size[TF_ELEM_STAT] == sizeof(float))
-            ((float *)p->lp)[at] = -INFINITY;
-        else
-            ((double *)p->lp)[at] = -(double)INFINITY;
+        const size_t column = tf_search_column(p->v, ids[i]);
+        if (column != SIZE_MAX)
+            tf_search_exclude(p->q, p->lp, p->row * p->q->lp_ld + column);
     }
 }
 

@@ -117,25 +117,21 @@ static void follow_step(struct tf_insertion_progress *progress, const struct tf_
     }
 }
 
-/* Set all of a row but the n ids in keep (sorted, each once) and one more to -infinity. */
-#define DEFINE_KEEP(name, real)                                                            \
-    static void name(real *x, size_t V, const uint32_t *keep, size_t n, uint32_t one_more) \
-    {                                                                                      \
-        for (size_t v = 0, k = 0; v < V; v++) {                                            \
-            if (k < n && keep[k] == v)                                                     \
-                k++;                                                                       \
-            else if (v != one_more)                                                        \
-                x[v] = -(real)INFINITY;                                                    \
-        }                                                                                  \
-    }
-DEFINE_KEEP(keep_float, float)
-DEFINE_KEEP(keep_double, double)
+/* Exclude all of a row but the n ids in keep (sorted, each once) and one more. */
+static void keep_ids(const struct tf_search *q, tf_mem *lp, size_t row, const uint32_t *keep,
+                     size_t n, uint32_t one_more)
+{
+    for (size_t v = 0, k = 0; v < q->opts.V; v++)
+        if (k < n && keep[k] == v)
+            k++;
+        else if (v != one_more)
+            tf_search_exclude(q, lp, row * q->opts.V + v);
+}
 
 void tf_insertions_mask(const struct tf_insertions *s, struct tf_insertion_progress *progress,
                         const struct tf_search *q, const uint32_t *src, const uint32_t *off,
                         tf_mem *lp)
 {
-    size_t V = q->opts.V;
     follow_step(progress, q, src, off);
     for (size_t i = 0; i < q->S; i++) {
         const uint32_t *mine = src + off[i];
@@ -146,10 +142,7 @@ void tf_insertions_mask(const struct tf_insertions *s, struct tf_insertion_progr
             bool more =
                 (s->most == 0 || c.inserted < s->most) && t + to_copy(q, mine, n, c.n) < limit;
             uint32_t next = c.n < n ? mine[c.n] : q->opts.eos;
-            if (q->be->elem_size[TF_ELEM_STAT] == sizeof(float))
-                keep_float((float *)lp + r * V, V, s->ids, more ? s->n : 0, next);
-            else
-                keep_double((double *)lp + r * V, V, s->ids, more ? s->n : 0, next);
+            keep_ids(q, lp, r, s->ids, more ? s->n : 0, next);
         }
     }
 }

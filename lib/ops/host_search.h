@@ -168,6 +168,15 @@ static inline void tf_best_forced(struct tf_best *b, const struct tf_search *s,
             tf_best_add(b, &g);
 }
 
+/* Make an element of lp no candidate. */
+static inline void tf_search_exclude(const struct tf_search *s, tf_mem *lp, size_t at)
+{
+    if (s->be->elem_size[TF_ELEM_STAT] == sizeof(float))
+        ((float *)lp)[at] = -INFINITY;
+    else
+        ((double *)lp)[at] = -(double)INFINITY;
+}
+
 static inline bool tf_search_banned(const struct tf_search_opts *r, uint32_t id)
 {
     for (size_t i = 0; i < r->n_ban; i++)

@@ -12,16 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct first {
-    struct tf_text text;
-    int64_t id;
-};
-
 struct tf_added {
     struct tf_piece_trie trie; /* ids: places in v */
     struct tf_proto_added *v;
     size_t n;
-    struct first *first; /* tags of TF_ADDED_FIRST, by text */
+    struct tf_proto_added *first; /* tags of TF_ADDED_FIRST, by text */
     size_t n_first;
     bool ends;     /* a space at the end of a text is a piece */
     int64_t space; /* its id, or that of the unknown piece */
@@ -58,13 +53,12 @@ int tf_added_new(struct tf_added **out, const void *bytes, size_t n, int64_t siz
     a.first = tf_xarray(NULL, a.n + 1, sizeof *a.first);
     a.n = 0;
     for (struct tf_span left = model; tf_proto_added(&left, &t);) {
-        const struct tf_text text = {(const char *)t.text.p, t.text.n};
         if (t.flags & TF_ADDED_FIRST) {
-            a.first[a.n_first++] = (struct first){text, t.id};
+            a.first[a.n_first++] = t;
             continue;
         }
         a.v[a.n] = t;
-        pieces[a.n] = (struct tf_trie_piece){text.p, text.n, (uint32_t)a.n, 0};
+        pieces[a.n] = (struct tf_trie_piece){t.text.p, t.text.n, (uint32_t)a.n, 0};
         a.n++;
     }
     if (a.n_first > 1)

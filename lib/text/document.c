@@ -34,6 +34,7 @@ struct tf_document {
     size_t n_lines, cap_lines, line; /* line: the next one that no paragraph has had */
     size_t widest;                   /* characters of the longest line */
 
+    struct tf_text rest;          /* of the line after the tab after its field; p NULL: none */
     size_t tag;                   /* bytes of the tag that the paragraph begins with */
     struct tf_buf tagged;         /* a sentence after that */
     struct tf_buf text;           /* the paragraph, with a space for each line break */
@@ -261,23 +262,19 @@ static void join_line(struct tf_document *d, const struct line *a, const struct 
 /* The field of a line: what is before and after it is layout. */
 static int take_field(struct tf_document *d, const struct line *l, struct tf_err *err)
 {
-    const char *p = d->block.p + l->begin, *end = d->block.p + l->end, *tab;
-    for (int64_t k = 1; k < d->o.field; k++, p = tab + 1) {
-        tab = memchr(p, '\t', (size_t)(end - p));
-        if (tab == NULL) {
-            char why[100];
-            snprintf(why, sizeof why, "no field %lld, only %lld", (long long)d->o.field,
-                     (long long)k);
-            if (l->end > l->begin && bad_line(d, why, err) != 0)
-                return -1;
-            p = end;
-            break;
-        }
+    const char *begin = d->block.p + l->begin;
+    struct tf_text field = {0};
+    d->rest = (struct tf_text){begin, l->end - l->begin};
+    const size_t want = (size_t)d->o.field, fields = tf_text_field(&d->rest, want, &field);
+    if (fields < want) {
+        char why[100];
+        snprintf(why, sizeof why, "no field %zu, only %zu", want, fields);
+        if (l->end > l->begin && bad_line(d, why, err) != 0)
+            return -1;
+        field = (struct tf_text){d->block.p + l->end, 0};
     }
-    tab = memchr(p, '\t', (size_t)(end - p));
-    const size_t n = (size_t)((tab != NULL ? tab : end) - p);
-    tf_buf_add(&d->before, d->block.p + l->begin, (size_t)(p - d->block.p) - l->begin);
-    tf_buf_add(&d->text, p, n);
+    tf_buf_add(&d->before, begin, (size_t)(field.p - begin));
+    tf_buf_add(&d->text, field.p, field.n);
     return 0;
 }
 
@@ -306,16 +303,8 @@ static void end_paragraph(struct tf_document *d, struct tf_buf *out)
         return;
     }
     lay_out(d, out, d->at, d->text.len);
-    if (d->o.field > 0) {
-        int64_t fields = 1; /* what take_field has left */
-        const char *p = d->block.p + l->begin, *end = d->block.p + l->end, *tab;
-        while (fields <= d->o.field && (tab = memchr(p, '\t', (size_t)(end - p))) != NULL) {
-            fields++;
-            p = tab + 1;
-        }
-        if (fields > d->o.field)
-            tf_buf_add(out, p - 1, (size_t)(end - p) + 1);
-    }
+    if (d->o.field > 0 && d->rest.p != NULL)
+        tf_buf_add(out, d->rest.p - 1, d->rest.n + 1); /* with the tab */
     tf_buf_add(out, d->block.p + l->end, l->next - l->end);
 }
 

@@ -65,7 +65,7 @@ static int check_tables(const void *bytes, size_t n, struct tf_err *err)
     struct tf_span m = model, more = model;
     struct tf_proto_piece p;
     while (tf_proto_piece(&m, &p) || tf_proto_unlisted(&more, &p)) {
-        std::string_view s((const char *)p.text.p, p.text.n);
+        std::string_view s(p.text.p, p.text.n);
         bool is_user = p.type == TF_PIECE_USER_DEFINED;
         if (is_user)
             user.push_back(s);
@@ -110,7 +110,7 @@ static void read_pieces(struct tf_sp *s, const void *bytes, size_t n)
     }
     struct tf_proto_added token;
     for (struct tf_span m = all; tf_proto_added(&m, &token);) {
-        std::string_view own((const char *)token.text.p, token.text.n);
+        std::string_view own(token.text.p, token.text.n);
         if (token.id < s->size && s->p.IsUnused((int)token.id)) {
             std::string_view piece = s->p.IdToPiece((int)token.id);
             if (piece.size() > own.size())
@@ -167,6 +167,14 @@ template <class T> static void add_pieces(const struct tf_sp *s, const T &t, str
         tf_ids_add(ids, &id, 1);
     }
     tf_sp_finish(s, text.data(), text.size(), ids, start);
+}
+
+static int segment(const struct tf_sp *s, const char *text, size_t n,
+                   sp::ImmutableSentencePieceText *t, struct tf_err *err)
+{
+    tf_processor::encoding scope;
+    const sp::util::Status status = s->p.Encode(std::string_view(text, n), t->mutable_proto());
+    return status.ok() ? 0 : fail(err, "encode", status);
 }
 
 static int load(struct tf_sp **out, const void *bytes, size_t n, bool segments, struct tf_err *err)
@@ -320,27 +328,10 @@ int tf_sp_encode(const struct tf_sp *s, const char *text, size_t n, struct tf_id
                  struct tf_err *err)
 {
     return guarded(err, "encode", [&]() -> int {
-        tf_processor::encoding scope;
-        if (s->renumbered) {
-            sp::ImmutableSentencePieceText t;
-            sp::util::Status status = s->p.Encode(std::string_view(text, n), t.mutable_proto());
-            if (!status.ok())
-                return fail(err, "encode", status);
-            add_pieces(s, t, ids);
-            return 0;
-        }
-        static thread_local std::vector<int> v;
-        sp::util::Status status = s->p.Encode(std::string_view(text, n), &v);
-        if (!status.ok())
-            return fail(err, "encode", status);
-        if (s->p.join_unknown)
-            v.erase(std::unique(v.begin(), v.end(),
-                                [&](int a, int b) { return a == b && a == s->unk; }),
-                    v.end());
-        static_assert(sizeof(int) == sizeof(uint32_t), "ids are 32-bit ints");
-        tf_ids_add(ids, (const uint32_t *)v.data(), v.size());
-        if (v.capacity() > (size_t)1 << 16)
-            std::vector<int>().swap(v);
+        sp::ImmutableSentencePieceText t;
+        if (segment(s, text, n, &t, err) != 0)
+            return -1;
+        add_pieces(s, t, ids);
         return 0;
     });
 }
@@ -349,11 +340,9 @@ int tf_sp_pieces(const struct tf_sp *s, const char *text, size_t n, struct tf_bu
                  struct tf_err *err)
 {
     return guarded(err, "encode", [&]() -> int {
-        tf_processor::encoding scope;
         sp::ImmutableSentencePieceText t;
-        sp::util::Status status = s->p.Encode(std::string_view(text, n), t.mutable_proto());
-        if (!status.ok())
-            return fail(err, "encode", status);
+        if (segment(s, text, n, &t, err) != 0)
+            return -1;
         int64_t last = -1;
         for (size_t i = 0; i < t.pieces_size(); i++) {
             auto piece = t.pieces((int)i);

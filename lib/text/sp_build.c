@@ -7,7 +7,7 @@
 void tf_sp_build_piece(struct tf_buf *out, const char *text, float score, int type)
 {
     struct tf_buf work = {0};
-    const struct tf_proto_piece p = {.text = {(const uint8_t *)text, strlen(text)},
+    const struct tf_proto_piece p = {.text = {text, strlen(text)},
                                      .score = score,
                                      .type = type};
     tf_proto_put_piece(out, &work, TF_PROTO_PIECE, "", &p);

@@ -76,11 +76,6 @@ int tf_sp_check(const void *bytes, size_t n, struct tf_err *err)
     return 0;
 }
 
-static bool is_text(struct tf_span s)
-{
-    return s.p != NULL && tf_utf8_span((const char *)s.p, s.n) == s.n;
-}
-
 int tf_sp_texts(struct tf_arena *a, const void *bytes, size_t n, const char *const **texts,
                 size_t *n_texts, struct tf_err *err)
 {
@@ -93,8 +88,8 @@ int tf_sp_texts(struct tf_arena *a, const void *bytes, size_t n, const char *con
         pieces++;
     const char **v = tf_arena_zalloc(a, pieces * sizeof *v + 1);
     for (struct tf_span left = m; tf_proto_piece(&left, &piece); i++)
-        if (is_text(piece.text))
-            v[i] = tf_arena_strndup(a, (const char *)piece.text.p, piece.text.n);
+        if (piece.text.p != NULL && tf_utf8_span(piece.text.p, piece.text.n) == piece.text.n)
+            v[i] = tf_arena_strndup(a, piece.text.p, piece.text.n);
     *texts = v;
     *n_texts = pieces;
     return 0;
@@ -131,11 +126,10 @@ int64_t tf_sp_find(const struct tf_sp_index *x, struct tf_text text)
 
 int64_t tf_sp_id(const void *bytes, size_t n, const char *text)
 {
-    const size_t len = strlen(text);
     struct tf_proto_piece piece;
     int64_t id = 0;
     for (struct tf_span left = {bytes, n}; tf_proto_piece(&left, &piece); id++)
-        if (piece.text.n == len && memcmp(piece.text.p, text, len) == 0)
+        if (tf_text_is(piece.text, text))
             return id;
     return -1;
 }

@@ -63,7 +63,7 @@ static bool next_piece(struct tf_span *m, uint64_t number, struct tf_proto_piece
     for (struct tf_span body = f.body; body.n > 0 && tf_proto_field(&body, &f);) {
         int type = (int)(uint32_t)f.value; /* as the library, which takes the low 32 bits */
         if (f.number == TF_PROTO_TEXT && f.body.p != NULL)
-            piece->text = f.body;
+            piece->text = (struct tf_text){(const char *)f.body.p, f.body.n};
         else if (f.number == TF_PROTO_SCORE)
             piece->score = f.real;
         else if (f.number == TF_PROTO_TYPE && type >= TF_PIECE_NORMAL && type <= TF_PIECE_BYTE)
@@ -127,7 +127,7 @@ bool tf_proto_added(struct tf_span *m, struct tf_proto_added *t)
         *t = (struct tf_proto_added){0};
         for (struct tf_span body = f.body; body.n > 0 && tf_proto_field(&body, &f);)
             if (f.number == TF_PROTO_TEXT && f.body.p != NULL)
-                t->text = f.body;
+                t->text = (struct tf_text){(const char *)f.body.p, f.body.n};
             else if (f.number == TF_PROTO_ADDED_ID)
                 t->id = f.value <= INT32_MAX ? (int64_t)f.value : INT32_MAX;
             else if (f.number == TF_PROTO_ADDED_FLAGS)

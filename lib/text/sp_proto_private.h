@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "text/sp_piece.h"
+#include "text/text.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,7 +76,7 @@ struct tf_proto_field {
 bool tf_proto_field(struct tf_span *m, struct tf_proto_field *f);
 
 struct tf_proto_piece {
-    struct tf_span text;
+    struct tf_text text;
     float score;
     int type;
     int64_t stands_for; /* read, of one without an id: -1, none */
@@ -88,7 +89,7 @@ bool tf_proto_piece(struct tf_span *m, struct tf_proto_piece *piece);
 bool tf_proto_unlisted(struct tf_span *m, struct tf_proto_piece *piece);
 
 struct tf_proto_added {
-    struct tf_span text;
+    struct tf_text text;
     int64_t id;
     unsigned flags; /* TF_ADDED and others (sp_piece.h) */
 };

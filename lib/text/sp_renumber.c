@@ -14,7 +14,7 @@
 enum { VOCAB_SIZE = 4, UNK_ID = 40, BOS_ID = 41, EOS_ID = 42, PAD_ID = 43 };
 
 struct known {
-    struct tf_span text;
+    struct tf_text text;
     float score;
     int type;
     bool listed;
@@ -29,18 +29,9 @@ struct list {
     size_t n_texts;
 };
 
-static struct tf_span span_of(const char *text)
+static struct tf_text text_of(const char *text)
 {
-    return (struct tf_span){(const uint8_t *)text, strlen(text)};
-}
-
-static int by_text(const void *a, const void *b)
-{
-    const struct tf_span *x = &((const struct known *)a)->text,
-                         *y = &((const struct known *)b)->text;
-    const size_t n = x->n < y->n ? x->n : y->n;
-    const int order = n > 0 ? memcmp(x->p, y->p, n) : 0;
-    return order != 0 ? order : (x->n > y->n) - (x->n < y->n);
+    return (struct tf_text){text, strlen(text)};
 }
 
 static void list_pieces(struct list *l, struct tf_span model)
@@ -60,13 +51,13 @@ static void list_pieces(struct list *l, struct tf_span model)
         if (piece.type == TF_PIECE_NORMAL)
             l->least = piece.score < l->least ? piece.score : l->least;
     }
-    qsort(l->v, l->n, sizeof *l->v, by_text);
+    qsort(l->v, l->n, sizeof *l->v, tf_text_compare);
 }
 
 static struct known *find_known(const struct list *l, const char *text)
 {
-    const struct known key = {.text = span_of(text)};
-    return bsearch(&key, l->v, l->n, sizeof *l->v, by_text);
+    const struct known key = {.text = text_of(text)};
+    return bsearch(&key, l->v, l->n, sizeof *l->v, tf_text_compare);
 }
 
 static bool has_bytes(const struct list *l, const char *const *texts, size_t n)
@@ -84,7 +75,7 @@ static bool has_bytes(const struct list *l, const char *const *texts, size_t n)
 static void put_piece(struct tf_buf *out, struct tf_buf *work, const char *prefix, const char *text,
                       float score, int type)
 {
-    const struct tf_proto_piece p = {.text = span_of(text),
+    const struct tf_proto_piece p = {.text = text_of(text),
                                      .score = score,
                                      .type = type};
     tf_proto_put_piece(out, work, TF_PROTO_PIECE, prefix, &p);
@@ -117,8 +108,9 @@ static void put_after_space(struct tf_buf *out, struct tf_buf *work, const struc
     tf_buf_str(work, TF_SPACE);
     tf_buf_str(work, text);
     struct known *own = find_known(l, work->p);
-    const struct known key = {.text = {(const uint8_t *)work->p, work->len}};
-    const bool twice = bsearch(&key, l->texts, l->n_texts, sizeof *l->texts, by_text) != NULL;
+    const struct known key = {.text = {work->p, work->len}};
+    const bool twice =
+        bsearch(&key, l->texts, l->n_texts, sizeof *l->texts, tf_text_compare) != NULL;
     if (own != NULL && !twice)
         own->listed = true;
     put_piece(out, work, twice ? "" : TF_SPACE, text, 0, type);
@@ -133,7 +125,7 @@ static void put_first(struct tf_buf *out, struct tf_buf *work, const struct list
     else
         put_after_space(out, work, l, text, TF_PIECE_UNUSED);
     tf_proto_put_added(out, work,
-                       &(struct tf_proto_added){span_of(text), (int64_t)id,
+                       &(struct tf_proto_added){text_of(text), (int64_t)id,
                                                 TF_ADDED | TF_ADDED_SPACED | TF_ADDED_FIRST});
 }
 
@@ -155,7 +147,7 @@ static void put_added(struct tf_buf *out, struct tf_buf *work, const struct list
     else
         put_piece(out, work, "", text.p, 0, TF_PIECE_UNUSED);
     tf_proto_put_added(out, work,
-                       &(struct tf_proto_added){span_of(token), (int64_t)id, flags});
+                       &(struct tf_proto_added){text_of(token), (int64_t)id, flags});
     tf_buf_release(&text);
 }
 
@@ -231,13 +223,13 @@ static int sort_texts(struct known **sorted, const char *const *texts, size_t n,
         return tf_fail(err, "no piece <unk>");
     struct known *v = tf_xcalloc(n + 1, sizeof *v);
     for (size_t i = 0; i < n; i++)
-        v[i].text = span_of(texts[i]);
-    qsort(v, n, sizeof *v, by_text);
+        v[i].text = text_of(texts[i]);
+    qsort(v, n, sizeof *v, tf_text_compare);
     const bool empty = v[0].text.n == 0;
     const char *twice = NULL;
     for (size_t i = 1; i < n && twice == NULL; i++)
-        if (by_text(&v[i - 1], &v[i]) == 0)
-            twice = (const char *)v[i].text.p;
+        if (tf_text_compare(&v[i - 1], &v[i]) == 0)
+            twice = v[i].text.p;
     *sorted = v;
     if (twice == NULL && !empty)
         return 0;
@@ -365,9 +357,9 @@ void tf_sp_put_foreign(struct tf_buf *out, const void *bytes, size_t n)
 }
 
 /* Text of a piece, with its spaces. */
-static const char *token_of(struct tf_arena *a, struct tf_span piece)
+static const char *token_of(struct tf_arena *a, struct tf_text piece)
 {
-    char *text = tf_arena_strndup(a, (const char *)piece.p, piece.n), *to = text;
+    char *text = tf_arena_strndup(a, piece.p, piece.n), *to = text;
     for (const char *p = text; *p != 0;) {
         const bool space = strncmp(p, TF_SPACE, sizeof TF_SPACE - 1) == 0;
         *to++ = space ? ' ' : *p;
@@ -390,8 +382,7 @@ struct tf_sp_token *tf_sp_added(struct tf_arena *a, const void *bytes, size_t n,
     struct tf_sp_token *v = tf_arena_alloc(a, (*n_tokens + 1) * sizeof *v), *to = v;
     for (struct tf_span left = model; tf_proto_added(&left, &t);)
         if ((t.flags & TF_ADDED_FIRST) == 0)
-            *to++ = (struct tf_sp_token){tf_arena_strndup(a, (const char *)t.text.p, t.text.n),
-                                         t.id, t.flags};
+            *to++ = (struct tf_sp_token){tf_arena_strndup(a, t.text.p, t.text.n), t.id, t.flags};
     for (struct tf_span left = model; tf_proto_unlisted(&left, &piece);)
         if (piece.stands_for >= 0)
             *to++ = (struct tf_sp_token){token_of(a, piece.text), piece.stands_for, TF_ADDED};

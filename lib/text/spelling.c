@@ -62,16 +62,15 @@ int tf_spelling_read(struct tf_spelling *s, struct tf_arena *a, const void *byte
     s->v = tf_arena_zalloc(a, s->n * sizeof *s->v + 1);
     struct tf_text *to = s->v;
     for (struct tf_span left = m; tf_proto_piece(&left, &piece); to++) {
-        const struct tf_text t = {(const char *)piece.text.p, piece.text.n};
         struct tf_buf *out = &text;
         tf_buf_clear(&text);
         tf_buf_clear(&low);
         if (piece.type == TF_PIECE_BYTE)
-            spell_byte(&text, t);
+            spell_byte(&text, piece.text);
         else if (piece.type != TF_PIECE_CONTROL && piece.type != TF_PIECE_UNKNOWN && mark != NULL)
-            spell_token(&text, t, mark, inverse);
+            spell_token(&text, piece.text, mark, inverse);
         else if (piece.type != TF_PIECE_CONTROL && piece.type != TF_PIECE_UNKNOWN)
-            spell_piece(&text, t);
+            spell_piece(&text, piece.text);
         if (lower && text.len > 0 && tf_utf8_span(text.p, text.len) == text.len) {
             tf_uc_lower(&low, text.p, text.len);
             out = &low;

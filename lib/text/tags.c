@@ -67,7 +67,7 @@ size_t tf_tag_length(const char *s, size_t n)
 /* ---- a vocabulary ---- */
 
 /* Add a text if it is a tag. */
-static void add_tag(struct tf_tags *t, size_t *cap, struct tf_span s)
+static void add_tag(struct tf_tags *t, size_t *cap, struct tf_text s)
 {
     char text[LONGEST + 1];
     if (s.n == 0 || s.n > LONGEST)
@@ -91,7 +91,7 @@ void tf_tags_read(struct tf_tags *t, const void *bytes, size_t n)
         const bool after = p.text.n > space && memcmp(p.text.p, TF_SPACE, space) == 0;
         const size_t skip = after ? space : 0;
         if (p.type == TF_PIECE_USER_DEFINED || p.type == TF_PIECE_CONTROL)
-            add_tag(t, &cap, (struct tf_span){p.text.p + skip, p.text.n - skip});
+            add_tag(t, &cap, (struct tf_text){p.text.p + skip, p.text.n - skip});
     }
     for (struct tf_span left = {bytes, n}; tf_proto_added(&left, &token);)
         if (token.flags & TF_ADDED_FIRST) {
@@ -166,11 +166,10 @@ void tf_tags_suggest(struct tf_buf *out, const struct tf_tags *t, const char *te
         tf_buf_printf(out, ", ... (tf-info lists all %zu)", t->n);
 }
 
-static void push_text(struct tf_arena *a, struct tf_value *list, struct tf_span text)
+static void push_text(struct tf_arena *a, struct tf_value *list, struct tf_text text)
 {
     if (list->n < TF_MAX_VALUES / 2)
-        tf_value_push(a, list,
-                      tf_value_str(a, tf_arena_strndup(a, (const char *)text.p, text.n)));
+        tf_value_push(a, list, tf_value_str(a, tf_arena_strndup(a, text.p, text.n)));
 }
 
 /* Those of version 0.1 are pieces without an id. */

@@ -62,6 +62,16 @@ static inline bool tf_text_cut(struct tf_text *rest, char mark, struct tf_text *
 /* The words that spaces separate, an array to free. */
 struct tf_text *tf_text_words(struct tf_text s, size_t *n);
 
+/* Cut off the next k parts between tabs, the last of which is *field. Returns their number, less if
+ * there are fewer. */
+static inline size_t tf_text_field(struct tf_text *rest, size_t k, struct tf_text *field)
+{
+    size_t n = 0;
+    while (n < k && tf_text_cut(rest, '\t', field))
+        n++;
+    return n;
+}
+
 /* Cut off the next word, between ASCII white space. False: no word is left. */
 static inline bool tf_text_word(struct tf_text *rest, struct tf_text *word)
 {

@@ -17,18 +17,6 @@ static size_t max_line(const struct tf_tokenize_work *r)
     return (size_t)r->t->max_line;
 }
 
-/* Reduce a line to its field number k; 0, or the number of its fields if it has fewer. */
-static size_t cut_field(const char **line, size_t *n, size_t k)
-{
-    struct tf_text rest = {*line, *n}, field = {0};
-    size_t fields = 0;
-    while (fields < k && tf_text_cut(&rest, '\t', &field))
-        fields++;
-    *line = field.p;
-    *n = field.n;
-    return fields < k ? fields : 0;
-}
-
 /* A model with tags needs one at the start of each line. The first line without one is
  * reported, and the first with one that the model has not. */
 static void check_tag(struct tf_tokenize_work *r, const char *line, size_t n, uint64_t number)
@@ -68,19 +56,18 @@ static void take_line(struct tf_tokenize_work *r, struct tf_work_block *b, const
                       size_t n, bool too_long)
 {
     struct tf_work_item *it = &b->items[b->n++];
-    size_t fields = 0;
+    const size_t want = r->t->field;
     *it = (struct tf_work_item){.number = r->count.total++};
-    if (!too_long) {
-        n -= r->t->crlf && n > 0 && line[n - 1] == '\r';
-        fields = r->t->field > 0 ? cut_field(&line, &n, r->t->field) : 0;
-    }
+    n -= !too_long && r->t->crlf && n > 0 && line[n - 1] == '\r';
+    struct tf_text rest = {line, n}, text = rest;
+    const size_t fields = too_long ? want : tf_text_field(&rest, want, &text);
     if (too_long)
         tf_work_bad(it, TF_BAD_TOO_LONG, "line of %zu bytes, maximum %zu", n, max_line(r));
-    else if (fields > 0)
-        tf_work_bad(it, TF_BAD_OTHER, "no field %zu, only %zu", r->t->field, fields);
+    else if (fields < want)
+        tf_work_bad(it, TF_BAD_OTHER, "no field %zu, only %zu", want, fields);
     else {
-        check_tag(r, line, n, it->number);
-        tf_buf_add(&b->text, line, n);
+        check_tag(r, text.p, text.n, it->number);
+        tf_buf_add(&b->text, text.p, text.n);
     }
     it->end = b->text.len;
 }
@@ -273,18 +260,14 @@ static void encode_phrases(const struct tf_tokenize_work *r, struct tf_work_bloc
                            struct tf_work_item *it, const char *s, size_t n)
 {
     const size_t start = b->out.len;
-    for (size_t field = 1; it->code == 0; field++) {
-        const char *tab = n > 0 ? memchr(s, '\t', n) : NULL;
-        const size_t width = tab != NULL ? (size_t)(tab - s) : n;
+    struct tf_text rest = {s, n}, part;
+    for (size_t field = 1; it->code == 0 && tf_text_cut(&rest, '\t', &part); field++) {
+        if (field > 1)
+            tf_buf_byte(&b->out, '\t');
         if (field < r->t->phrases)
-            tf_buf_add(&b->out, s, width);
+            tf_buf_add(&b->out, part.p, part.n);
         else
-            encode_item(r, b, lane, it, s, width);
-        if (tab == NULL)
-            break;
-        tf_buf_byte(&b->out, '\t');
-        s = tab + 1;
-        n -= width + 1;
+            encode_item(r, b, lane, it, part.p, part.n);
     }
     if (it->code != 0)
         b->out.len = start;

@@ -133,7 +133,7 @@ static void make_vocab(struct tf_buf *out)
                 tf_buf_str(&text, TF_SPACE);
             else
                 tf_buf_byte(&text, (unsigned char)*s);
-        const struct tf_proto_piece p = {.text = {(const uint8_t *)text.p, text.len},
+        const struct tf_proto_piece p = {.text = {text.p, text.len},
                                          .type = i < FIRST ? TF_PIECE_CONTROL : TF_PIECE_NORMAL};
         tf_proto_put_piece(out, &work, TF_PROTO_PIECE, "", &p);
     }

@@ -33,7 +33,7 @@ static void make(struct tf_buf *out, unsigned alone, unsigned all)
     tf_sp_build_piece(out, "<unk>", 0, TF_PIECE_UNKNOWN);
     tf_sp_build_piece(out, TF_SPACE, 0, TF_PIECE_NORMAL);
     for (int i = 0; i < N - FIRST; i++) {
-        const struct tf_proto_added t = {{(const uint8_t *)texts[i], strlen(texts[i])},
+        const struct tf_proto_added t = {{texts[i], strlen(texts[i])},
                                          FIRST + i,
                                          TF_ADDED | flags[i] | all};
         tf_proto_put_added(out, &work, &t);
@@ -70,7 +70,7 @@ static void refuses(const char *text, size_t n, int times, const char *why)
     struct tf_buf bytes = {0}, work = {0};
     struct tf_added *a = NULL;
     tf_sp_build_piece(&bytes, "<unk>", 0, TF_PIECE_UNKNOWN);
-    const struct tf_proto_added t = {{(const uint8_t *)text, n}, 0, TF_ADDED};
+    const struct tf_proto_added t = {{text, n}, 0, TF_ADDED};
     for (int i = 0; i < times; i++)
         tf_proto_put_added(&bytes, &work, &t);
     ok(tf_sp_check(bytes.p, bytes.len, &err) != 0 ||
