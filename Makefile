@@ -695,7 +695,8 @@ deb: ## write build/deb/*.deb, Debian packages of the committed files
 	    git diff --quiet HEAD || echo 'deb: without the uncommitted changes' >&2; \
 	    git archive HEAD; \
 	else \
-	    tar -c --exclude='./build*' .; \
+	    tar -c --anchored --exclude='./build*' \
+	        --exclude=$(call quoted,./$(patsubst $(CURDIR)/%,%,$(abspath $B))) .; \
 	fi | tar -x -C $B/deb/tf-tools
 	@cd $B/deb/tf-tools && \
 	env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u MAKEOVERRIDES \

@@ -55,6 +55,14 @@ for name, pattern in lines:
     [ "${lines[2]}" = "$(git -C "$TOP" rev-parse HEAD)" ]
     [ "${lines[3]}" = "$T/b/deb/tf-tools_1_amd64.deb" ]
     [ ! -e b/deb/tf-tools ]
+    # Of an unpacked tarball the build trees stay behind, whatever their names.
+    mkdir -p plain/lib/out plain/build-x plain/out/bin
+    cp -r "$TOP"/{Makefile,VERSION,debian} plain
+    printf '%s\n' '#!/bin/sh' 'find . -type d | sort; touch ../x.deb' >bin/dpkg-buildpackage
+    for B in out "$T/plain/out"; do
+        t 0 env GIT_CEILING_DIRECTORIES="$T" PATH="$T/bin:$PATH" make -s -C plain B="$B" CUDA=no deb
+        expect_output "$(printf '%s\n' . ./debian ./debian/source ./lib ./lib/out "$B/deb/x.deb")"
+    done
     build 2 1
     expect_contains "$stderr" "deb: 'sudo apt-get build-dep ./' installs what is missing"
 }
