@@ -115,6 +115,7 @@ int tf_lane_forward_logp(struct tf_lane_forward *f, const struct tf_lane_item *g
 {
     pack_group(f, group, n);
     size_t models = f->models->n, rows = f->tgt.ids.n + n;
+    double correct = 0; /* counted at the end: what a device that fails had is computed again */
     f->logp = tf_xarray(f->logp, rows, sizeof *f->logp);
     f->mean = tf_xarray(f->mean, rows, sizeof *f->mean);
     for (size_t k = 0; k < models; k++) {
@@ -122,7 +123,7 @@ int tf_lane_forward_logp(struct tf_lane_forward *f, const struct tf_lane_item *g
         if (set_pairs(f, k, n, err) != 0 ||
             tf_forward(f->lane->work[k], &sums, f->logp, &f->pairs, 0, n, err) != 0)
             return -1;
-        f->correct += sums.correct;
+        correct += sums.correct;
         double share = f->models->share[k], kept = log(1 - share), added = log(share);
         for (size_t r = 0; r < rows && models > 1; r++)
             f->mean[r] = k == 0 ? (double)f->logp[r]
@@ -136,6 +137,7 @@ int tf_lane_forward_logp(struct tf_lane_forward *f, const struct tf_lane_item *g
         memcpy(p->token_logp, from, (p->n_tgt + 1) * sizeof *from);
         from += p->n_tgt + 1;
     }
+    f->correct += correct;
     return 0;
 }
 
