@@ -8,14 +8,11 @@ load translate
 load ranks
 
 setup_file() {
-    build=${TF_BUILD:-$TOP/build}
-    if ! tf-info --devices --json | grep -q '"cuda":"not usable'; then
-        echo "# on $(tf-info --devices --json | sed 's/.*"cuda":"\([^"]*\)".*/\1/')" >&3
-    elif [ -e "$build/emulate/tf-backend-cuda.so" ]; then
-        export TF_BACKEND_DIR=$build/emulate EMULATED=yes
+    cuda_or_emulation || return 0
+    if [ -n "${EMULATED:-}" ]; then
         echo "# no usable GPU: its kernels run in the emulation" >&3
     else
-        skip "the CUDA backend was not built"
+        echo "# on $(tf-info --devices --json | sed 's/.*"cuda":"\([^"]*\)".*/\1/')" >&3
     fi
     make_model
     batches n=12 weights=1 >b.tfs

@@ -5,7 +5,7 @@ load helper
 load translate
 
 setup_file() {
-    cuda_or_emulation
+    cuda_or_emulation || return 0
     make_model
 }
 

@@ -6,7 +6,7 @@ load helper
 load translate
 
 setup_file() {
-    cuda_or_emulation
+    cuda_or_emulation || return 0
     make_model
     batches n=12 >b.tfs
 }
