@@ -36,6 +36,7 @@ setup() {
 
 # The status stays that of the command. `return` in a test is seen by bats only.
 tell_place() {
+    # shellcheck disable=SC2319 # of the command
     local status=$? lines=() i
     echo "failed: $1" >&2
     for ((i = 1; i < ${#FUNCNAME[@]}; i++)); do

@@ -55,7 +55,7 @@ for name, pattern in lines:
     [ "${lines[2]}" = "$(git -C "$TOP" rev-parse HEAD)" ]
     [ "${lines[3]}" = "$T/b/deb/tf-tools_1_amd64.deb" ]
     [ ! -e b/deb/tf-tools ]
-    # Of an unpacked tarball the build trees stay behind, whatever their names.
+    # Of an unpacked tarball no build tree is copied, by any name.
     mkdir -p plain/lib/out plain/build-x plain/out/bin
     cp -r "$TOP"/{Makefile,VERSION,debian} plain
     printf '%s\n' '#!/bin/sh' 'find . -type d | sort; touch ../x.deb' >bin/dpkg-buildpackage
