@@ -317,7 +317,7 @@ int tf_pipeline_copies(const char *const *const *argv, size_t n, pid_t check, st
         if (asks[i] > STDERR_FILENO) /* the second close() of one that is there twice fails */
             close(asks[i]);
     struct tf_err later = {0};
-    const int ended = tf_pipeline_wait(p, &later);
+    const int ended = tf_pipeline_wait(p, rc != 0 ? &later : err);
     tf_pipeline_free(p);
     free(asks);
     return rc != 0 ? rc : ended;

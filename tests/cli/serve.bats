@@ -247,6 +247,10 @@ tf-serve: $MODEL: its pipeline ended before it was ready" ]
     for pipeline in $(pipelines); do kill -KILL "$pipeline"; done
     client texts "$LINES_TXT" | diff want -
     [ "$(pgrep -P "$server" tf-copier)" != "$copier" ]
+    # What has ended, and nobody needs any more, is named.
+    kill -KILL "$(pgrep -P "$(pgrep -P "$server" tf-copier)" -f 'tf-decode.*--copies')"
+    kill -HUP "$server"
+    wait_for grep -q '^tf-serve: tf-decode: ended by signal 9' messages
     # What replaces the model cannot be read: pipelines that end are made again with that of before.
     head -c 300000 "$MODEL" >broken && cp broken new && mv new model
     kill -HUP "$server"
@@ -255,7 +259,9 @@ tf-serve: $MODEL: its pipeline ended before it was ready" ]
     client texts "$LINES_TXT" | diff want -
     kill -TERM "$server"
     ends 0
-    [ "$(grep -cv 'a pipeline ended; starting another' messages)" -eq 2 ] # and what is wrong with it
+    # And what is wrong with it; besides, the lines of before.
+    [ "$(grep -cv -e 'a pipeline ended; starting another' -e 'all pipelines have read it again' \
+        -e 'tf-decode: ended by signal 9' messages)" -eq 2 ]
     # One message says what is wrong; the tools after the one that fails are silent.
     t 1 tf-serve en-xx=broken -l 127.0.0.1:0 -p 3
     expect_contains "$stderr" "tf-decode: broken: truncated after record "
