@@ -144,7 +144,9 @@ static void shapes(void)
         struct tf_tensor t = rows[i].t;
         struct tf_err err = {0};
         t.name = "x";
-        is_int(tf_check_shape(&t, rows[i].want->dims, rows[i].want->rank, &err), rows[i].message ? -1 : 0, "a shape");
+        const struct tf_param *want = rows[i].want;
+        is_int(tf_check_shape(&t, want->dims, want->rank, &err), rows[i].message ? -1 : 0,
+               "a shape");
         is_str(err.msg, rows[i].message ? rows[i].message : "", "its message");
     }
 }

@@ -40,9 +40,10 @@ _Static_assert(TF_PACK_COLUMNS % TF_NR == 0, "parts of a matrix are whole panels
 #define TF_CPU_TILE_BODY(mr, nv) \
     static void tile_##mr##_##nv(const struct tile *t) { tile(t, mr, nv); }
 #define TF_CPU_TILE_NAME(mr, nv) [mr - 1][nv - 1] = tile_##mr##_##nv,
-#define TF_CPU_TILES               \
-    TF_CPU_SIZES(TF_CPU_TILE_BODY) \
-    static void (*const tiles[TF_MR][TF_NV])(const struct tile *) = {TF_CPU_SIZES(TF_CPU_TILE_NAME)};
+#define TF_CPU_TILES                                                \
+    TF_CPU_SIZES(TF_CPU_TILE_BODY)                                  \
+    static void (*const tiles[TF_MR][TF_NV])(const struct tile *) = { \
+        TF_CPU_SIZES(TF_CPU_TILE_NAME)};
 
 /* The product, as struct tf_cpu_products has it. */
 void TF_CPU(gemm)(struct tf_ctx *c, const struct tf_cpu_gemm *g);
