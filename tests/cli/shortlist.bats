@@ -28,15 +28,16 @@ info() {
                 --shortlist-threshold 0.15 >out
         tf-tokenize -d -m m.tfm --nbest out | cut -f 4 | cmp - <(cut -f 2 "$GOLDEN/$name.short")
         # At its limit Marian's have no end, which is the last of ours.
-        tf-cbor json out | "$TF_PYTHON" -c '
-import json, sys
+        "$TF_PYTHON" - "$GOLDEN/$name.short" <<'PY'
+import sys
+from tools import lines
 wants = [float(line.split("\t")[0]) for line in open(sys.argv[1])]
-hyps = [json.loads(line)["hyps"][0] for line in sys.stdin if "\"hyps\"" in line]
+hyps = [r["hyps"][0] for r in lines("out") if "hyps" in r]
 assert len(hyps) == len(wants) == 12
 for want, h in zip(wants, hyps):
     p = h["token_logp"]
     assert min(abs(sum(p) - want), abs(sum(p[:-1]) - want)) < 1e-3 * abs(want), (want, sum(p))
-' "$GOLDEN/$name.short"
+PY
         rm m.tfm
     done
 }
@@ -157,13 +158,14 @@ for want, h in zip(wants, hyps):
         decode $way --shortlist list "$LINES_TFS" -o out
         decode $way --shortlist list --threads 1 --batch 1 --window 3 "$LINES_TFS" | cmp - out
         decode $way --shortlist list --threads 2 --batch 7 "$LINES_TFS" | cmp - out
-        tf-cbor json out | "$TF_PYTHON" -c '
+        "$TF_PYTHON" - lines.json "$ids" "$(info eos)" <<'PY'
 import json, sys
+from tools import lines
 V, eos = int(sys.argv[2]), int(sys.argv[3])
 sources = [json.loads(line) for line in open(sys.argv[1])]
 sources = [r["ids"] for r in sources if "ids" in r]
 n = 0
-for r in map(json.loads, sys.stdin):
+for r in lines("out"):
     if "ids" not in r and "hyps" not in r: continue
     own = {0, 1, 2, *sources[r["idx"]], *((i + 1) % V for i in sources[r["idx"]])}
     some = [i for i in range(3, V) if i not in own]
@@ -171,7 +173,8 @@ for r in map(json.loads, sys.stdin):
     for h in r.get("hyps", [r]):
         assert set(h["ids"]) <= own | {eos, (eos + 1) % V}, (r["idx"], h["ids"], own)
     n += 1
-assert n == len(sources)' lines.json "$ids" "$(info eos)"
+assert n == len(sources)
+PY
     done
     tf-cbor json out | grep -q '"shortlist":'
 }
