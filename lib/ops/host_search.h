@@ -95,7 +95,7 @@ static inline size_t tf_search_column(const struct tf_search_view *v, uint32_t i
     return i < v->columns && v->ids[i] == id ? i : SIZE_MAX;
 }
 
-/* lp of a column, at most 0: a candidate if that is finite. SIZE_MAX has none. */
+/* lp of a column, at most 0 where it is finite, as that of a candidate is. SIZE_MAX has none. */
 static inline double tf_search_log_p(const struct tf_search *s, const struct tf_search_view *v,
                                      const tf_mem *lp, size_t row, size_t column)
 {
@@ -105,7 +105,7 @@ static inline double tf_search_log_p(const struct tf_search *s, const struct tf_
     const double x = s->be->elem_size[TF_ELEM_STAT] == sizeof(float)
                          ? (double)((const float *)lp)[at]
                          : ((const double *)lp)[at];
-    return x > 0 ? 0 : x;
+    return x > 0 && isfinite(x) ? 0 : x;
 }
 
 /* The candidate of a column, or false: there is none. row counts within the sentence. */

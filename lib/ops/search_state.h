@@ -7,10 +7,10 @@
  *    Marian and others. A finished hypothesis of t tokens has len = t + 1, EOS counted, and score =
  *    logp / lp(len), with EOS's term in logp. With free_prefix the terms of the forced prefix are 0
  *    in logp, as in transformers and CTranslate2; its tokens count in len all the same.
- * 2. At step t every live hypothesis has t tokens. Its candidates are the ids v with
- *    log-probability x = min(lp[row][v], 0) finite, minus the banned ids (pad, bos, unk) and those
- *    from opts.ids on; at t < P only prefix[t] (banned or not), at t = L only EOS. logp of a
- *    candidate = logp of its row + x, in double.
+ * 2. At step t every live hypothesis has t tokens. Its candidates are the ids v with a finite
+ *    lp[row][v], which have the log-probability x = min(lp[row][v], 0), minus the banned ids (pad,
+ *    bos, unk) and those from opts.ids on; at t < P only prefix[t] (banned or not), at t = L only
+ *    EOS. logp of a candidate = logp of its row + x, in double.
  *    Where it is not forced by the prefix or the limit: with ngram n, an id that would repeat n
  *    tokens which the hypothesis has, prefix included, is no candidate; nor is EOS at t <
  *    min_length; and x of an id that the hypothesis has is multiplied by repetition.

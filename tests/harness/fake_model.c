@@ -25,7 +25,7 @@ static void compute(float *lp, const struct fake *f, uint64_t h)
         lp[v] = f->levels ? -0.5F * (float)(1 + (int)(u * f->levels)) : (float)(4 * u);
         sum += exp((double)lp[v]);
         if (tf_rng_real(&r) < f->holes)
-            lp[v] = v % 2 ? -INFINITY : NAN;
+            lp[v] = (float[]){NAN, -INFINITY, INFINITY}[v % 3];
     }
     for (size_t v = 0; v < f->V && !f->levels; v++)
         lp[v] = (float)((double)lp[v] - log(sum));

@@ -10,7 +10,7 @@ struct fake {
     size_t V;
     uint64_t seed;
     int levels;   /* > 0: unnormalised multiples of -1/2, full of ties */
-    double holes; /* share of ids at -inf */
+    double holes; /* share of ids at -inf, inf or NaN */
     double rare;  /* with levels: share of ids that stand out, all else being equal */
 };
 

@@ -103,7 +103,7 @@ static void fill_drawable(struct drawable *u, const struct tf_search *s,
     u->min_key = 0;
     const size_t first = v->forced ? tf_search_column(v, v->id) : 0;
     for (size_t j = first; j < v->columns && (!v->forced || j == first); j++) {
-        float x = lp[j] > 0 ? 0 : lp[j];
+        const float x = lp[j] > 0 && isfinite(lp[j]) ? 0 : lp[j];
         if (!isfinite(x) || !isfinite(logp + (double)x) ||
             (!v->forced && tf_search_banned(opts, tf_search_id(v, j))))
             continue;
