@@ -85,18 +85,3 @@ void tf_pieces_unknown(const struct tf_pieces *v, const char *p, size_t n, struc
     for (size_t i = 0; i < n && !v->joins_unknown; i++)
         tf_ids_add(ids, &v->byte_id[(unsigned char)p[i]], 1);
 }
-
-void tf_pieces_finish(const struct tf_pieces *v, const char *text, size_t n, struct tf_ids *ids,
-                      size_t start)
-{
-    size_t kept = start;
-    if (tf_sp_renumbered(v->sp)) {
-        tf_sp_finish(v->sp, text, n, ids, start);
-        return;
-    }
-    for (size_t i = start; v->joins_unknown && i < ids->n; i++)
-        if (i == start || ids->v[i] != v->unk || ids->v[i - 1] != v->unk)
-            ids->v[kept++] = ids->v[i];
-    if (v->joins_unknown)
-        ids->n = kept;
-}

@@ -38,9 +38,5 @@ static inline size_t tf_pieces_char(const char *p, size_t n)
 
 /* Append what becomes of an unknown character. */
 void tf_pieces_unknown(const struct tf_pieces *v, const char *p, size_t n, struct tf_ids *ids);
-/* Finish the segmentation of a normalised text, ids from `start` on: adjacent unknown ids become
- * one, or what tf_sp_finish makes of them. */
-void tf_pieces_finish(const struct tf_pieces *v, const char *text, size_t n, struct tf_ids *ids,
-                      size_t start);
 
 #endif

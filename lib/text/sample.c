@@ -93,7 +93,7 @@ int tf_sample(const struct tf_sampler *s, const char *text, size_t n, double alp
         else
             sample_bpe(s, &normal, alpha, rng, ids);
         if (rc == 0 && !(unigram && nbest > 0))
-            tf_pieces_finish(&s->pieces, normal.p, normal.len, ids, start);
+            tf_sp_finish(s->pieces.sp, normal.p, normal.len, ids, start);
     }
     tf_buf_release(&normal);
     return rc;

@@ -105,7 +105,7 @@ void tf_segment(const struct tf_segmenter *s, struct tf_segment_room *room, cons
         return;
     const char *normal = room->text.p;
     (s->pieces.unigram ? tf_segment_unigram : tf_segment_bpe)(s, room, normal, room->text.len, ids);
-    tf_pieces_finish(&s->pieces, normal, room->text.len, ids, start);
+    tf_sp_finish(s->pieces.sp, normal, room->text.len, ids, start);
     if (room->text.len > KEEP_BYTES)
         empty(room);
 }

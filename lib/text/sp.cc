@@ -163,7 +163,8 @@ template <class T> static void add_pieces(const struct tf_sp *s, const T &t, str
     for (size_t i = 0; i < t.pieces_size(); i++) {
         auto piece = t.pieces((int)i);
         const uint32_t id = piece.id();
-        text += piece.piece();
+        if (s->renumbered)
+            text += piece.piece();
         tf_ids_add(ids, &id, 1);
     }
     tf_sp_finish(s, text.data(), text.size(), ids, start);
@@ -250,6 +251,12 @@ void tf_sp_finish(const struct tf_sp *s, const char *text, size_t n, struct tf_i
                   size_t start)
 {
     size_t to = start, at = 0, run = 0; /* run: bytes of unknown characters before `at` */
+    if (!s->renumbered) {
+        auto joined = [s](uint32_t a, uint32_t b) { return a == b && a == s->unk; };
+        if (s->p.join_unknown && ids->n > start)
+            ids->n = (size_t)(std::unique(ids->v + start, ids->v + ids->n, joined) - ids->v);
+        return;
+    }
     for (size_t i = start; i < ids->n; i++) {
         const uint32_t id = ids->v[i];
         const bool unknown =
@@ -329,6 +336,15 @@ int tf_sp_encode(const struct tf_sp *s, const char *text, size_t n, struct tf_id
 {
     return guarded(err, "encode", [&]() -> int {
         sp::ImmutableSentencePieceText t;
+        if (!s->renumbered) { /* ids alone take less time */
+            tf_processor::encoding scope;
+            std::vector<int> v;
+            const sp::util::Status status = s->p.Encode(std::string_view(text, n), &v);
+            const size_t start = ids->n;
+            tf_ids_add(ids, (const uint32_t *)v.data(), v.size());
+            tf_sp_finish(s, text, n, ids, start);
+            return status.ok() ? 0 : fail(err, "encode", status);
+        }
         if (segment(s, text, n, &t, err) != 0)
             return -1;
         add_pieces(s, t, ids);

@@ -36,10 +36,11 @@ int64_t tf_sp_size(const struct tf_sp *sp); /* pieces with an id */
 /* The pieces that text becomes besides have numbers from the size on, up to this, and become the
  * unknown id, or the one that they stand for (sp_proto_private.h). */
 int64_t tf_sp_all(const struct tf_sp *sp);
-/* Does a segmentation need tf_sp_finish? Of these vocabularies unused pieces take no part in it. */
+/* Has the vocabulary the ids of another list (sp_renumber.h)? Of these vocabularies unused pieces take no part in it. */
 bool tf_sp_renumbered(const struct tf_sp *sp);
 /* Finish a segmentation of a normalised text, numbers from `start` on, an unknown one for each
- * character: a run of those becomes the unused piece of its text, or one unknown id. */
+ * character: a run of those becomes one unknown id, or, renumbered, the unused piece of its
+ * text. */
 void tf_sp_finish(const struct tf_sp *sp, const char *text, size_t n, struct tf_ids *ids,
                   size_t start);
 int64_t tf_sp_pad(const struct tf_sp *sp); /* -1: none; likewise the next three */
