@@ -364,6 +364,7 @@ attention: $(one).$S.tfs $(one).out.tfs ## draw SENTENCE in LAYER
 small: ## try all steps in seconds: a tiny model, 4 updates; the scores mean nothing
 	$(MAKE) -f $(firstword $(MAKEFILE_LIST)) WORK=$(WORK)-small RESULTS=$(WORK)-small \
 	    VOCAB_SIZE=2000 PRESET=tiny STEPS=4 SAVE_EVERY=2 AVERAGE=2 TOKENS=1000 \
-	    TRAIN_FLAGS='--warmup 30 --d-model 32' $(SMALL_SETTINGS)
+	    TRAIN_FLAGS='--warmup 30 --d-model 32' DECODE_FLAGS='--max-extra 5 --min-length 3' \
+	    $(SMALL_SETTINGS)
 
 .PHONY: all trainable paper-score search devices attention small

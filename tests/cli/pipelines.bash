@@ -42,6 +42,7 @@ check_results() {
         [ -s "$1/$f" ]
     done
     [ "$(wc -l <"$1/test.out")" -eq "$(wc -l <"$1/test.${2:-de}")" ]
+    grep -q . "$1/test.out"
     grep -q '"score"' "$1/score.json"
     t 0 tf-cbor check "$1/model.tfm"
 }
