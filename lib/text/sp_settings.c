@@ -28,7 +28,7 @@ static void read_setting(struct tf_sp_settings *s, uint64_t message,
         s->model_type = (uint32_t)f->value;
     if (message == TF_PROTO_TRAINER && f->number == TF_PROTO_UNK_SURFACE)
         s->unk_surface = f->body.n > s->unk_surface ? f->body.n : s->unk_surface;
-    if (message == TF_PROTO_NORMALIZER && f->number == TF_PROTO_CHARSMAP)
+    if (message == TF_PROTO_NORMALIZER && f->number == TF_PROTO_CHARSMAP && f->body.p != NULL)
         s->charsmap = f->body;
     if (message == TF_PROTO_DENORMALIZER && f->number == TF_PROTO_CHARSMAP)
         s->denormalizes = true;
@@ -41,9 +41,9 @@ static void read_setting(struct tf_sp_settings *s, uint64_t message,
 struct tf_sp_settings tf_sp_settings_of(const void *bytes, size_t n)
 {
     struct tf_sp_settings s = {.model_type = TF_TYPE_UNIGRAM,
-                                  .add_space = true,
-                                  .single_spaces = true,
-                                  .escape_spaces = true};
+                               .add_space = true,
+                               .single_spaces = true,
+                               .escape_spaces = true};
     struct tf_proto_field f, inner;
     for (struct tf_span m = {bytes, n}; m.n > 0 && tf_proto_field(&m, &f);) {
         if (f.number == TF_PROTO_WORDS)

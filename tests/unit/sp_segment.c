@@ -164,6 +164,8 @@ static void make_model(struct tf_buf *out, struct tf_rng *rng, bool bpe, const s
         tf_proto_put_bytes(&normalizer, TF_PROTO_CHARSMAP, map->p, map->len);
     else if (below(rng, 3) > 0)
         add_table(&normalizer, rng);
+    if (bpe) /* a number is no table: the library keeps the one that it has */
+        tf_proto_put_number(&normalizer, TF_PROTO_CHARSMAP, 1);
     for (uint32_t field = TF_PROTO_ADD_SPACE; field <= TF_PROTO_ESCAPE_SPACES; field++)
         if (below(rng, 2))
             tf_proto_put_number(&normalizer, field, below(rng, 3));
