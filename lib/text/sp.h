@@ -36,7 +36,8 @@ int64_t tf_sp_size(const struct tf_sp *sp); /* pieces with an id */
 /* The pieces that text becomes besides have numbers from the size on, up to this, and become the
  * unknown id, or the one that they stand for (sp_proto_private.h). */
 int64_t tf_sp_all(const struct tf_sp *sp);
-/* Has the vocabulary the ids of another list (sp_renumber.h)? Of these vocabularies unused pieces take no part in it. */
+/* Has the vocabulary the ids of another list (sp_renumber.h)? Of these vocabularies unused pieces
+ * take no part in it. */
 bool tf_sp_renumbered(const struct tf_sp *sp);
 /* Finish a segmentation of a normalised text, numbers from `start` on, an unknown one for each
  * character: a run of those becomes one unknown id, or, renumbered, the unused piece of its
