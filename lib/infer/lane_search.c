@@ -115,19 +115,17 @@ struct tf_lane_search **tf_lane_search_new(struct tf_lanes *l,
 static void free_one(struct tf_lane_search *s)
 {
     for (size_t i = 0; i < s->models->n; i++) {
-        tf_memory_release(&s->lane->model[i], s->ctx, &s->member[i].memory);
-        tf_memory_release(&s->lane->model[i], s->ctx, &s->member[i].fresh);
-        tf_cache_release(&s->member[i].cache, &s->lane->model[i], s->ctx);
-        tf_outputs_release(&s->member[i].outputs, &s->lane->model[i], s->ctx);
-        if (s->member[i].start != NULL)
-            s->be->free(s->ctx, s->member[i].start);
+        struct member *m = &s->member[i];
+        tf_memory_release(&m->memory, s->be, s->ctx);
+        tf_memory_release(&m->fresh, s->be, s->ctx);
+        tf_cache_release(&m->cache, s->be, s->ctx);
+        tf_outputs_release(&m->outputs, s->be, s->ctx);
+        s->be->free(s->ctx, m->start);
     }
     tf_search_release(&s->search);
     tf_insertion_progress_release(&s->progress);
-    if (s->logits != NULL)
-        s->be->free(s->ctx, s->logits);
-    if (s->mixture != NULL)
-        s->be->free(s->ctx, s->mixture);
+    s->be->free(s->ctx, s->logits);
+    s->be->free(s->ctx, s->mixture);
     tf_packed_ids_release(&s->src);
     tf_packed_ids_release(&s->prefix);
     free(s->member);

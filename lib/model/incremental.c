@@ -76,9 +76,9 @@ int tf_encode_into(struct tf_work *k, struct tf_memory *m, struct tf_memory *fre
     return rc;
 }
 
-void tf_memory_release(const struct tf_weights *w, struct tf_ctx *ctx, struct tf_memory *m)
+void tf_memory_release(struct tf_memory *m, const struct tf_backend *be, struct tf_ctx *ctx)
 {
-    w->be->free(ctx, m->kv);
+    be->free(ctx, m->kv);
     free(m->off);
     *m = (struct tf_memory){0};
 }
@@ -95,9 +95,9 @@ int tf_cache_init(struct tf_cache *c, const struct tf_weights *w, struct tf_ctx 
     return 0;
 }
 
-void tf_cache_release(struct tf_cache *c, const struct tf_weights *w, struct tf_ctx *ctx)
+void tf_cache_release(struct tf_cache *c, const struct tf_backend *be, struct tf_ctx *ctx)
 {
-    w->be->free(ctx, c->kv);
+    be->free(ctx, c->kv);
     *c = (struct tf_cache){0};
 }
 
@@ -110,7 +110,7 @@ static int reserve_outputs(struct tf_outputs *o, const struct tf_weights *w, str
     if (n <= o->cap)
         return 0;
     n = n + n / 2 < all ? n + n / 2 : all;
-    tf_outputs_release(o, w, ctx);
+    tf_outputs_release(o, w->be, ctx);
     o->w = w->be->pack_new(ctx, (int)p->dims[!p->outputs], (int)n, 0, err);
     if (o->w == NULL ||
         (w->params.project_b >= 0 && ensure(w->be, ctx, &o->b, TF_ELEM_PARAM, n, err) != 0))
@@ -134,11 +134,11 @@ int tf_outputs_select(struct tf_outputs *o, const struct tf_weights *w, struct t
     return 0;
 }
 
-void tf_outputs_release(struct tf_outputs *o, const struct tf_weights *w, struct tf_ctx *ctx)
+void tf_outputs_release(struct tf_outputs *o, const struct tf_backend *be, struct tf_ctx *ctx)
 {
     if (o->w != NULL)
-        w->be->pack_free(ctx, o->w);
-    w->be->free(ctx, o->b);
+        be->pack_free(ctx, o->w);
+    be->free(ctx, o->b);
     *o = (struct tf_outputs){0};
 }
 

@@ -24,7 +24,7 @@ int tf_encode(struct tf_work *k, struct tf_memory *m, size_t n, const uint32_t *
 int tf_encode_into(struct tf_work *k, struct tf_memory *m, struct tf_memory *fresh,
                    const size_t *place, size_t n, const uint32_t *src, const uint32_t *off,
                    struct tf_err *err) TF_MUST_CHECK;
-void tf_memory_release(const struct tf_weights *w, struct tf_ctx *ctx, struct tf_memory *m);
+void tf_memory_release(struct tf_memory *m, const struct tf_backend *be, struct tf_ctx *ctx);
 
 /* What the decoder's steps keep of its past, such as the keys and values of self-attention. A slot
  * is one (hypothesis, position); slots are never moved: the table of a row lists the slots of its
@@ -37,7 +37,7 @@ struct tf_cache {
 /* Make room for `slots`. Growing loses the contents. */
 int tf_cache_init(struct tf_cache *c, const struct tf_weights *w, struct tf_ctx *ctx, size_t slots,
                   struct tf_err *err) TF_MUST_CHECK;
-void tf_cache_release(struct tf_cache *c, const struct tf_weights *w, struct tf_ctx *ctx);
+void tf_cache_release(struct tf_cache *c, const struct tf_backend *be, struct tf_ctx *ctx);
 
 /* Some outputs of the model: the columns ids [n] of its last product, the only ones that a step
  * computes. On host backends; weights that were loaded for selecting (weights.h) need them at
@@ -49,7 +49,7 @@ struct tf_outputs {
 };
 int tf_outputs_select(struct tf_outputs *o, const struct tf_weights *w, struct tf_ctx *ctx,
                       const uint32_t *ids, size_t n, struct tf_err *err) TF_MUST_CHECK;
-void tf_outputs_release(struct tf_outputs *o, const struct tf_weights *w, struct tf_ctx *ctx);
+void tf_outputs_release(struct tf_outputs *o, const struct tf_backend *be, struct tf_ctx *ctx);
 
 /* One decoding step over `rows` live hypotheses: the logits z STAT [rows, V], or [rows, n] of
  * `outputs`, or [rows, ld] of `lists`, on devices, if these are not NULL. All arrays U32 in backend

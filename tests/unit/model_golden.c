@@ -183,8 +183,8 @@ static double logits_distance(struct small_model *r, const struct tf_pairs *p)
         be->free(r->ctx, u[i]);
     be->free(r->ctx, z);
     tf_work_free(k);
-    tf_cache_release(&cache, &r->w, r->ctx);
-    tf_memory_release(&r->w, r->ctx, &m);
+    tf_cache_release(&cache, r->w.be, r->ctx);
+    tf_memory_release(&m, r->w.be, r->ctx);
     return d;
 }
 
