@@ -277,8 +277,7 @@ static int finish_loading(struct loading *l, struct tf_model_file *file, struct 
 static void release_model(struct tf_ensemble *m, size_t n)
 {
     for (size_t i = 0; i < m->replicas; i++)
-        if (m->replica[i].ctx != NULL)
-            tf_weights_release(&m->replica[i].model[n]);
+        tf_weights_release(&m->replica[i].model[n]);
 }
 
 /* Read a further file and load its weights. */

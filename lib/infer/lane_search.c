@@ -213,8 +213,7 @@ static int reserve_memory(struct tf_lane_search *s, struct tf_err *err)
     tf_mem **mem[] = {&s->logits, &s->mixture};
     s->logits_cap = 0;
     for (size_t i = 0; i < (s->models->n > 1 ? 2 : 1); i++) {
-        if (*mem[i] != NULL)
-            s->be->free(s->ctx, *mem[i]);
+        s->be->free(s->ctx, *mem[i]);
         *mem[i] = s->be->alloc(s->ctx, TF_ELEM_STAT, need, err);
         if (*mem[i] == NULL)
             return tf_context(err, "logits of %zu hypotheses", s->search.max_rows);
@@ -234,8 +233,7 @@ static int upload_start_ids(struct tf_lane_search *s, size_t n, struct tf_err *e
     int rc = 0;
     for (size_t i = 1; i < s->models->n && rc == 0; i++) {
         uint32_t id = tf_start_id(&s->models->model[i].config);
-        if (s->member[i].start != NULL)
-            s->be->free(s->ctx, s->member[i].start);
+        s->be->free(s->ctx, s->member[i].start);
         s->member[i].start = NULL;
         if (id == s->search.opts.start)
             continue;

@@ -95,7 +95,7 @@ static int pack_pieces(struct tf_weights *w, size_t i, const struct tf_stored *s
         if (rc == 0)
             be->pack(w->ctx, w->packed[i], mem, some, p->outputs == 0, j, some);
     }
-    if (!direct && mem != NULL)
+    if (!direct)
         be->free(w->ctx, mem);
     free(piece);
     return rc;

@@ -210,8 +210,7 @@ int tf_stats_next(struct tf_stats *s, size_t width, struct tf_err *err)
 void tf_stats_close(struct tf_stats *s)
 {
     for (size_t i = 0; i < s->n; i++) {
-        if (s->reader[i] != NULL)
-            tf_reader_free(s->reader[i]);
+        tf_reader_free(s->reader[i]);
         tf_in_close(&s->in[i]);
     }
     free(s->in);

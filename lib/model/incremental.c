@@ -136,8 +136,7 @@ int tf_outputs_select(struct tf_outputs *o, const struct tf_weights *w, struct t
 
 void tf_outputs_release(struct tf_outputs *o, const struct tf_backend *be, struct tf_ctx *ctx)
 {
-    if (o->w != NULL)
-        be->pack_free(ctx, o->w);
+    be->pack_free(ctx, o->w);
     be->free(ctx, o->b);
     *o = (struct tf_outputs){0};
 }

@@ -44,8 +44,7 @@ tf_mem *tf_weights_at(const struct tf_weights *w, int i)
 void tf_weights_release(struct tf_weights *w)
 {
     for (size_t i = 0; w->packed != NULL && i < w->params.n; i++)
-        if (w->packed[i] != NULL)
-            w->be->pack_free(w->ctx, w->packed[i]);
+        w->be->pack_free(w->ctx, w->packed[i]);
     free(w->packed);
     free(w->loaded);
     for (size_t i = 0; w->table != NULL && i < w->params.n; i++)

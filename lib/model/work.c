@@ -18,8 +18,7 @@ struct tf_work *tf_work_new(const struct tf_weights *w, struct tf_ctx *ctx)
 
 static void free_stack(struct tf_work *k, struct tf_stack_acts *s)
 {
-    if (s->rows != NULL)
-        k->be->rows_free(k->ctx, s->rows);
+    k->be->rows_free(k->ctx, s->rows);
     free(s->step);
     *s = (struct tf_stack_acts){0};
 }

@@ -262,7 +262,7 @@ typedef int tf_sync_fn(struct tf_ctx *c, struct tf_err *err);
 /* A row space for at most so many rows and sentences; NULL and err without memory. */
 typedef struct tf_rows *tf_rows_new_fn(struct tf_ctx *c, size_t max_rows, size_t max_sentences,
                                        struct tf_err *err);
-typedef void tf_rows_free_fn(struct tf_ctx *c, struct tf_rows *r);
+typedef void tf_rows_free_fn(struct tf_ctx *c, struct tf_rows *r); /* r may be NULL */
 /* off: n + 1 host offsets of packed rows; the space covers rows off[0] .. off[n], and off[0] is the
  * packed row (for dropout) of its first row. */
 typedef void tf_rows_set_fn(struct tf_ctx *c, struct tf_rows *r, size_t n, const uint32_t *off);
@@ -447,7 +447,7 @@ typedef void tf_pack_fn(struct tf_ctx *c, struct tf_packed *p, const tf_mem_para
  * and at least n columns, without flags; it has n columns then. */
 typedef void tf_pack_select_fn(struct tf_ctx *c, struct tf_packed *to, const struct tf_packed *from,
                                const tf_mem_u32 *ids, size_t n);
-/* On the host it does nothing: closing the lane frees. */
+/* p may be NULL. On the host it does nothing: closing the lane frees. */
 typedef void tf_pack_free_fn(struct tf_ctx *c, struct tf_packed *p);
 /* y [rows, N] = x [rows, K] w + b; flags TF_LIN_RELU, TF_LIN_STAT: y ACT, or STAT with the latter.
  * ROW-WISE. */

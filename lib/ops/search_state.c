@@ -56,9 +56,7 @@ void tf_search_release(struct tf_search *s)
     struct tf_search_host *h = s->host;
     if (h == NULL)
         return;
-#define FREE_ARRAY(type, name, n) \
-    if (s->name != NULL)          \
-        s->be->free(s->ctx, s->name);
+#define FREE_ARRAY(type, name, n) s->be->free(s->ctx, s->name);
     TF_SEARCH_ARRAYS(FREE_ARRAY)
 #define FREE_RESULT(type, name, n) \
     if (!s->be->host)              \
@@ -86,8 +84,7 @@ static tf_mem *grown(struct tf_search *s, tf_mem *p, enum tf_elem e, size_t *cap
 {
     if (p != NULL && n <= *cap)
         return p;
-    if (p != NULL)
-        s->be->free(s->ctx, p);
+    s->be->free(s->ctx, p);
     p = s->be->alloc(s->ctx, e, n + n / 8 + 1, err);
     *cap = p != NULL ? n + n / 8 + 1 : 0;
     return p;

@@ -360,8 +360,7 @@ int tf_tokenize_decode(struct tf_tokenize *t, struct tf_in *in, struct tf_out *o
         rc = decode_all(&d, reader, out, err);
     if (rc == 0)
         tf_bad_status(&d.work.count, in->name, err);
-    if (reader != NULL)
-        tf_reader_free(reader);
+    tf_reader_free(reader);
     tf_work_end(&d.work);
     return rc;
 }

@@ -87,8 +87,7 @@ void tf_work_end(struct tf_tokenize_work *r)
     for (int i = 0; r->rooms != NULL && i < tf_pool_lanes(r->pool); i++)
         tf_segment_room_free(r->rooms[i]);
     free(r->rooms);
-    if (r->pool != NULL)
-        tf_pool_free(r->pool);
+    tf_pool_free(r->pool);
     tf_added_free(r->added);
     tf_unknown_free(r->unknown);
     tf_sampler_free(r->sampler);

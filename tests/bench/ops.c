@@ -222,8 +222,7 @@ static struct linear linear_new(int R, int K, int N)
 static void linear_free(struct linear *l)
 {
     be->rows_free(ctx, l->r);
-    if (l->packed != NULL)
-        be->pack_free(ctx, l->packed);
+    be->pack_free(ctx, l->packed);
     float *all[] = {l->x, l->w, l->b, l->y, l->dx, l->dw, l->db};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         drop(all[i]);

@@ -60,10 +60,8 @@ static struct tf_rows *rows(size_t n, const uint32_t *off)
 
 static void let_go(struct tf_rows *a, struct tf_rows *b)
 {
-    if (a != NULL)
-        l.be->rows_free(l.c, a);
-    if (b != NULL)
-        l.be->rows_free(l.c, b);
+    l.be->rows_free(l.c, a);
+    l.be->rows_free(l.c, b);
     while (n_held > 0)
         l.be->free(l.c, held[--n_held]);
 }

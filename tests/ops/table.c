@@ -66,6 +66,8 @@ static void test_memory(struct lane *l)
     ok(be->alloc(l->c, TF_ELEM_F64, SIZE_MAX / 4, &err) == NULL && err.msg[0] != 0,
        "%s: a size that overflows is refused: %s", be->name, err.msg);
     be->free(l->c, NULL);
+    be->rows_free(l->c, NULL);
+    be->pack_free(l->c, NULL);
     is_int(be->sync(l->c, &err), 0, "%s: sync", be->name);
 }
 

@@ -112,12 +112,10 @@ void tf_share_release(struct tf_stepper *s)
     if (s->lanes > 0) {
         tf_mem *all[] = {s->m, s->v, s->e, s->norms, s->metrics};
         for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-            if (all[i] != NULL)
-                s->be->free(s->ctx[0], all[i]);
-        for (size_t i = 0; i < s->grads.n && s->grads.all[i] != NULL; i++)
+            s->be->free(s->ctx[0], all[i]);
+        for (size_t i = 0; i < s->grads.n; i++)
             s->be->free(s->ctx[0], s->grads.all[i]);
-        if (s->w.be != NULL)
-            tf_weights_release(&s->w);
+        tf_weights_release(&s->w);
     }
     for (int i = 0; i < s->lanes; i++)
         s->be->close(s->ctx[i]);
