@@ -102,8 +102,7 @@ static void add_number(struct tf_strs *to, const char *name, int64_t value)
     static char text[3][24];
     static int n;
     snprintf(text[n], sizeof text[n], "%lld", (long long)value);
-    tf_strs_add(to, name);
-    tf_strs_add(to, text[n++]);
+    tf_opt_add(to, true, name, text[n++]);
 }
 
 static void listening(const char *url)
@@ -119,28 +118,21 @@ static int run(const struct tf_args *args, struct tf_err *err)
     serve.listening = listening;
     if (serve.pipelines == 0)
         serve.pipelines = tf_threads_default() > threads ? tf_threads_default() / threads : 1;
-    tf_strs_add(&serve.decode, "--quiet");
-    tf_strs_add(&serve.decode, "--bad");
-    tf_strs_add(&serve.decode, "ok");
+    const bool several = serve.alternatives > 0, links = serve.alignment || serve.copy_unknown;
+    tf_opt_add(&serve.decode, true, "--quiet", NULL);
+    tf_opt_add(&serve.decode, true, "--bad", "ok");
     add_number(&serve.decode, "--nbest", 1 + serve.alternatives);
     add_number(&serve.decode, "--threads", threads);
     add_number(&serve.decode, "--window", serve.batch);
     tf_opt_words(&serve.decode, opts, own);
-    tf_strs_add(&serve.tokenize, "--json");
-    tf_strs_add(&serve.tokenize, "--bad");
-    tf_strs_add(&serve.tokenize, "ok");
-    tf_strs_add(&serve.tokenize, "--threads=1");
-    if (serve.alternatives > 0) {
-        tf_strs_add(&serve.decode, "--alternatives");
-        tf_strs_add(&serve.tokenize, "--nbest");
-    }
-    if (serve.alignment || serve.copy_unknown) {
-        tf_strs_add(&serve.decode, "--alignment");
-        tf_strs_add(&serve.tokenize, "--alignment");
-        tf_strs_add(&serve.tokenize, "hard");
-    }
-    if (serve.copy_unknown)
-        tf_strs_add(&serve.tokenize, "--alignment-unknown");
+    tf_opt_add(&serve.decode, several, "--alternatives", NULL);
+    tf_opt_add(&serve.decode, links, "--alignment", NULL);
+    tf_opt_add(&serve.tokenize, true, "--json", NULL);
+    tf_opt_add(&serve.tokenize, true, "--bad", "ok");
+    tf_opt_add(&serve.tokenize, true, "--threads", "1");
+    tf_opt_add(&serve.tokenize, several, "--nbest", NULL);
+    tf_opt_add(&serve.tokenize, links, "--alignment", "hard");
+    tf_opt_add(&serve.tokenize, serve.copy_unknown, "--alignment-unknown", NULL);
     return tf_serve(&serve, err);
 }
 

@@ -73,7 +73,7 @@ static struct tf_opt opts[] = {
     OPT_END,
 };
 
-/* Each tool has a sandbox of its own, and so has check_models(). */
+/* Each tool has a sandbox of its own, and so has tf_tool_models_check. */
 static void widen(const struct tf_args *args, struct tf_sandbox *sandbox)
 {
     (void)args;
@@ -97,28 +97,8 @@ static const char *const own[] = {
     "placeholders", "glossary", "copy-unk", "html", "crlf", "replace-invalid", "bad", "json",
     "nbest", "alignment", "alignment-output", "quiet", "progress", "terms", NULL};
 
-/* Add an option, with its value unless that is NULL. */
-static void add(struct tf_strs *to, bool is, const char *name, const char *value)
-{
-    if (is)
-        tf_strs_add(to, name);
-    if (is && value != NULL)
-        tf_strs_add(to, value);
-}
-
-/* What check_models() finds, in memory that processes share. */
-static struct tf_tool_model *found;
-
-static int check_models(const struct tf_strs *models, struct tf_err *err)
-{
-    for (size_t i = 0; i < models->n; i++)
-        if (tf_tool_model_check(found, models->v[i], err) != 0)
-            return -1;
-    return 0;
-}
-
 /* How the text is split: by --lang or the model's label, else not, and a note says so. */
-static int choose_text(struct tf_err *err)
+static int choose_text(const char *label, struct tf_err *err)
 {
     struct tf_document_opts *text = &through.text;
     text->form = document          ? TF_DOCUMENT_WRAPPED
@@ -128,8 +108,8 @@ static int choose_text(struct tf_err *err)
     text->bad = o.run.bad;
     text->tags = true;
     text->raw = json; /* an object says what is wrong with its line */
-    if (text->lang == NULL && found->lang[0] != 0)
-        text->lang = found->lang;
+    if (text->lang == NULL && label[0] != 0)
+        text->lang = label;
     if (alignment != NULL)
         text->whole = true; /* links are of the words of a line */
     if (text->lang == NULL && !text->whole && !document && !json) {
@@ -152,26 +132,26 @@ static int translate(const struct tf_args *args, struct tf_err *err)
         links = "hard";
     /* The last tool is the one that fails: each after the first to fail would say so, too. */
     const bool fail = o.run.bad == TF_ON_BAD_FAIL;
-    add(&encode, true, "tf-tokenize", "--head"); /* tf-decode checks the rest of the model */
-    add(&encode, true, "-m", models->v[0]);
-    add(&encode, true, "--bad", fail ? "ok" : bad);
-    add(&encode, json && through.text.replace_invalid, "--replace-invalid", NULL);
-    add(&encode, !o.run.quiet && !through.copy_unknown, "--list-unknown", NULL);
-    add(&decode, true, "tf-decode", "--quiet");
+    tf_opt_add(&encode, true, "tf-tokenize", "--head"); /* tf-decode checks the rest of the model */
+    tf_opt_add(&encode, true, "-m", models->v[0]);
+    tf_opt_add(&encode, true, "--bad", fail ? "ok" : bad);
+    tf_opt_add(&encode, json && through.text.replace_invalid, "--replace-invalid", NULL);
+    tf_opt_add(&encode, !o.run.quiet && !through.copy_unknown, "--list-unknown", NULL);
+    tf_opt_add(&decode, true, "tf-decode", "--quiet");
     tf_opt_weighted_words(&decode, "-m", models);
-    add(&decode, true, "--bad", fail ? "ok" : bad);
+    tf_opt_add(&decode, true, "--bad", fail ? "ok" : bad);
     tf_opt_words(&decode, opts, own);
-    add(&decode, json, "--nbest", o.nbest > 0 ? tf_opt_find(opts, "nbest")->given : "1");
-    add(&decode, links != NULL, "--alignment", NULL);
-    add(&detokenize, true, "tf-tokenize", "-d");
-    add(&detokenize, true, "--head", NULL);
-    add(&detokenize, true, "-m", models->v[0]);
-    add(&detokenize, json, "--json", NULL);
-    add(&detokenize, json && o.nbest > 1, "--nbest", NULL);
-    add(&detokenize, true, "--bad", fail ? bad : "ok"); /* tf-decode has said what is bad */
-    add(&detokenize, links != NULL, "--alignment", links);
-    add(&detokenize, through.copy_unknown, "--alignment-unknown", NULL);
-    add(&detokenize, alignment_output != NULL, "--alignment-output", alignment_output);
+    tf_opt_add(&decode, json, "--nbest", o.nbest > 0 ? tf_opt_find(opts, "nbest")->given : "1");
+    tf_opt_add(&decode, links != NULL, "--alignment", NULL);
+    tf_opt_add(&detokenize, true, "tf-tokenize", "-d");
+    tf_opt_add(&detokenize, true, "--head", NULL);
+    tf_opt_add(&detokenize, true, "-m", models->v[0]);
+    tf_opt_add(&detokenize, json, "--json", NULL);
+    tf_opt_add(&detokenize, json && o.nbest > 1, "--nbest", NULL);
+    tf_opt_add(&detokenize, true, "--bad", fail ? bad : "ok"); /* tf-decode has said what is bad */
+    tf_opt_add(&detokenize, links != NULL, "--alignment", links);
+    tf_opt_add(&detokenize, through.copy_unknown, "--alignment-unknown", NULL);
+    tf_opt_add(&detokenize, alignment_output != NULL, "--alignment-output", alignment_output);
     if ((terms != NULL && (rc = tf_phrases_add(&decode, terms, models->v[0], err)) != 0) ||
         (glossary != NULL && (rc = tf_glossary_read(&names, glossary, err)) != 0))
         return rc;
@@ -203,10 +183,11 @@ static int run(const struct tf_args *args, struct tf_err *err)
     if (args->n > 1)
         return tf_fail_status(err, TF_USAGE, "unexpected operand '%s' (try --help)", args->v[1]);
     json = json || o.nbest > 0;
-    if ((found = tf_shared(sizeof *found, err)) == NULL)
+    struct tf_tool_model *found = tf_shared(sizeof *found, err);
+    if (found == NULL)
         return -1;
-    const int rc = tf_run_sandboxed(check_models, models, err);
-    return rc != 0 ? rc : choose_text(err) != 0 ? -1 : translate(args, err);
+    const int rc = tf_run_sandboxed(tf_tool_models_check, found, models, err);
+    return rc != 0 ? rc : choose_text(found->lang, err) != 0 ? -1 : translate(args, err);
 }
 
 int main(int argc, char **argv)

@@ -52,6 +52,14 @@ void tf_strs_add(struct tf_strs *list, const char *word)
     list->v[list->n++] = word;
 }
 
+void tf_opt_add(struct tf_strs *line, bool is, const char *name, const char *value)
+{
+    if (is)
+        tf_strs_add(line, name);
+    if (is && value != NULL)
+        tf_strs_add(line, value);
+}
+
 void tf_strs_place(struct tf_strs *list, size_t place)
 {
     size_t *all = tf_arena_alloc(&words, list->n * sizeof *all);
@@ -205,9 +213,7 @@ void tf_opt_words(struct tf_strs *line, const struct tf_opt *opts, const char *c
         const size_t n = strlen(o->name) + sizeof "--no-";
         char *name = tf_arena_alloc(&words, n);
         snprintf(name, n, "--%s%s", no ? "no-" : "", o->name);
-        tf_strs_add(line, name);
-        if (!flag)
-            tf_strs_add(line, o->given);
+        tf_opt_add(line, true, name, flag ? NULL : o->given);
     }
 }
 
@@ -217,8 +223,7 @@ void tf_opt_weighted_words(struct tf_strs *line, const char *name, const struct 
         struct tf_buf word = {0};
         char weight[32];
         tf_buf_printf(&word, "%s:%s", list->v[i], tf_format_real(weight, list->weight[i]));
-        tf_strs_add(line, name);
-        tf_strs_add(line, word.p);
+        tf_opt_add(line, true, name, word.p);
     }
 }
 

@@ -175,6 +175,8 @@ bool tf_opt_given(const struct tf_opt *opts, const char *name);
 void tf_opt_words(struct tf_strs *line, const struct tf_opt *opts, const char *const *but);
 /* The same of one list of TF_OPT_WEIGHTED: its name and PATH:WEIGHT for each word. */
 void tf_opt_weighted_words(struct tf_strs *line, const char *name, const struct tf_strs *list);
+/* Append an option to a command line, if `is`, with its value unless that is NULL. */
+void tf_opt_add(struct tf_strs *line, bool is, const char *name, const char *value);
 /* Append a word to a list; then, of TF_OPT_PLACED, its place. */
 void tf_strs_add(struct tf_strs *list, const char *word);
 void tf_strs_place(struct tf_strs *list, size_t place);

@@ -424,8 +424,8 @@ int tf_pipeline_ask(int asks, pid_t *pid, int *in, int *out, struct tf_err *err)
     return -1;
 }
 
-pid_t tf_sandboxed_begin(int (*f)(const struct tf_strs *files, struct tf_err *err),
-                         const struct tf_strs *files, struct tf_err *err)
+pid_t tf_sandboxed_begin(tf_sandboxed_fn *f, void *to, const struct tf_strs *files,
+                         struct tf_err *err)
 {
     fflush(stdout);
     const pid_t pid = fork();
@@ -433,7 +433,7 @@ pid_t tf_sandboxed_begin(int (*f)(const struct tf_strs *files, struct tf_err *er
         const struct tf_sandbox sandbox = {.read = *files};
         struct tf_err own = {0};
         (void)tf_sandbox_enter(&sandbox);
-        _exit(tf_tool_finish(f(files, &own), &own));
+        _exit(tf_tool_finish(f(to, files, &own), &own));
     }
     if (pid < 0)
         tf_fail_errno(err, "fork");
@@ -450,9 +450,8 @@ int tf_sandboxed_end(pid_t pid, struct tf_err *err)
                              : tf_fail(err, "ended by signal %d", WTERMSIG(status));
 }
 
-int tf_run_sandboxed(int (*f)(const struct tf_strs *files, struct tf_err *err),
-                     const struct tf_strs *files, struct tf_err *err)
+int tf_run_sandboxed(tf_sandboxed_fn *f, void *to, const struct tf_strs *files, struct tf_err *err)
 {
-    const pid_t pid = tf_sandboxed_begin(f, files, err);
+    const pid_t pid = tf_sandboxed_begin(f, to, files, err);
     return pid < 0 ? -1 : tf_sandboxed_end(pid, err);
 }

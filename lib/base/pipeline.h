@@ -63,15 +63,17 @@ int tf_pipeline_ask(int asks, pid_t *pid, int *in, int *out, struct tf_err *err)
  * NULL and err if there are none. */
 void *tf_shared(size_t n, struct tf_err *err) TF_MUST_CHECK;
 
+/* What is done in a process of its own: to `to`, if that is tf_shared, this one sees it. */
+typedef int tf_sandboxed_fn(void *to, const struct tf_strs *files, struct tf_err *err);
 /* Run f in a process of its own, in a sandbox that may read those files: where this process must
  * not enter one, because what it starts would inherit it. Returns 0, or the exit status of a
  * failure, whose message is printed. -1 and err: no process could be started, or a signal ended
  * it. */
-int tf_run_sandboxed(int (*f)(const struct tf_strs *files, struct tf_err *err),
-                     const struct tf_strs *files, struct tf_err *err) TF_MUST_CHECK;
+int tf_run_sandboxed(tf_sandboxed_fn *f, void *to, const struct tf_strs *files,
+                     struct tf_err *err) TF_MUST_CHECK;
 /* The same in two parts, for what is done meanwhile. begin: the process, or -1 and err. */
-pid_t tf_sandboxed_begin(int (*f)(const struct tf_strs *files, struct tf_err *err),
-                         const struct tf_strs *files, struct tf_err *err) TF_MUST_CHECK;
+pid_t tf_sandboxed_begin(tf_sandboxed_fn *f, void *to, const struct tf_strs *files,
+                         struct tf_err *err) TF_MUST_CHECK;
 int tf_sandboxed_end(pid_t pid, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

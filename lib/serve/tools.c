@@ -14,12 +14,11 @@ int tf_tools_init(struct tf_tools *t, const char *model, const char *terms,
     /* What follows a colon is no weight of the model then. */
     tf_buf_printf(&weighted, "%s%s", model, strchr(model, ':') != NULL ? ":1" : "");
     *t = (struct tf_tools){.model = model, .terms = terms};
-    const char *const decode[] = {"tf-decode", "--copies", "-m", weighted.p};
-    const char *const tokenize[] = {"tf-tokenize", "-d", "--copies", "--head", "-m", model};
-    for (size_t i = 0; i < sizeof decode / sizeof *decode; i++)
-        tf_strs_add(&t->decode, decode[i]);
-    for (size_t i = 0; i < sizeof tokenize / sizeof *tokenize; i++)
-        tf_strs_add(&t->tokenize, tokenize[i]);
+    tf_opt_add(&t->decode, true, "tf-decode", "--copies");
+    tf_opt_add(&t->decode, true, "-m", weighted.p);
+    tf_opt_add(&t->tokenize, true, "tf-tokenize", "-d");
+    tf_opt_add(&t->tokenize, true, "--copies", "--head");
+    tf_opt_add(&t->tokenize, true, "-m", model);
     for (size_t i = 0; i < o->decode.n; i++)
         tf_strs_add(&t->decode, o->decode.v[i]);
     for (size_t i = 0; i < o->tokenize.n; i++)
@@ -28,21 +27,14 @@ int tf_tools_init(struct tf_tools *t, const char *model, const char *terms,
     return t->checked != NULL ? 0 : -1;
 }
 
-/* The tools whose model is checked in this process. */
-static struct tf_tools *checking;
-
-static int check_model(const struct tf_strs *models, struct tf_err *err)
-{
-    return tf_tool_model_check(checking->checked, models->v[0], err);
-}
-
 /* In a process of its own. */
 static int make_copies(void *arg, struct tf_err *err)
 {
     struct tf_tools *t = arg;
     const struct tf_strs models = {.v = &t->model, .n = 1};
-    checking = t;
-    int rc = t->terms != NULL ? tf_run_sandboxed(check_model, &models, err) : 0;
+    int rc = 0;
+    if (t->terms != NULL)
+        rc = tf_run_sandboxed(tf_tool_models_check, t->checked, &models, err);
     if (rc == 0 && t->terms != NULL)
         rc = tf_phrases_add(&t->decode, t->terms, t->model, err);
     if (rc != 0)
@@ -50,7 +42,7 @@ static int make_copies(void *arg, struct tf_err *err)
     tf_strs_add(&t->decode, NULL);
     tf_strs_add(&t->tokenize, NULL);
     const char *const *const tools[] = {t->tokenize.v, t->decode.v, t->tokenize.v};
-    const pid_t pid = tf_sandboxed_begin(check_model, &models, err);
+    const pid_t pid = tf_sandboxed_begin(tf_tool_models_check, t->checked, &models, err);
     return pid < 0 ? -1 : tf_pipeline_copies(tools, 3, pid, err);
 }
 

@@ -36,8 +36,7 @@ int tf_phrases_add(struct tf_strs *decode, const char *path, const char *model, 
     const int rc = convert(&fd, &file, path, model, err);
     if (rc != 0)
         return rc;
-    const char *const words[] = {"--terms", file.p, "--terms-name", path};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        tf_strs_add(decode, words[i]);
+    tf_opt_add(decode, true, "--terms", file.p);
+    tf_opt_add(decode, true, "--terms-name", path);
     return 0;
 }

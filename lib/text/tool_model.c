@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-int tf_tool_model_check(struct tf_tool_model *t, const char *path, struct tf_err *err)
+static int check(struct tf_tool_model *t, const char *path, struct tf_err *err)
 {
     struct tf_model_file m;
     struct stat st;
@@ -24,4 +24,12 @@ int tf_tool_model_check(struct tf_tool_model *t, const char *path, struct tf_err
     if (has_vocab)
         return 0;
     return tf_fail(err, "%s: contains no vocabulary (tf-convert --vocab adds one)", path);
+}
+
+int tf_tool_models_check(void *to, const struct tf_strs *paths, struct tf_err *err)
+{
+    for (size_t i = 0; i < paths->n; i++)
+        if (check(to, paths->v[i], err) != 0)
+            return -1;
+    return 0;
 }

@@ -2,17 +2,17 @@
 #ifndef TF_TEXT_TOOL_MODEL_H
 #define TF_TEXT_TOOL_MODEL_H
 
+#include "base/opt.h"
 #include "stream/header.h"
 
-/* What is asked about it, zeroed before. The process of tf_sandboxed_begin shares its memory. */
+/* What is asked about it, or several of an ensemble; zeroed before, and tf_shared. */
 struct tf_tool_model {
     char lang[TF_LANG_MAX + 1]; /* the label of the source language, of the first model with one */
-    uint8_t has_hash, hash[32]; /* its fingerprint */
+    uint8_t has_hash, hash[32]; /* the fingerprint of the last */
 };
 
-/* Check that it is a file that can be read again, and the part before the weights; else each of the
- * tools would complain. */
-int tf_tool_model_check(struct tf_tool_model *t, const char *path,
-                        struct tf_err *err) TF_MUST_CHECK;
+/* A tf_sandboxed_fn: check that they are files that can be read again, and of each the part before
+ * the weights; else each of the tools would complain. to: a struct tf_tool_model. */
+int tf_tool_models_check(void *to, const struct tf_strs *paths, struct tf_err *err) TF_MUST_CHECK;
 
 #endif
