@@ -27,7 +27,7 @@ struct edit {
 struct part {
     struct tf_text text;
     size_t word;
-    bool done;
+    bool done, own; /* own: no letter or digit of the word is known */
 };
 
 struct copying {
@@ -40,6 +40,18 @@ struct copying {
     struct edit *edits;
 };
 
+enum { LETTERS = TF_UC_ALPHABETIC | TF_UC_DECIMAL };
+
+/* Has a text characters with one of these properties? */
+static bool has(struct tf_text s, unsigned what)
+{
+    int len;
+    for (size_t p = 0; p < s.n; p += (size_t)len)
+        if ((tf_uc_letter(tf_utf8_get(s.p + p, &len)) & what) != 0)
+            return true;
+    return false;
+}
+
 /* The part of a source word without so many bytes at its ends. */
 static void take_part(struct copying *c, size_t word, size_t before, size_t after)
 {
@@ -49,8 +61,10 @@ static void take_part(struct copying *c, size_t word, size_t before, size_t afte
     const bool whole = ((unsigned char)w.p[before] & 0xc0) != 0x80 &&
                        (after == 0 || ((unsigned char)w.p[w.n - after] & 0xc0) != 0x80);
     const struct tf_text part = whole ? (struct tf_text){w.p + before, w.n - before - after} : w;
+    const bool own = whole && !has((struct tf_text){w.p, before}, LETTERS) &&
+                     !has((struct tf_text){w.p + w.n - after, after}, LETTERS);
     c->next[word] = c->n_parts;
-    c->parts[c->n_parts++] = (struct part){part, word, false};
+    c->parts[c->n_parts++] = (struct part){part, word, false, own};
 }
 
 /* Cut the last part in two around the known text within it, by its letters of a script without
@@ -61,6 +75,7 @@ static void cut_part(struct copying *c, struct tf_text known)
         return;
     struct part *part = &c->parts[c->n_parts - 1];
     const struct tf_text is = part->text;
+    part->own = part->own && !has(known, LETTERS);
     size_t begin = 0, end = 0;
     int len;
     for (size_t p = 0; p < known.n; p += (size_t)len) {
@@ -75,7 +90,7 @@ static void cut_part(struct copying *c, struct tf_text known)
     if (begin == 0 || end == is.n)
         return;
     part->text.n = begin;
-    c->parts[c->n_parts++] = (struct part){{is.p + end, is.n - end}, part->word, false};
+    c->parts[c->n_parts++] = (struct part){{is.p + end, is.n - end}, part->word, false, false};
 }
 
 static void read_links(struct copying *c, struct tf_text links)
@@ -211,6 +226,35 @@ static bool is_unspaced(struct tf_text s)
     return false;
 }
 
+/* Is a source word linked, if it is one? */
+static bool is_linked(const struct copying *c, size_t s)
+{
+    return s >= c->n_source || !has(c->source[s], LETTERS) ||
+           c->linked[s].first <= c->linked[s].last;
+}
+
+/* A word of its own, with one that is linked to it: it comes beside that. After a number it is a
+ * unit, for which the model has made one up that gives way, unless a word beside it has no link: it
+ * may be the translation of that. */
+static bool put_own(struct copying *c, size_t s, struct tf_text part, struct tf_text after)
+{
+    const struct tf_text t = c->target[c->linked[s].first];
+    size_t begin, end;
+    signs_around(t, &begin, &end);
+    if (begin + end >= t.n)
+        return false;
+    if (s > 0 && has(c->source[s - 1], TF_UC_DECIMAL) && !has(t, TF_UC_DECIMAL) &&
+        is_linked(c, s - 1) && is_linked(c, s + 1))
+        add_edit(c, t.p + begin, t.n - begin - end, part, false, false, s);
+    else if (part.n == c->source[s].n || is_unspaced(t))
+        return false;
+    else if (after.n == 0)
+        add_edit(c, t.p + begin, 0, part, false, true, s);
+    else
+        add_edit(c, t.p + t.n - end, 0, part, true, false, s);
+    return true;
+}
+
 static void insert_part(struct copying *c, const struct part *is_part)
 {
     const size_t s = is_part->word;
@@ -226,7 +270,9 @@ static void insert_part(struct copying *c, const struct part *is_part)
         add_edit(c, is.p, is.n, part, false, false, s);
         return;
     }
-    if (l->first == l->last && before.n == 0 && put_around(c, c->target[l->first], s, part, after))
+    if (l->first == l->last &&
+        (is_part->own ? put_own(c, s, part, after)
+                      : before.n == 0 && put_around(c, c->target[l->first], s, part, after)))
         return;
     if (l->first <= l->last && part.n < word.n) {
         const struct tf_text t = c->target[is_unspaced(before) ? l->last : l->first];

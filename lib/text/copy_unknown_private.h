@@ -14,7 +14,12 @@
  * of its own. Without such a word, or if the source word has nothing else, the part is a word of
  * its own, after the last word that is linked to the source word before it, or to those before
  * that. A part with such letters before it in its word comes into the last word that is linked, not
- * the first. An apostrophe (U+2019) within a word is not copied. */
+ * the first. An apostrophe (U+2019) within a word is not copied.
+ *
+ * If no letter or digit of a source word is known, and one word is linked to it, the part comes
+ * beside that and not into it. After a number, as in "8 <euro>.", it comes in place of that word:
+ * models make up a unit there. A word with a digit does not give way, nor does one that may be the
+ * translation of a word beside the source word, because that is linked to none. */
 #ifndef TF_TEXT_COPY_UNKNOWN_PRIVATE_H
 #define TF_TEXT_COPY_UNKNOWN_PRIVATE_H
 

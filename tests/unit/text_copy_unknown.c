@@ -45,8 +45,8 @@ int main(void)
     copies("M~ller b", "B M'ller", "0-1 1-0 ?0:1:4", "B M~ller");
     copies("C:~a~b~c.d b", "B C:-a-b-c.d,", "0-1 1-0 ?0:2:3", "B C:~a~b~c.d,");
     copies("~ 12", "- 12", "0-0 1-1 ?0:0:0", "~ 12");
-    copies("^yes~. b", "\"yes\". B", "0-0 1-1 ?0:0:1", "^yes~. B");
-    copies("^yes~, b", "\"SIM\", B", "0-0 1-1 ?0:0:1", "^SIM~, B");
+    copies("^yes~. b", "\"yes\". B", "0-0 1-1 ?0:0:1 =yes", "^yes~. B");
+    copies("^yes~, b", "\"SIM\", B", "0-0 1-1 ?0:0:1 =yes", "^SIM~, B");
     copies("~yes b", "SIM B", "0-0 1-1 ?0:0:3", "~SIM B");
     copies("doesn\xE2\x80\x99t b", "NICHT B", "0-0 1-1 ?0:5:1", "NICHT B");
     copies("dogs\xE2\x80\x99 b", "HUNDE B", "0-0 1-1 ?0:4:0", "HUNDE\xE2\x80\x99 B");
@@ -57,8 +57,18 @@ int main(void)
     copies("~我，~a~ b", "I B", "0-0 1-1 ?0:0:0 =我, =a", "~I，~a~ B");
     copies("~我~他^", "\xE2\x81\x87 \xE2\x81\x87 I", "0-0 0-1 0-2 ?0:0:0 =我 =他", "~ ~ I^");
     copies("foo~bar~x b", "B C", "0-0 1-1 ?0:3:1 =bar", "B~bar~ C");
+    /* A word of which no letter is known stays a word; after a number it is in place of a unit. */
+    copies("~, b", "X, B", "0-0 1-1 ?0:0:1", "X ~, B");
+    copies("(~ b", "X B", "0-0 1-1 ?0:1:0", "~ X B");
+    copies("~\xD0\x96~ b", "X B", "0-0 1-1 ?0:0:0", "~\xD0\x96~ X B");
+    copies("~, b", "\xE6\x88\x91, B", "0-0 1-1 ?0:0:1", "\xE6\x88\x91~, B");
+    copies("for 8 ~.", "UM 8 EUR.", "0-0 1-1 2-2 ?2:0:1", "UM 8 ~.");
+    copies("8 ~ now", "8 \"s\" JA", "0-0 1-1 2-2 ?1:0:0", "8 \"~\" JA");
+    copies("8 ~ now", "8 JA", "0-0 1-1 ?1:0:0", "8 ~ JA");
+    copies("for 8 ~.", "UM 8.", "0-0 2-1 ?2:0:1", "UM 8 ~.");
+    copies("8 ~", "EUR", "1-0 ?1:0:0", "~ EUR");
     /* Two words become one. */
-    copies("^a~ ^b~", "\"X\"", "0-0 1-0 ?0:0:0 ?1:0:0", "^X~");
+    copies("^a~ ^b~", "\"X\"", "0-0 1-0 ?0:0:0 =a ?1:0:0 =b", "^X~");
     copies("M~ller M^ller", "M'ller", "0-0 1-0 ?0:1:4 ?1:1:4", "M~ller");
     copies("M~ller M^l", "M'ller", "0-0 1-0 ?0:1:4 ?1:1:1", "M~^ller");
     /* What is there is not copied. */
