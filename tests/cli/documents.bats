@@ -82,7 +82,7 @@ X
     mkdir base big
     cp run/log.jsonl base
     cp run/log.jsonl big
-    tf-avgckpt -n 2 run | tf-convert --to tfm --search alignment-head=1,1 -o model.tfm
+    tf-avgckpt -n 2 run -o model.tfm
     cp model.tfm other.tfm
     cp model.tfm reverse.tfm
     cp model.tfm backwards.tfm
@@ -105,6 +105,7 @@ X
 run_blocks() {
     local n=0 block
     cp -r "$WORLD/." .
+    sed -i 's/--alignment-head 3/--alignment-head 1/' "$1" # the models have one layer
     [ -z "${2:-}" ] || cp "$2"/* .
     mkdir blocks
     awk -v RS='%%\n' 'NF { printf "%s", $0 >sprintf("blocks/%03d", ++n) }' "$1"
@@ -144,6 +145,10 @@ man_blocks() {
     run_blocks examples
     [ "$(awk 'NF == 3 && $3 > 0 && $3 <= 1' lex.s2t | wc -l)" -gt 5 ]
     [ "$(wc -l <best.moses)" -gt 20 ]
+    # The texts that the other model scores are the list's, from right to left.
+    tf-tokenize -d -m model.tfm pairs.de.tfs >backwards
+    cut -f 4 best.tsv | awk '{ for (i = 1; i <= NF; i++) s = $i (i > 1 ? " " s : ""); print s; s = "" }' |
+        cmp - backwards
     # Back-translation: each line has three sources, and tf-batch takes them.
     pairs=$(tf-cbor json more.tfs | jq -s 'map(select(.type == "batch").idx | length) | add')
     all=$(($(wc -l <train.en) + 3 * $(wc -l <mono.de)))
