@@ -58,6 +58,15 @@ PAGE
     done | expect_none "mandoc"
 }
 
+# Ql takes all that follows in its line, and an argument that begins with " loses its marks.
+bad_quotes() { grep -HnE '^\.(.* )?Ql .* (Ql|No) |^\.(.* )?Ql .* "[^"]*"[^" ]' "$@"; }
+
+@test "quotations end before other words and keep their marks" {
+    printf '.Pq Ql a , No or Ql b\n.Ql {"a": "b"}\n.Ql " + " ,\n.Ql a="b" ;\n.Ql {"a": 1} ,\n' >page.1
+    [ "$(bad_quotes page.1 | cut -d : -f 2 | xargs)" = "1 2" ]
+    bad_quotes "$TOP"/man/*.[157] | expect_none "quotations"
+}
+
 @test "pages have their sections" {
     for p in "$TOP"/man/tf-*.1; do
         [ -e "$p" ] || continue
