@@ -69,6 +69,14 @@ ranks_t() {
     done
 }
 
+@test "guided alignment: ranks get the links of their pairs" {
+    batches n=2 links=1 weights=1 >l.tfs
+    args=(--threads 1 --steps 2 --save-every 2 --guided-alignment 0.5)
+    tf-train "${small[@]}" "${args[@]}" -o one l.tfs
+    ranks 2 "${args[@]}" -o two l.tfs
+    same one/ckpt-00000002.tfm two/ckpt-00000002.tfm
+}
+
 @test "--shards: other sums, any number of ranks up to it, and what a run began with" {
     args=(--threads 1 --save-every 2)
     tf-train "${small[@]}" "${args[@]}" --steps 4 -o eight b.tfs
