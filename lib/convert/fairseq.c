@@ -294,16 +294,22 @@ static int by_token(const void *a, const void *b)
     return order != 0 ? order : (x > y) - (x < y);
 }
 
-/* A token that is there again has the last of its ids; no text becomes the others. */
-static void leave_last(const char **v, size_t n, struct tf_arena *a)
+/* A token that is there again has the last of its ids, but a special one its own, which fairseq
+ * takes for unknown words and ends, whatever follows. No text becomes the others. */
+static void leave_one(const char **v, size_t n, struct tf_arena *a)
 {
     const char ***sorted = tf_xcalloc(n, sizeof *sorted);
     for (size_t i = 0; i < n; i++)
         sorted[i] = &v[i];
     qsort(sorted, n, sizeof *sorted, by_token);
-    for (size_t i = 0; i + 1 < n; i++)
-        if (strcmp(*sorted[i], *sorted[i + 1]) == 0)
-            *sorted[i] = tf_piece_unused(a, (size_t)(sorted[i] - v));
+    for (size_t kept = 0, i = 1; i < n; i++) {
+        const bool again = strcmp(*sorted[kept], *sorted[i]) == 0,
+                   special = sorted[kept] < v + SPECIALS;
+        const size_t unused = special ? i : kept;
+        if (again)
+            *sorted[unused] = tf_piece_unused(a, (size_t)(sorted[unused] - v));
+        kept = again && special ? kept : i;
+    }
     free(sorted);
 }
 
@@ -330,7 +336,7 @@ static int read_tokens(struct tf_piece_list *list, struct tf_arena *a, char *tex
         v[k++] = tf_arena_strndup(a, p, token);
     }
     *list = (struct tf_piece_list){v, k};
-    leave_last(v, k, a);
+    leave_one(v, k, a);
     return 0;
 }
 

@@ -9,7 +9,8 @@
 /* A directory has model.pt, checkpoint_best.pt or one .pt, dict.LANG.txt, and a SentencePiece model
  * or codes (bpecodes, code) if text is split by them. A dictionary is lines of a token and a count;
  * the first four ids are <s>, <pad>, </s>, <unk>. A token that is there again, with or without
- * #fairseq:overwrite, has the last of its ids; the others are <unused-N>. */
+ * #fairseq:overwrite, has the last of its ids, but of these four the first; the others, which no
+ * text of training becomes, are <unused-N>, while fairseq prints the token for them, too. */
 extern const struct tf_program tf_fairseq;
 
 /* Names of tensors in layers, which transformers has kept; and beside them, after a prefix. */

@@ -180,6 +180,13 @@ PY
     t 0 tf-convert d -o z.tfm
     cut -d ' ' -f 1 whole | sed -n 2p | tf-tokenize -m z.tfm | tf-cbor json | grep -qF '"ids":[9]'
     pieces_of z.tfm | sed -n 6p | diff - <(echo '▁<unused-5>')
+    # What fairseq takes for unknown words stays, as Dictionary.unk_index of 0.12.2 does.
+    sed '6s/.*/<unk> 1 #fairseq:overwrite/; 7s/.*/<unk> 1 #fairseq:overwrite/; 8s/.*/<\/s> 1/' whole |
+        tee d/dict.en.txt >d/dict.de.txt
+    t 0 tf-convert d -o z.tfm
+    echo none | tf-tokenize -m z.tfm 2>/dev/null | tf-cbor json | grep -qF '"ids":[3]'
+    pieces_of z.tfm | sed -n '3p; 4p; 10,12p' | tr -d ▁ | tr '\n' ' ' | grep -qx \
+        '</s> <unk> <unused-9> <unused-10> <unused-11> '
     cp whole d/dict.en.txt
     cp whole d/dict.de.txt
     sed -i 5d d/dict.en.txt
