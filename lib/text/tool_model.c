@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static int check(struct tf_tool_model *t, const char *path, struct tf_err *err)
+static int check_head(struct tf_tool_model *t, const char *path, struct tf_err *err)
 {
     struct tf_model_file m;
     struct stat st;
@@ -29,7 +29,7 @@ static int check(struct tf_tool_model *t, const char *path, struct tf_err *err)
 int tf_tool_models_check(void *to, const struct tf_strs *paths, struct tf_err *err)
 {
     for (size_t i = 0; i < paths->n; i++)
-        if (check(to, paths->v[i], err) != 0)
+        if (check_head(to, paths->v[i], err) != 0)
             return -1;
     return 0;
 }
