@@ -98,6 +98,10 @@ static void read_links(struct copying *c, struct tf_text links)
     const char *p = links.p, *end = p + links.n;
     const size_t most = 1 << 28;
     while (p < end) {
+        if (*p == ' ') {
+            p++;
+            continue;
+        }
         if (*p == '=') {
             const char *const known = ++p;
             while (p < end && *p != ' ')
@@ -117,8 +121,6 @@ static void read_links(struct copying *c, struct tf_text links)
             l->last = t > l->last ? t : l->last;
             c->of[t] = s;
         }
-        while (p < end && *p == ' ')
-            p++;
         p += p == from; /* not a number */
     }
 }
@@ -226,6 +228,14 @@ static bool is_unspaced(struct tf_text s)
     return false;
 }
 
+/* Has a word digits, and no letter before them, unlike a name such as COVID-19? */
+static bool is_number(struct tf_text s)
+{
+    const size_t begin = tf_uc_skip_signs(s.p, 0, s.n);
+    int len;
+    return begin < s.n && (tf_uc_letter(tf_utf8_get(s.p + begin, &len)) & TF_UC_DECIMAL) != 0;
+}
+
 /* Is a source word linked, if it is one? */
 static bool is_linked(const struct copying *c, size_t s)
 {
@@ -241,12 +251,12 @@ static bool put_own(struct copying *c, size_t s, struct tf_text part, struct tf_
     const struct tf_text t = c->target[c->linked[s].first];
     size_t begin, end;
     signs_around(t, &begin, &end);
-    if (begin + end >= t.n)
+    if (begin + end >= t.n || is_unspaced(t))
         return false;
-    if (s > 0 && has(c->source[s - 1], TF_UC_DECIMAL) && !has(t, TF_UC_DECIMAL) &&
-        is_linked(c, s - 1) && is_linked(c, s + 1))
+    if (s > 0 && is_number(c->source[s - 1]) && !has(t, TF_UC_DECIMAL) && is_linked(c, s - 1) &&
+        is_linked(c, s + 1))
         add_edit(c, t.p + begin, t.n - begin - end, part, false, false, s);
-    else if (part.n == c->source[s].n || is_unspaced(t))
+    else if (part.n == c->source[s].n)
         return false;
     else if (after.n == 0)
         add_edit(c, t.p + begin, 0, part, false, true, s);
@@ -295,11 +305,15 @@ static void insert_part(struct copying *c, const struct part *is_part)
                  part, true, false, s);
 }
 
+/* By place; at one, what is a word before it comes first. */
 static int compare_edits(const void *x, const void *y)
 {
     const struct edit *a = x, *b = y;
-    return a->from != b->from ? (a->from > b->from) - (a->from < b->from)
-                              : (a->order > b->order) - (a->order < b->order);
+    if (a->from != b->from)
+        return a->from > b->from ? 1 : -1;
+    if (a->space_after != b->space_after)
+        return a->space_after ? -1 : 1;
+    return (a->order > b->order) - (a->order < b->order);
 }
 
 /* Where the result is from: a source word for each byte, or SIZE_MAX. */

@@ -67,6 +67,12 @@ int main(void)
     copies("8 ~ now", "8 JA", "0-0 1-1 ?1:0:0", "8 ~ JA");
     copies("for 8 ~.", "UM 8.", "0-0 2-1 ?2:0:1", "UM 8 ~.");
     copies("8 ~", "EUR", "1-0 ?1:0:0", "~ EUR");
+    copies("\xD9\xA8 ~", "\xD9\xA8 EUR", "0-0 1-1 ?1:0:0", "\xD9\xA8 ~");
+    copies("X-19 ~ b", "X-19 JA B", "0-0 1-1 2-2 ?1:0:0", "X-19 ~ JA B");
+    copies("8 ~ b", "8 我我 B", "0-0 1-1 2-2 ?1:0:0", "8 ~ 我我 B");
+    /* A word at the beginning comes before what is in place of the first one. */
+    copies("~ b ^c", "\xE2\x81\x87 D", "1-1 2-0 ?0:0:0 ?2:0:1", "~ ^ D");
+    copies("#b (~", "X", "0-0 1-0 ?0:0:1 ?1:1:0", "~ #X");
     /* Two words become one. */
     copies("^a~ ^b~", "\"X\"", "0-0 1-0 ?0:0:0 =a ?1:0:0 =b", "^X~");
     copies("M~ller M^ller", "M'ller", "0-0 1-0 ?0:1:4 ?1:1:4", "M~ller");
@@ -81,6 +87,10 @@ int main(void)
     copies("", "", "", "");
     links("a ~ ^ b", "A  B C", "0-0 3-1 ?1:0:0 ?2:0:0", "0-0 1-1 2-2 3-3");
     links("M~ller b", "B M'ller", "0-1 1-0 ?0:1:4", "1-0 0-1");
+    links("~ b", "B x", " ?0:0:0", "0-0");
+    links("a ~x^ b ~", "B A X C", "0-1 2-0 1-2 ?1:0:0 =x ?3:0:0", "2-0 3-1 0-2 1-3");
+    links("for 8 ~. b", "UM 8 EUR. B", "0-0 1-1 2-2 3-3 ?2:0:1", "0-0 1-1 2-2 3-3");
+    links("~, b", "X, B", "0-0 1-1 ?0:0:1", "0-0 0-1 1-2");
     links("~ b", "B x ", "1-0 ?0:0:0", "0-0 1-1");
     return done();
 }
