@@ -48,7 +48,8 @@ static struct tf_opt opts[] = {
     OPT_FLAG(0, "json", &json, .excludes = "document field",
              .help = "print a JSON object for each line: line, status, score, text or reason"),
     OPT_INT('n', "nbest", &o.nbest, .arg = "N", .lo = 1, .hi = TF_SEARCH_MAX_BEAM,
-            .excludes = "document field resume placeholders alignment-output",
+            .excludes = "document field resume copy-unk html placeholders glossary "
+                        "alignment-output",
             .help = "--json with the N best translations, N at most --beam; --sample: N draws"),
     COMMON_BAD(&o.run.bad, "lines that cannot be translated"),
     OPT_STR(0, "alignment", &alignment, .arg = "WORD", .excludes = "document field",

@@ -68,8 +68,12 @@ setup_file() {
     expect_error "tf-translate: -m FILE is required"
     t 2 tf-translate -m "$MODEL" "$LINES_TXT" more
     expect_error "tf-translate: unexpected operand 'more'"
-    t 2 tf-translate -m "$MODEL" --nbest 3 --document "$LINES_TXT"
-    expect_error "tf-translate: --nbest and --document cannot be used together"
+    # --nbest prints what --json does, and excludes what that excludes.
+    for option in --resume --document --field=1 --copy-unk --html --placeholders --glossary=g; do
+        t 2 tf-translate -m "$MODEL" --json $option "$LINES_TXT"
+        t 2 tf-translate -m "$MODEL" --nbest 3 $option "$LINES_TXT"
+        expect_error "tf-translate: --nbest and ${option%=*} cannot be used together"
+    done
     mkdir run
     t 1 tf-translate -m run "$LINES_TXT"
     expect_error "run: is a directory (use a .tfm file in it, or tf-avgckpt run)"
