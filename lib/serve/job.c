@@ -385,6 +385,21 @@ static int read_alternatives(struct tf_job *job, struct tf_job_line *l, struct t
     }
 }
 
+/* Leave out alternatives that read as the translation or another: what differed gave way to what
+ * was hidden, or they are other pieces of one text. */
+static void drop_equal(struct tf_job_line *l)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < l->n_alternatives; i++) {
+        bool same = l->out.text != NULL && strcmp(l->alternatives[i].text, l->out.text) == 0;
+        for (size_t k = 0; k < n && !same; k++)
+            same = strcmp(l->alternatives[i].text, l->alternatives[k].text) == 0;
+        if (!same)
+            l->alternatives[n++] = l->alternatives[i];
+    }
+    l->n_alternatives = n;
+}
+
 int tf_job_read_line(struct tf_job *job, size_t line, uint64_t number, const char *json, size_t n,
                      struct tf_err *err)
 {
@@ -402,8 +417,10 @@ int tf_job_read_line(struct tf_job *job, size_t line, uint64_t number, const cha
         rc = tf_fail(err, "number %llu in place of %llu", (unsigned long long)its,
                      (unsigned long long)number);
     tf_json_read_release(&r);
-    if (rc == 0)
+    if (rc == 0) {
         show_hidden(job, l, &l->out);
+        drop_equal(l);
+    }
     return rc;
 }
 

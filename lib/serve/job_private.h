@@ -21,7 +21,7 @@ struct tf_job_line {
     struct tf_text seen;      /* as the model sees it */
     struct tf_hidden *hidden; /* of it, or NULL */
     struct tf_job_out out; /* its translation; NULL until there is one */
-    const struct tf_job_out *alternatives;
+    struct tf_job_out *alternatives;
     size_t n_alternatives;
     const char *status, *reason; /* of one that failed; else NULL */
     unsigned tries;              /* pipelines that ended while they had it */

@@ -27,7 +27,8 @@ def answer(n, line):
     text = f"<{model}{line}>"
     made = {"line": n, "status": "ok", "score": -1.0, "text": text}
     if " --nbest" in options:
-        made["alternatives"] = [{"status": "ok", "text": text + k} for k in "12"]
+        ends = ["", "1", "1"] if line == "equal" else "12"
+        made["alternatives"] = [{"status": "ok", "text": text + k} for k in ends]
     if " --alignment " in options:  # the first word comes from the last
         words = len(line.split())
         made["alignment"] = " ".join(f"{i}-{words - 1 - i}" for i in range(words))

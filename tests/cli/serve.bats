@@ -314,8 +314,12 @@ tf-serve: $MODEL: its pipeline ended before it was ready" ]
     [ ! -s messages ]
 }
 
-@test "which words come from which, on request" {
-    with_script -p 1 --alignment
+@test "which words come from which, and alternatives that differ, on request" {
+    with_script -p 1 --alignment --alternatives 3
+    output=$(ask translate -d 'q=no%0Aequal&source=en&target=xx&alternatives=3')
+    [ "$(jq -c .alternatives <<<"$output")" = '["<no>1\n<equal>1","<no>2\n<equal>"]' ]
+    output=$(ask translate -d 'q=equal&source=en&target=xx&alternatives=3')
+    [ "$(jq -c .alternatives <<<"$output")" = '["<equal>1"]' ]
     output=$(ask translate -d 'q=We see. I go.%0Ano&source=en&target=xx&alignment=true')
     [ "$(jq -r '.alignment[] | "\(.source) \(.target) \(.links)"' <<<"$output")" = \
         "We see. <We see.> [[0,1],[1,0]]
