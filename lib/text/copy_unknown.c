@@ -243,22 +243,23 @@ static bool is_linked(const struct copying *c, size_t s)
            c->linked[s].first <= c->linked[s].last;
 }
 
-/* A word of its own, with one that is linked to it: it comes beside that. After a number it is a
+/* A word of its own that is linked: it comes beside what is linked to it. After a number it is a
  * unit, for which the model has made one up that gives way, unless a word beside it has no link: it
  * may be the translation of that. */
 static bool put_own(struct copying *c, size_t s, struct tf_text part, struct tf_text after)
 {
     const struct tf_text t = c->target[c->linked[s].first];
+    const bool one = c->linked[s].first == c->linked[s].last;
     size_t begin, end;
     signs_around(t, &begin, &end);
     if (begin + end >= t.n || is_unspaced(t))
         return false;
-    if (s > 0 && is_number(c->source[s - 1]) && !has(t, TF_UC_DECIMAL) && is_linked(c, s - 1) &&
-        is_linked(c, s + 1))
+    if (one && s > 0 && is_number(c->source[s - 1]) && !has(t, TF_UC_DECIMAL) &&
+        is_linked(c, s - 1) && is_linked(c, s + 1))
         add_edit(c, t.p + begin, t.n - begin - end, part, false, false, s);
     else if (part.n == c->source[s].n)
         return false;
-    else if (after.n == 0)
+    else if (after.n == 0 || !one)
         add_edit(c, t.p + begin, 0, part, false, true, s);
     else
         add_edit(c, t.p + t.n - end, 0, part, true, false, s);
@@ -280,9 +281,9 @@ static void insert_part(struct copying *c, const struct part *is_part)
         add_edit(c, is.p, is.n, part, false, false, s);
         return;
     }
-    if (l->first == l->last &&
-        (is_part->own ? put_own(c, s, part, after)
-                      : before.n == 0 && put_around(c, c->target[l->first], s, part, after)))
+    if (is_part->own ? l->first <= l->last && put_own(c, s, part, after)
+                     : l->first == l->last && before.n == 0 &&
+                           put_around(c, c->target[l->first], s, part, after))
         return;
     if (l->first <= l->last && part.n < word.n) {
         const struct tf_text t = c->target[is_unspaced(before) ? l->last : l->first];

@@ -16,11 +16,12 @@
  * that. A part with such letters before it in its word comes into the last word that is linked, not
  * the first. An apostrophe (U+2019) within a word is not copied.
  *
- * If no letter or digit of a source word is known, and one word is linked to it, the part comes
- * beside that and not into it. After a number (digits without a letter before them), as in
- * "8 <euro>.", it comes in place of that word: models make up a unit there. A word with a digit
- * does not give way, nor does one that may be the translation of a word beside the source word,
- * because that is linked to none; nor one of a script without spaces, which may be a sentence. */
+ * If no letter or digit of a source word is known, and words are linked to it, the part comes
+ * beside these and not into them: before the first, or after the only one if signs follow the part.
+ * After a number (digits without a letter before them), as in "8 <euro>.", it comes in place of the
+ * only one: models make up a unit there. A word with a digit does not give way, nor does one that
+ * may be the translation of a word beside the source word, because that is linked to none; nor one
+ * of a script without spaces, which may be a sentence. */
 #ifndef TF_TEXT_COPY_UNKNOWN_PRIVATE_H
 #define TF_TEXT_COPY_UNKNOWN_PRIVATE_H
 

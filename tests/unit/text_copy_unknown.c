@@ -60,6 +60,8 @@ int main(void)
     /* A word of which no letter is known stays a word; after a number it is in place of a unit. */
     copies("~, b", "X, B", "0-0 1-1 ?0:0:1", "X ~, B");
     copies("(~ b", "X B", "0-0 1-1 ?0:1:0", "~ X B");
+    copies("a (~). b", "A (X Y). B", "0-0 1-1 1-2 2-3 ?1:1:2", "A (~ X Y). B");
+    copies("8 ~, b", "8 X Y, B", "0-0 1-1 1-2 2-3 ?1:0:1", "8 ~ X Y, B");
     copies("~\xD0\x96~ b", "X B", "0-0 1-1 ?0:0:0", "~\xD0\x96~ X B");
     copies("~, b", "\xE6\x88\x91, B", "0-0 1-1 ?0:0:1", "\xE6\x88\x91~, B");
     copies("for 8 ~.", "UM 8 EUR.", "0-0 1-1 2-2 ?2:0:1", "UM 8 ~.");
