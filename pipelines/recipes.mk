@@ -90,6 +90,28 @@ scores = cd $(WORK); tf-bleu --paired-bs -f text -w 2 $2 -i $(3:%=%/$1.out) | se
 translate = $(say)$(call allow_bad,tf-tokenize -m $(firstword $1) $2 \
     | tf-decode $(1:%=-m %) $(threads) $(DECODE_FLAGS) $3 \
     | tf-tokenize -d -m $(firstword $1) -o $@)
+# $(call files,STEMS): what stems copies, as far as it is there.
+files = $(wildcard $(foreach s,$1,$(foreach l,$S $T,$s.$l $s.$l.gz)))
+# What was copied stays, and so does what came of it: with other settings another folder is needed.
+of_domain = DOMAIN='$(DOMAIN)' DOMAIN_DEV='$(DOMAIN_DEV)' DOMAIN_TEST='$(DOMAIN_TEST)' \
+    TEST='$(TEST)' MODEL='$(MODEL)'
+of_tuning = TUNE_FLAGS='$(TUNE_FLAGS)'
+of_mono   = MONO='$(MONO)'
+# $(call as_before,SETTINGS,FILE): they are those in the file, if it is there.
+as_before = [ ! -e $2 ] || [ "$$(<$2)" = $(call quote,$1) ] || { \
+    echo "WORK=$(WORK) was made with $$(<$2): use another folder" >&2; exit 2; }
+record    = printf '%s\n' $(call quote,$1) >$2
+domain-as-before:
+	$(call need,DOMAIN DOMAIN_DEV DOMAIN_TEST)$(call as_before,$(of_domain),$(WORK)/domain/copied)
+	$(call as_before,$(of_tuning),$(WORK)/tuning.settings)
+mono-as-before:
+	$(call need,MONO)$(call as_before,$(of_mono),$(WORK)/mono.settings)
+.PHONY: domain-as-before mono-as-before
+# Of other DECODE_FLAGS come other translations.
+$(WORK)/decoding.settings: FORCE
+	mkdir -p $(@D); printf '%s\n' $(call quote,$(DECODE_FLAGS)) | cmp -s - $@ || \
+	    $(call record,$(DECODE_FLAGS),$@)
+
 # $(call copy,FILE,TO): gzip copies a file that is not its own, sed ends the last line.
 copy = gzip -dcf $1 | sed '$$a\' >$2.part; $(call whole,$2)
 
@@ -103,21 +125,25 @@ ifeq ($(MODEL),)
 $(WORK)/plain/model.tfm $(WORK)/plain/test.out: FORCE
 	$(jobs)$(call text,plain)
 else
-$(WORK)/plain/model.tfm: $(MODEL)
+$(WORK)/plain/model.tfm: $(MODEL) $(call files,$(TEST)) $(WORK)/domain/copied
 	$(call stems,$(@D),test=$(TEST))
 	cp $< $@.part
 	$(whole)
-$(WORK)/plain/test.out: $(WORK)/plain/model.tfm
+$(WORK)/plain/test.out: $(WORK)/plain/model.tfm $(WORK)/decoding.settings
 	$(call translate,$<,$(WORK)/plain/test.$S)
 endif
 
+# The prerequisites of a rule with a recipe come first: what is missing is named before training.
+
 # ---- back-translation ----
-back-translation: $(WORK)/plain/test.out $(WORK)/back/test.out ## with the text MONO of the target
+back-translation: $(WORK)/plain/test.out
+back-translation: $(WORK)/mono.$T $(WORK)/back/test.out ## with the text MONO of the target
 	@$(call scores,test,plain/test.$T,plain back)
 $(WORK)/reverse/model.tfm: FORCE
 	$(jobs)$(call text,reverse,PAIR=$T-$S)
-$(WORK)/mono.$T: $(MONO)
-	$(call need,MONO)mkdir -p $(@D); $(call copy,$(MONO),$@)
+$(WORK)/mono.$T: $(MONO) | mono-as-before
+	mkdir -p $(@D); $(call copy,$(MONO),$@)
+	$(call record,$(of_mono),$(WORK)/mono.settings)
 $(WORK)/mono.$S: $(WORK)/mono.$T $(WORK)/reverse/model.tfm
 	$(call translate,$(WORK)/reverse/model.tfm,$<,--sample)
 $(WORK)/back/test.out: $(WORK)/mono.$S FORCE
@@ -144,34 +170,35 @@ $(WORK)/small/test.out: $(WORK)/plain/model.tfm FORCE
 	$(jobs)$(call text,plain,RESULTS=$(@D) $(student))
 
 # ---- tuning ----
-tuning: $(addprefix $(WORK)/,plain/test.out tuned/test.out)
-tuning: $(addprefix $(WORK)/,plain/domain.out tuned/domain.out) ## continue on the text of a DOMAIN
+tuning: $(addprefix $(WORK)/,plain/test.out tuned/test.out plain/domain.out tuned/domain.out)
+tuning: $(WORK)/domain/copied ## continue on the text of a DOMAIN
 	@echo "test set of the domain:"
 	@$(call scores,domain,domain/test.$T,plain tuned)
 	@echo "test set:"
 	@$(call scores,test,plain/test.$T,plain tuned)
-$(WORK)/domain/copied:
-	$(call need,DOMAIN DOMAIN_DEV DOMAIN_TEST)
+$(WORK)/domain/copied: $(call files,$(DOMAIN) $(DOMAIN_DEV) $(DOMAIN_TEST)) | domain-as-before
 	$(call stems,$(@D),train=$(DOMAIN) dev=$(DOMAIN_DEV) test=$(DOMAIN_TEST))
-	touch $@
+	$(call record,$(of_domain),$@)
 $(WORK)/tuned/best.tfm: $(WORK)/domain/copied $(WORK)/plain/model.tfm
-	$(say)cd $(<D); model=../plain/model.tfm; \
-	for d in train dev; do \
-	    tf-tokenize -m $$model -o $$d.$S.tfs $$d.$S; \
-	    tf-tokenize -m $$model --target -o $$d.$T.tfs $$d.$T; \
+	$(say)model=$(WORK)/plain/model.tfm; train=$(<D)/train; dev=$(<D)/dev; \
+	for d in $$train $$dev; do \
+	    $(call allow_bad,tf-tokenize -m $$model -o $$d.$S.tfs $$d.$S); \
+	    $(call allow_bad,tf-tokenize -m $$model --target -o $$d.$T.tfs $$d.$T); \
 	done; \
 	batch='tf-batch --preset $(PRESET) $(if $(TOKENS),--tokens $(TOKENS))'; \
-	$$batch --no-shuffle -o dev.tfs dev.$S.tfs dev.$T.tfs; \
-	$$batch --epochs 0 train.$S.tfs train.$T.tfs \
-	| tf-train --init $$model --seed 2 --weights-only --valid dev.tfs $(threads) $(TUNE_FLAGS) \
-	    -o ../tuned --valid-command 'tf-decode -q -m $$TF_MODEL $(threads) dev.$S.tfs | \
-	        tf-tokenize -d -m $$TF_MODEL | tf-bleu -b -w 2 dev.$T'
+	$$batch --no-shuffle -o $$dev.tfs $$dev.$S.tfs $$dev.$T.tfs; \
+	$$batch --epochs 0 $$train.$S.tfs $$train.$T.tfs \
+	| tf-train --init $$model --seed 2 --weights-only --valid $$dev.tfs $(threads) $(TUNE_FLAGS) \
+	    -o $(@D) --valid-command 'tf-decode -q -m $$TF_MODEL $(threads) $(<D)/dev.$S.tfs | \
+	        tf-tokenize -d -m $$TF_MODEL | tf-bleu -b -w 2 $(<D)/dev.$T'
 	touch -c $@
+	$(call record,$(of_tuning),$(WORK)/tuning.settings)
+$(addprefix $(WORK)/,plain/domain.out tuned/domain.out tuned/test.out): $(WORK)/decoding.settings
 $(WORK)/plain/domain.out: $(WORK)/plain/model.tfm $(WORK)/domain/copied
 	$(call translate,$<,$(WORK)/domain/test.$S)
 $(WORK)/tuned/domain.out: $(WORK)/tuned/best.tfm
 	$(call translate,$<,$(WORK)/domain/test.$S)
-$(WORK)/tuned/test.out: $(WORK)/tuned/best.tfm
+$(WORK)/tuned/test.out: $(WORK)/tuned/best.tfm $(WORK)/plain/test.out
 	$(call translate,$<,$(WORK)/plain/test.$S)
 
 # ---- an ensemble: other seeds, with the text and the vocabulary of the plain model ----
@@ -181,9 +208,9 @@ ensemble: $(WORK)/ensemble/test.out ## models of several SEEDS
 seeds := $(SEEDS:%=$(WORK)/seed-%/model.tfm)
 $(seeds) $(SEEDS:%=$(WORK)/seed-%/test.out): $(WORK)/seed-%: $(WORK)/plain/model.tfm FORCE
 	$(jobs)$(call text,plain,RESULTS=$(@D) SEED=$(patsubst seed-%,%,$(notdir $(@D))))
-$(WORK)/ensemble/test.out: $(WORK)/plain/model.tfm $(seeds)
+$(WORK)/ensemble/test.out: $(WORK)/plain/model.tfm $(seeds) $(WORK)/plain/test.out
 	mkdir -p $(@D)
-	$(call translate,$^,$(WORK)/plain/test.$S)
+	$(call translate,$(filter %.tfm,$^),$(WORK)/plain/test.$S)
 
 # Such a model repeats its most frequent piece, which may be a blank, and nothing is left for the
 # student: so no piece comes twice.

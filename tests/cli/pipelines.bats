@@ -317,19 +317,33 @@ PY
     t 0 make "${args[@]}" small MONO=mono.de DOMAIN=data/test DOMAIN_DEV=data/dev \
         DOMAIN_TEST=data/dev WORK=w
     [[ $stderr != *"finished at"* ]]
-    t 2 make "${args[@]}" WORK=w tuning DOMAIN=data/test -o w/plain/model.tfm -o w/plain/test.out
+    # What is missing is named before anything is trained.
+    t 2 make "${args[@]}" WORK=w tuning DOMAIN=data/test
     expect_contains "$stderr" "DOMAIN_DEV= is needed"
+    t 2 make "${args[@]}" WORK=w back-translation
+    expect_contains "$stderr" "MONO= is needed"
+    t 2 make "${args[@]}" WORK=w back-translation MONO=none.de
+    expect_contains "$stderr" "No rule to make target 'none.de'"
+    [ ! -e w/plain ]
     # A model of somebody else's in place of the plain one, without TRAIN and DEV.
     mkdir corpus
     for d in train:dev dev:test test:dev; do
         for l in en de; do cp data/${d#*:}.$l.gz corpus/${d%:*}.en-de.$l.gz; done
     done
     tf-convert --to tfm -o theirs.tfm w-small/back/model.tfm
-    t 0 make -s -f "$TOP/pipelines/debian.mk" DATA=corpus WORK=d MODEL=theirs.tfm \
-        OTHER=data/test TUNE_FLAGS='--steps 2 --save-every 1' DECODE_FLAGS="$flags" tuning
+    args=(-s -f "$TOP/pipelines/debian.mk" DATA=corpus WORK=d OTHER=data/test DECODE_FLAGS="$flags")
+    t 0 make "${args[@]}" MODEL=theirs.tfm TUNE_FLAGS='--steps 2 --save-every 1' tuning
+    expect_contains "$stderr" "d/tuning/tuned/best.tfm"
+    [[ $stderr != *../tuned* ]]
     [ "$(grep -c 'Baseline: plain/' <<<"$output")" -eq 2 ]
     cmp d/tuning/plain/test.out w-small/back/test.out
     cmp d/tuning/domain/train.de <(gzip -dc data/dev.de.gz)
+    # A second model and other options, of which those tables would not be, are refused.
+    t 2 make "${args[@]}" MODEL=theirs.tfm TUNE_FLAGS='--steps 3 --save-every 1' tuning
+    expect_contains "$stderr" "TUNE_FLAGS='--steps 2 --save-every 1': use another folder"
+    cp -p theirs.tfm other.tfm
+    t 2 make "${args[@]}" MODEL=other.tfm TUNE_FLAGS='--steps 2 --save-every 1' tuning
+    expect_contains "$stderr" "MODEL='theirs.tfm': use another folder"
 }
 
 @test "table3.mk: make small never writes where SCALE=small does" {
