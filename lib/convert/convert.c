@@ -328,6 +328,8 @@ static int check_output(const struct tf_convert_opts *o, const char *output, enu
                               tf_convert_dtypes[o->dtype], tf_export_format(to, NULL)->program);
     if (to != TF_FORMAT_TFM && o->dtype == I8)
         return tf_fail_status(err, TF_USAGE, "--dtype i8: only with --to tfm");
+    if (to != TF_FORMAT_TFM && o->list != NULL && strcmp(o->list, "none") != 0)
+        return tf_fail_status(err, TF_USAGE, "--shortlist %s: only with --to tfm", o->list);
     if (tf_format_is_dir(to) && (output == NULL || strcmp(output, "-") == 0))
         return tf_fail_status(err, TF_USAGE, "--to %s: a directory: -o names it",
                               tf_format_names[to]);

@@ -99,6 +99,10 @@ PY
     out -m model.tfm | cmp - all
     tf-convert with.tfm -o model.safetensors 2>log
     grep -q 'with.tfm: its shortlist is left out: it is no part' log
+    # One that is asked for goes into a model of ours or nowhere.
+    t 2 tf-convert without.tfm --shortlist dir/one.lex -o none
+    expect_error "tf-convert: --shortlist dir/one.lex: only with --to tfm"
+    [ ! -e none ]
     tf-convert with.tfm --new-vocab "$GOLDEN/en.spm" -o model.tfm 2>log
     grep -q 'with.tfm: its shortlist is left out: it is for another' log
     tf-avgckpt with.tfm with.tfm -o mean.tfm

@@ -48,6 +48,11 @@ export -f capitals
         "$BATS_FILE_TMPDIR/bin/tf-translate" -m de.tfm $option in
     done >got
     printf '%s\n' 'AM 3. JA.' 'AM 3. MAI. JA.' 'AM 3.' | diff - got
+    # Text in the wrong direction is not translated without a word.
+    t 0 "$BATS_FILE_TMPDIR/bin/tf-translate" -m de.tfm --lang en in
+    expect_error "tf-translate: warning: --lang en: the model translates from 'de'"
+    t 0 "$BATS_FILE_TMPDIR/bin/tf-translate" -m de.tfm --lang de-AT in
+    [ -z "$stderr" ]
 }
 
 @test "the tag of a language is that of each sentence of its line" {
