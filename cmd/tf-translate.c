@@ -11,7 +11,6 @@
 #include "text_options.h"
 
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 static struct tf_decode_opts o;
@@ -100,13 +99,6 @@ static const char *const own[] = {
     "placeholders", "glossary", "copy-unk", "html", "crlf", "replace-invalid", "bad", "json",
     "nbest", "alignment", "alignment-output", "quiet", "progress", "terms", NULL};
 
-/* Do labels name two languages? What follows the language, such as a country, does not count. */
-static bool is_other_language(const char *a, const char *b)
-{
-    const size_t n = strcspn(a, "-_");
-    return strcspn(b, "-_") != n || strncasecmp(a, b, n) != 0;
-}
-
 /* How the text is split: by --lang or the model's label, else not, and a note says so. */
 static int choose_text(const char *label, struct tf_err *err)
 {
@@ -120,7 +112,7 @@ static int choose_text(const char *label, struct tf_err *err)
     text->raw = json; /* an object says what is wrong with its line */
     if (text->lang == NULL && label[0] != 0)
         text->lang = label;
-    else if (label[0] != 0 && is_other_language(text->lang, label))
+    else if (text->lang != NULL && tf_language_differs(text->lang, label))
         tf_warn("--lang %s: the model translates from '%s'", text->lang, label);
     if (alignment != NULL)
         text->whole = true; /* links are of the words of a line */

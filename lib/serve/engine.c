@@ -173,12 +173,25 @@ static int read_answer(struct tf_pipe *p, const char *line, size_t n, struct tf_
     return 0;
 }
 
+/* Names of languages for a service may be its own; these are only exchanged. */
+static bool is_reversed(const struct tf_direction *pair, const struct tf_tool_model *m)
+{
+    return m->lang[0] != 0 && m->target_lang[0] != 0 &&
+           tf_language_differs(m->lang, m->target_lang) &&
+           !tf_language_differs(pair->source, m->target_lang) &&
+           !tf_language_differs(pair->target, m->lang);
+}
+
 /* A pipeline of the newest model is ready. */
 static void take_hash(struct tf_route *r)
 {
     const struct tf_tool_model *m = r->tools.checked;
-    if (r->copier.hash[0] == 0 && m->has_hash)
+    if (r->copier.hash[0] == 0 && m->has_hash) {
         tf_hex(r->copier.hash, m->hash, sizeof m->hash);
+        if (is_reversed(&r->pair, m))
+            tf_warn("%s: translates from '%s' to '%s', but serves %s to %s", r->pair.path, m->lang,
+                    m->target_lang, r->pair.source, r->pair.target);
+    }
     memcpy(r->hash, r->copier.hash, TF_MODEL_HEX);
 }
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 const uint8_t tf_label[TF_LABEL_N] = {0xd9, 0xd9, 0xf8, 0xda, 'T', 'F',
                                       'S',  'T',  0x43, 'B',  'O', 'R'};
@@ -356,6 +357,12 @@ bool tf_lang_set(char out[TF_LANG_MAX + 1], const char *label)
 bool tf_lang_differs(const char *a, const char *b)
 {
     return *a != 0 && *b != 0 && strcmp(a, b) != 0;
+}
+
+bool tf_language_differs(const char *a, const char *b)
+{
+    const size_t n = strcspn(a, "-_");
+    return *a != 0 && *b != 0 && (strcspn(b, "-_") != n || strncasecmp(a, b, n) != 0);
 }
 
 const char *tf_langs_describe(char buf[TF_LANGS_TEXT], const struct tf_header *h)

@@ -18,6 +18,8 @@ static int check_head(struct tf_tool_model *t, const char *path, struct tf_err *
     const bool has_vocab = m.vocab != NULL;
     if (t->lang[0] == 0)
         memcpy(t->lang, m.header.lang, sizeof t->lang);
+    if (t->target_lang[0] == 0)
+        memcpy(t->target_lang, m.header.target_lang, sizeof t->target_lang);
     t->has_hash = m.header.has_model;
     memcpy(t->hash, m.header.model, sizeof t->hash);
     tf_model_release(&m);

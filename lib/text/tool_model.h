@@ -7,7 +7,8 @@
 
 /* What is asked about it, or several of an ensemble; zeroed before, and tf_shared. */
 struct tf_tool_model {
-    char lang[TF_LANG_MAX + 1]; /* the label of the source language, of the first model with one */
+    /* the labels of source and target, each of the first model with one */
+    char lang[TF_LANG_MAX + 1], target_lang[TF_LANG_MAX + 1];
     uint8_t has_hash, hash[32]; /* the fingerprint of the last */
 };
 

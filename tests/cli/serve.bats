@@ -386,8 +386,12 @@ no <no> [[0,0]]" ]
 
 @test "a file of an option, in the sandbox; two lengths of one request" {
     echo none >words
-    serve tf-serve en-xx="$MODEL" -l 127.0.0.1:0 -p 1 --forbid words
+    tf-convert --to tfm --lang xx --target-lang en-GB "$MODEL" -o xxen.tfm
+    serve tf-serve en-xx=xxen.tfm -l 127.0.0.1:0 -p 2 --forbid words
     [ "$(ask health)" = '{"status":"ok"}' ]
+    # Its languages the wrong way round: once, whatever the number of pipelines.
+    [ "$(<messages)" = \
+        "tf-serve: warning: xxen.tfm: translates from 'xx' to 'en-GB', but serves en to xx" ]
     run ask health -H 'Content-Length: 0' -H 'Transfer-Encoding: chunked'
     [ "$output" != '{"status":"ok"}' ]
 }
