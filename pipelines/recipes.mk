@@ -92,7 +92,7 @@ translate = $(say)$(call allow_bad,tf-tokenize -m $(firstword $1) $2 \
     | tf-tokenize -d -m $(firstword $1) -o $@)
 # $(call files,STEMS): what stems copies, as far as it is there.
 files = $(wildcard $(foreach s,$1,$(foreach l,$S $T,$s.$l $s.$l.gz)))
-# What was copied stays, and so does what came of it: with other settings another folder is needed.
+# What was copied stays, and so do its results: with other settings another folder is needed.
 of_domain = DOMAIN='$(DOMAIN)' DOMAIN_DEV='$(DOMAIN_DEV)' DOMAIN_TEST='$(DOMAIN_TEST)' \
     TEST='$(TEST)' MODEL='$(MODEL)'
 of_tuning = TUNE_FLAGS='$(TUNE_FLAGS)'

@@ -99,7 +99,7 @@ PY
     out -m model.tfm | cmp - all
     tf-convert with.tfm -o model.safetensors 2>log
     grep -q 'with.tfm: its shortlist is left out: it is no part' log
-    # One that is asked for goes into a model of ours or nowhere.
+    # One that is named goes into a model of ours or nowhere.
     t 2 tf-convert without.tfm --shortlist dir/one.lex -o none
     expect_error "tf-convert: --shortlist dir/one.lex: only with --to tfm"
     [ ! -e none ]
