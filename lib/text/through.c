@@ -633,11 +633,15 @@ int tf_through(const struct tf_through *o, struct tf_err *err)
     if ((rc == TF_OK || rc == TF_PARTIAL) && signalled != 0) {
         rc = interrupted(&t, err);
     } else {
-        const bool done = rc == TF_OK || rc == TF_PARTIAL;
+        const bool done = rc == TF_OK || rc == TF_PARTIAL, stays = t.out.part != NULL;
         const int finished = tf_out_finish(&t.out, done ? 0 : -1, err);
         rc = done && finished != 0 ? -1 : rc;
         if (rc != TF_OK && rc != TF_PARTIAL)
             return_output(&t);
+        /* One for all processes, such as that of timeout(1), has ended the tools. */
+        if (!done && signalled == SIGTERM && t.tools_rc != TF_OK && t.tools_rc != TF_PARTIAL)
+            rc = tf_fail_status(err, TF_AGAIN, "stopped by SIGTERM%s",
+                                stays ? "; with --resume the same command continues" : "");
         if (rc == TF_OK || rc == TF_PARTIAL)
             tf_document_bad_status(t.document, err);
     }

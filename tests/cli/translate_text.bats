@@ -261,6 +261,25 @@ X
         bash -c 'capitals --lang en --resume -o out in'
         tr a-z A-Z <in | cmp - out
     done
+    # One for all processes ends the tools, too. What was written stays.
+    rm out
+    mkfifo fifo
+    set -m
+    SLOW=1 "$BATS_FILE_TMPDIR/bin/tf-translate" -m "$MODEL" --lang en -o out fifo \
+        2>messages 3>&- &
+    main=$!
+    set +m
+    exec 9>fifo
+    head -n 20 in >&9
+    wait_for test -s out.part
+    kill -- -$main
+    status=0
+    wait $main || status=$?
+    exec 9>&-
+    [ "$status" -eq 75 ]
+    grep -qx "tf-translate: stopped by SIGTERM; with --resume the same command continues" messages
+    bash -c 'capitals --lang en --resume -o out in'
+    tr a-z A-Z <in | cmp - out
 }
 
 @test "progress has a total, a percentage and the time that is left" {
