@@ -179,7 +179,8 @@ tuning: $(WORK)/domain/copied ## continue on the text of a DOMAIN
 $(WORK)/domain/copied: $(call files,$(DOMAIN) $(DOMAIN_DEV) $(DOMAIN_TEST)) | domain-as-before
 	$(call stems,$(@D),train=$(DOMAIN) dev=$(DOMAIN_DEV) test=$(DOMAIN_TEST))
 	$(call record,$(of_domain),$@)
-$(WORK)/tuned/best.tfm: $(WORK)/domain/copied $(WORK)/plain/model.tfm
+# No target is best.tfm, which make would delete when the run is interrupted.
+$(WORK)/tuning.settings: $(WORK)/domain/copied $(WORK)/plain/model.tfm
 	$(say)model=$(WORK)/plain/model.tfm; train=$(<D)/train; dev=$(<D)/dev; \
 	for d in $$train $$dev; do \
 	    $(call allow_bad,tf-tokenize -m $$model -o $$d.$S.tfs $$d.$S); \
@@ -188,18 +189,17 @@ $(WORK)/tuned/best.tfm: $(WORK)/domain/copied $(WORK)/plain/model.tfm
 	batch='tf-batch --preset $(PRESET) $(if $(TOKENS),--tokens $(TOKENS))'; \
 	$$batch --no-shuffle -o $$dev.tfs $$dev.$S.tfs $$dev.$T.tfs; \
 	$$batch --epochs 0 $$train.$S.tfs $$train.$T.tfs \
-	| tf-train --init $$model --seed 2 --weights-only --valid $$dev.tfs $(threads) $(TUNE_FLAGS) \
-	    -o $(@D) --valid-command 'tf-decode -q -m $$TF_MODEL $(threads) $(<D)/dev.$S.tfs | \
+	| tf-train --init $$model --seed 2 --keep 1 --valid $$dev.tfs $(threads) $(TUNE_FLAGS) \
+	    -o $(WORK)/tuned --valid-command 'tf-decode -q -m $$TF_MODEL $(threads) $(<D)/dev.$S.tfs | \
 	        tf-tokenize -d -m $$TF_MODEL | tf-bleu -b -w 2 $(<D)/dev.$T'
-	touch -c $@
-	$(call record,$(of_tuning),$(WORK)/tuning.settings)
+	$(call record,$(of_tuning),$@)
 $(addprefix $(WORK)/,plain/domain.out tuned/domain.out tuned/test.out): $(WORK)/decoding.settings
 $(WORK)/plain/domain.out: $(WORK)/plain/model.tfm $(WORK)/domain/copied
 	$(call translate,$<,$(WORK)/domain/test.$S)
-$(WORK)/tuned/domain.out: $(WORK)/tuned/best.tfm
-	$(call translate,$<,$(WORK)/domain/test.$S)
-$(WORK)/tuned/test.out: $(WORK)/tuned/best.tfm $(WORK)/plain/test.out
-	$(call translate,$<,$(WORK)/plain/test.$S)
+$(WORK)/tuned/domain.out: $(WORK)/tuning.settings
+	$(call translate,$(WORK)/tuned/best.tfm,$(WORK)/domain/test.$S)
+$(WORK)/tuned/test.out: $(WORK)/tuning.settings $(WORK)/plain/test.out
+	$(call translate,$(WORK)/tuned/best.tfm,$(WORK)/plain/test.$S)
 
 # ---- an ensemble: other seeds, with the text and the vocabulary of the plain model ----
 ensemble: $(WORK)/plain/test.out $(SEEDS:%=$(WORK)/seed-%/test.out)

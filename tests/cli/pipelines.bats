@@ -338,6 +338,10 @@ PY
     [ "$(grep -c 'Baseline: plain/' <<<"$output")" -eq 2 ]
     cmp d/tuning/plain/test.out w-small/back/test.out
     cmp d/tuning/domain/train.de <(gzip -dc data/dev.de.gz)
+    # A run that was interrupted continues.
+    rm d/tuning/tuning.settings
+    t 0 make "${args[@]}" MODEL=theirs.tfm TUNE_FLAGS='--steps 2 --save-every 1' tuning
+    expect_contains "$stderr" "step 2 of 2 is done: nothing left to do"
     # A second model and other options, of which those tables would not be, are refused.
     t 2 make "${args[@]}" MODEL=theirs.tfm TUNE_FLAGS='--steps 3 --save-every 1' tuning
     expect_contains "$stderr" "TUNE_FLAGS='--steps 2 --save-every 1': use another folder"
