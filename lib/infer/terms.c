@@ -33,8 +33,8 @@ static int find_piece(const struct reading *r, struct tf_text text, uint32_t *id
     }
     if (found < 0)
         return tf_fail(err,
-                       "'%.*s' is no piece of the vocabulary (tf-tokenize --pieces --phrases makes "
-                       "pieces of words)",
+                       "'%.*s' is no piece of the vocabulary: it lacks a character, or these are "
+                       "words (tf-tokenize --pieces --phrases makes pieces of them)",
                        (int)(text.n < 80 ? text.n : 80), text.p);
     *id = (uint32_t)found;
     if (*id == r->opts->eos || *id >= r->opts->V || tf_search_banned(r->opts, *id))
