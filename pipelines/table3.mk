@@ -2,7 +2,9 @@
 # scored on the development set. TRAIN and DEV as in text.mk:
 #
 #     make -f pipelines/table3.mk TRAIN=run/wmt14-en-de/train DEV=run/wmt14-en-de/dev \
-#         [ROWS='base C-n2'] [PAIR=en-de] [DIALECT=t2t] [SCALE=small]
+#         [ROWS='base C-n2'] [SEEDS='1 2 3'] [PAIR=en-de] [DIALECT=t2t] [SCALE=small]
+#
+# A row is the mean of SEEDS, each trained by itself: of log-perplexity and of BLEU.
 #
 # The settings are the paper's: 37,000 pieces, batches of 25,000 tokens, 100,000 steps (300,000 for
 # big). The rows share vocabulary and token streams. Perplexities are comparable only with the same
@@ -25,12 +27,15 @@
 #: SCALE paper, or small for tens of thousands of pairs
 #: WORK folder for everything
 #: ROWS rows of the table
+#: SEEDS seeds, of whose results a row is the mean
 #: DIALECT details of model, batches and updates: paper, or t2t for tensor2tensor
 #: VOCAB_SIZE pieces of the vocabulary
 #: VOCAB_TYPE kind of vocabulary: bpe or unigram
 #: TOKENS tokens of a batch on each side
 #: STEPS updates
 #: SAVE_EVERY updates from one checkpoint to the next
+#: AVERAGE checkpoints that are averaged
+#: DROPOUT factor on the dropout of each row
 #: VOCAB_FLAGS more options of tf-tokenize --train
 #: TRAIN_FLAGS more options of tf-train
 #: DECODE_FLAGS more options of tf-decode
@@ -49,6 +54,7 @@ small      := $(filter small,$(SCALE))
 WORK       ?= run/table3$(if $(small),-small)
 ROWS       ?= base A-h1 A-h4 A-h16 A-h32 B-dk16 B-dk32 C-n2 C-n4 C-n8 C-d256 C-d1024 C-ff1024 \
               C-ff4096 D-p0.0 D-p0.2 D-ls0.0 D-ls0.2 E big
+SEEDS      ?= 1
 DIALECT    ?= paper
 t2t        := $(filter t2t,$(DIALECT))
 VOCAB_SIZE ?= $(if $(small),4000,37000)
@@ -56,6 +62,8 @@ VOCAB_TYPE ?= $(if $(small),unigram,bpe)
 TOKENS     ?= $(if $(small),2000,$(if $(t2t),4096,25000))
 STEPS      ?= $(if $(small),3000,$(if $(t2t),250000,100000))
 SAVE_EVERY ?= $(if $(small),1000,1400)
+AVERAGE    ?= 1
+DROPOUT    ?= 1
 $(if $(TOKENS),,$(error TOKENS=: a number is required, the same for all rows))
 VOCAB_FLAGS ?=
 TRAIN_FLAGS ?= $(if $(small),--warmup 500)
@@ -112,7 +120,7 @@ export PAPER
 text = $(MAKE) -f $(here)text.mk PAIR='$(PAIR)' TRAIN='$(TRAIN)' DEV='$(DEV)' TEST='$(DEV)' \
     FIELDS='$(FIELDS)' WORK='$(WORK)/data' RESULTS='$1' DIALECT='$(DIALECT)' \
     VOCAB_SIZE='$(VOCAB_SIZE)' VOCAB_TYPE='$(VOCAB_TYPE)' VOCAB_FLAGS='$(VOCAB_FLAGS)' \
-    TOKENS='$(TOKENS)' SAVE_EVERY='$(SAVE_EVERY)' AVERAGE=1 \
+    TOKENS='$(TOKENS)' SAVE_EVERY='$(SAVE_EVERY)' AVERAGE='$(AVERAGE)' \
     DECODE_FLAGS='$(DECODE_FLAGS)' $(foreach v,THREADS RANKS LAUNCH,$(if $($v),$v='$($v)')) $2
 
 # Vocabulary and streams, shared by all rows.
@@ -133,22 +141,35 @@ d_ff.big        := 512
 d_k.B-dk16      := --d-k 2
 d_k.B-dk32      := --d-k 4
 
+# DROPOUT times what the preset has.
+dropout = $(if $(filter-out 1,$(DROPOUT)),--dropout $(shell \
+    awk 'BEGIN { print $(DROPOUT) * $(or $(dropout.$1),0.1) }'))
+dropout.D-p0.0  := 0
+dropout.D-p0.2  := 0.2
+dropout.big     := 0.3
+
+# ROW/SEED
+runs := $(foreach r,$(ROWS),$(SEEDS:%=$r/%))
+row   = $(patsubst %/,%,$(dir $*))
 $(WORK)/%/row.txt: data
 	mkdir -p $(@D)
-	$(jobs)$(call text,$(@D),PRESET=$* STEPS=$(call steps,$*) \
-	    TRAIN_FLAGS='$(strip $(call widths,$*) $(TRAIN_FLAGS))' \
+	$(jobs)$(call text,$(@D),PRESET=$(row) STEPS=$(call steps,$(row)) SEED=$(notdir $*) \
+	    TRAIN_FLAGS='$(strip $(call widths,$(row)) $(call dropout,$(row)) $(TRAIN_FLAGS))' \
 	    $(@D)/score.json $(@D)/perplexity.json)
 	ppl=$$(sed 's/.*"perplexity":\([^,}]*\).*/\1/' $(@D)/perplexity.json); \
-	    [ "$$ppl" != null ] || { echo 'row $*: no finite perplexity: its training diverged' >&2; \
-	        exit 1; }; \
+	    [ "$$ppl" != null ] || { \
+	        echo 'row $(row): no finite perplexity: its training diverged' >&2; exit 1; }; \
 	    bleu=$$(tf-bleu $(tokenized) $(WORK)/data/test.$T -i $(@D)/test.out -b -w 1); \
 	    n=$$(tf-info $(@D)/model.tfm | sed -n 's/^parameters *//p'); \
-	    printf '%s %s %s %s\n' $* "$$ppl" "$$bleu" "$$n" >$@.part
+	    printf '%s %s %s %s\n' $(row) "$$ppl" "$$bleu" "$$n" >$@.part
 	$(whole)
 
 # Row, PPL, BLEU, parameters, and the paper's three.
-$(WORK)/rows.txt: $(ROWS:%=$(WORK)/%/row.txt)
-	cat $^ | while read -r row ours; do \
+$(WORK)/rows.txt: $(runs:%=$(WORK)/%/row.txt)
+	awk '{ n[$$1]++; log_ppl[$$1] += log($$2); bleu[$$1] += $$3; size[$$1] = $$4 } \
+	    n[$$1] == $(words $(SEEDS)) { printf "%s %.7g %.4g %s\n", $$1, \
+	        exp(log_ppl[$$1] / n[$$1]), bleu[$$1] / n[$$1], size[$$1] }' $^ \
+	| while read -r row ours; do \
 	    echo "$$row $$ours $$(sed -n "s/^$$row //p" <<<"$$PAPER")"; \
 	done >$@.part
 	$(whole)
@@ -170,8 +191,8 @@ $(WORK)/table.svg: $(WORK)/rows.txt
 $(WORK)/%/paper.bleu: $(WORK)/%/row.txt
 	tf-bleu --as paper --lang $T --raw-ref $(WORK)/data/test.$T -i $(@D)/test.out >$@.part
 	$(whole)
-paper-score: $(ROWS:%=$(WORK)/%/paper.bleu) ## BLEU of all ROWS, tokenised and with compounds split
-	@for row in $(ROWS); do printf '%-10s %s\n' $$row "$$(cat $(WORK)/$$row/paper.bleu)"; done
+paper-score: $(runs:%=$(WORK)/%/paper.bleu) ## BLEU of all ROWS, tokenised and with compounds split
+	@for run in $(runs); do printf '%-12s %s\n' $$run "$$(cat $(WORK)/$$run/paper.bleu)"; done
 
 small: ## try every row with SCALE=small and 4 updates; the scores mean nothing
 	$(MAKE) -f $(firstword $(MAKEFILE_LIST)) SCALE=small TRAIN='$(TRAIN)' DEV='$(DEV)' \

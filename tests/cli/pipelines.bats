@@ -241,15 +241,15 @@ load pipelines
     # Every row keeps what it is about, at an eighth of the widths.
     is_model() {
         local fields='d_k|d_v|d_ff|heads|d_model|encoder_layers'
-        [ "$(tf-info "w-trial/$1/model.tfm" | sed -nE "s/^  ($fields) +//p" | xargs)" = "$2" ]
+        [ "$(tf-info "w-trial/$1/1/model.tfm" | sed -nE "s/^  ($fields) +//p" | xargs)" = "$2" ]
     }
     is_model base '8 8 256 8 64 6'
     is_model A-h1 '64 64 256 1 64 6'
     is_model big '8 8 512 16 128 6'
     # Perplexity and BLEU of the development set, the parameters, and the paper's.
     grep -Eq '^E +[0-9]+\.[0-9]{2} +[0-9.]+ +[0-9]+\.[0-9]{2}   4\.92 25\.7 -$' w-trial/table.txt
-    [ "$(tf-info w-trial/E/model.tfm | sed -n 's/^  positions *//p')" = learned ]
-    [ "$(tf-info w-trial/A-h1/model.tfm | sed -n 's/^  heads *//p')" = 1 ]
+    [ "$(tf-info w-trial/E/1/model.tfm | sed -n 's/^  positions *//p')" = learned ]
+    [ "$(tf-info w-trial/A-h1/1/model.tfm | sed -n 's/^  heads *//p')" = 1 ]
     cmp w-trial/data/test.de <(gzip -dc data/dev.de.gz)
     # A row without a finite perplexity is named, and no row of the table.
     t 2 make -s -f "$TOP/pipelines/table3.mk" SCALE=small TRAIN=data/train DEV=data/dev WORK=d \
@@ -265,14 +265,14 @@ load pipelines
     [ "$(wc -l <w-trial/table.txt)" -eq 7 ]
     is_model B-dk16 '2 8 256 8 64 6'
     [ "$(grep -c 'pairs in' <<<"$stderr")" -eq 2 ]
-    [ "$(tf-info w-trial/D-p0.2/model.tfm | sed -n 's/^  dropout *//p')" = 0.2 ]
-    t 0 make -s "${args[@]}" paper-score WORK=w-trial ROWS='base E' -o w-trial/base/row.txt \
-        -o w-trial/E/row.txt -o small
-    [ "$(cut -d = -f 1 <<<"$output")" = $'base       BLEU \nE          BLEU ' ]
+    [ "$(tf-info w-trial/D-p0.2/1/model.tfm | sed -n 's/^  dropout *//p')" = 0.2 ]
+    t 0 make -s "${args[@]}" paper-score WORK=w-trial ROWS='base E' -o w-trial/base/1/row.txt \
+        -o w-trial/E/1/row.txt -o small
+    [ "$(cut -d = -f 1 <<<"$output")" = $'base/1       BLEU \nE/1          BLEU ' ]
     # Another development set is not taken for that one.
     t 0 make -s "${args[@]}" ROWS=E DEV=data/test
     cmp w-trial/data/test.de <(gzip -dc data/test.de.gz)
-    [ w-trial/E/test.out -nt w-trial/data/test.de ]
+    [ w-trial/E/1/test.out -nt w-trial/data/test.de ]
 }
 
 @test "recipes.mk small: four recipes, each beside the plain model" {
@@ -363,7 +363,7 @@ PY
 @test "table3.mk: what SCALE=small changes of each row" {
     t 0 make -n -f "$TOP/pipelines/table3.mk" SCALE=small TRAIN=t DEV=d WORK=w
     while read -r row want; do
-        expect_contains "$output" "PRESET=$row STEPS=3000 TRAIN_FLAGS='$want --warmup 500' "
+        expect_contains "$output" "PRESET=$row STEPS=3000 SEED=1 TRAIN_FLAGS='$want --warmup 500' "
     done <<'X'
 base --d-model 64 --d-ff 256
 A-h32 --d-model 64 --d-ff 256
@@ -377,6 +377,18 @@ C-ff4096 --d-model 64 --d-ff 512
 E --d-model 64 --d-ff 256
 big --d-model 128 --d-ff 512
 X
+    # A factor on each row's dropout.
+    t 0 make -n -f "$TOP/pipelines/table3.mk" TRAIN=t DEV=d WORK=w DROPOUT=0.5
+    for want in base:0.05 D-p0.0:0 D-p0.2:0.1 big:0.15; do
+        grep -qE "PRESET=${want%:*} .* TRAIN_FLAGS='--dropout ${want#*:}' " <<<"$output"
+    done
+    # The mean of seeds: of log-perplexity, and of BLEU.
+    mkdir -p w/base/1 w/base/2
+    echo base 2 10 5 >w/base/1/row.txt
+    echo base 8 11 5 >w/base/2/row.txt
+    t 0 make -s -f "$TOP/pipelines/table3.mk" SCALE=small TRAIN=t DEV=d WORK=w ROWS=base \
+        SEEDS='1 2' w/rows.txt -o w/base/1/row.txt -o w/base/2/row.txt
+    [ "$(<w/rows.txt)" = 'base 4 10.5 5 4.92 25.8 65' ]
     t 2 make -n -f "$TOP/pipelines/table3.mk" SCALE=tiny TRAIN=t DEV=d
     expect_contains "$stderr" "SCALE=tiny: paper or small"
 }
