@@ -123,7 +123,8 @@ include $(dir $(lastword $(MAKEFILE_LIST)))common.mk
 $(if $(call is_number,$(PARTS),3),, \
     $(error PARTS=$(PARTS): a number from 1 to 9999 is required))
 # The parts of the training text; none if it is in one piece.
-parts  := $(if $(or $(SAMPLE),$(filter 1,$(PARTS))),,$(shell seq -f %04g 0 $$(($(PARTS) - 1))))
+parts  := $(if $(or $(SAMPLE),$(best),$(filter 1,$(PARTS))),, \
+    $(shell seq -f %04g 0 $$(($(PARTS) - 1))))
 cut    := parts-$(PARTS)
 # What the batches are made from, in $(WORK).
 corpus := $(if $(parts),$(cut)/train.list,train.$S.tfs train.$T.tfs)
@@ -190,7 +191,7 @@ own    := --max-sentences% --input-sentence-size%
 sample := $(if $(filter $(own),$(VOCAB_FLAGS)),,--max-sentences $(many))
 
 # ---- text to token streams ----
-$(TEXTS:%=%.tfs): %.tfs: % $(WORK)/vocab.model
+$(TEXTS:%=%.tfs) $(RESULTS)/own.$T.tfs: %.tfs: % $(WORK)/vocab.model
 	$(say)$(call allow_bad,tf-tokenize -m $(WORK)/vocab.model $(threads) -o $@ $<)
 
 # ---- the training text in parts, line by line in turn, so that each is a sample of all ----
@@ -222,7 +223,7 @@ $(RESULTS)/trained: $(RESULTS)/training.settings $(RESULTS)/length.settings \
     $(corpus:%=$(WORK)/%) $(WORK)/dev.tfs
 	$(say)$(call train_$(if $(and $(one_rank),$(if $(SAMPLE),,yes)),alone,from_fifo),\
 	    $(if $(SAMPLE),$(sampled),\
-	        tf-batch $(batches) $(if $(parts),--list )$(corpus:%=$(WORK)/%)),\
+	        tf-batch $(batches) $(if $(parts),--list )$(beside)$(corpus:%=$(WORK)/%)),\
 	    tf-train --vocab $(WORK)/vocab.model --valid $(WORK)/dev.tfs)
 	touch $@
 one_rank = $(filter 1,$(RANKS))
@@ -241,6 +242,25 @@ train_from_fifo = fifo=$(RESULTS)/batches.fifo; rm -f $$fifo; mkfifo $$fifo; \
 	    -o $(RESULTS)/run $$fifo; \
 	! tail -n 1 $(RESULTS)/run/log.jsonl | grep -q '"reason":"signal"' || exit 75; \
 	kill $$! 2>/dev/null || wait $$!
+
+# ---- RECIPE=best: the trainings before the last, and what their model chose of its own ----
+stage =
+ifneq ($(best),)
+training += | best
+ifeq ($(stage),)
+before = -f $(firstword $(MAKEFILE_LIST)) $@ RESULTS=$(@D) stage=$(notdir $(@D)) \
+    $(stage.$(notdir $(@D)))
+$(RESULTS)/sampled/trained: $(corpus:%=$(WORK)/%) $(WORK)/dev.tfs FORCE
+	$(MAKE) --no-print-directory $(before)
+$(RESULTS)/annealed/model.tfm: $(RESULTS)/sampled/trained FORCE
+	$(MAKE) --no-print-directory $(before)
+$(RESULTS)/own.$T: $(RESULTS)/annealed/model.tfm $(WORK)/train.$S.tfs
+	$(say)$(call allow_bad,tf-decode -m $< $(threads) --beam 12 --nbest 12 $(WORK)/train.$S.tfs \
+	    | tf-tokenize -d --nbest -m $< | tf-rerank --mbr bleu $(utility) -o $@)
+beside = -w 1 $(WORK)/train.$S.tfs $(RESULTS)/own.$T.tfs -w 1 # and a blank
+$(RESULTS)/trained: $(RESULTS)/own.$T.tfs
+endif
+endif
 
 # Check the settings before a day of training, and before the vocabulary and the streams of a run
 # that was begun with others are overwritten. The message lists the differing options.
@@ -362,7 +382,7 @@ attention: $(one).$S.tfs $(one).out.tfs ## draw SENTENCE in LAYER
 	done
 
 small: ## try all steps in seconds: a tiny model, 4 updates; the scores mean nothing
-	$(MAKE) -f $(firstword $(MAKEFILE_LIST)) WORK=$(WORK)-small RESULTS=$(WORK)-small \
+	$(MAKE) -f $(firstword $(MAKEFILE_LIST)) WORK=$(WORK)-small RESULTS=$(WORK)-small RECIPE=default \
 	    VOCAB_SIZE=2000 PRESET=tiny STEPS=4 SAVE_EVERY=2 AVERAGE=2 TOKENS=1000 \
 	    TRAIN_FLAGS='--warmup 30 --d-model 32' DECODE_FLAGS='--max-extra 5 --min-length 3' \
 	    $(SMALL_SETTINGS)

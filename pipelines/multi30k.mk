@@ -7,37 +7,18 @@
 # of 4,096 padded tokens, 8 per update, are
 #     BATCH_FLAGS='--as t2t' TOKENS=4096 ACCUMULATE=8 TRAIN_FLAGS=...
 #
-# RECIPE=best lower-cases the text and splits it into words as Moses does, the form in which results
-# on this corpus are published; translations and scores are in that form, too. Two trainings: with
-# a new segmentation in each epoch, in RESULTS/sampled, and from there on with the usual one at a
-# rate that falls to 0. Other seeds: SEED=4, 6 ..., for the first takes one less. BLEU is 40.0
-# (tests/bench/RESULTS.md).
+# RECIPE=best (best.mk) also lower-cases the text and splits it into words as Moses does, the form
+# in which results on this corpus are published; translations and scores are in that form, too.
 #
 # DATA contains train.LANG.gz, val.LANG.gz and test_2016_flickr.LANG.gz (Multi30k, Elliott et al.
 # 2016, licence: research): the folder data/task1/raw of https://github.com/multi30k/dataset.
 
 #: DATA folder of Multi30k
-#: RECIPE default, or best
 #: MOSES command that makes words of Moses; its last word is the language
 NAME       := multi30k
+include $(wildcard $(dir $(lastword $(MAKEFILE_LIST)))best.mk)
 DATA       ?= data/multi30k
-RECIPE     ?= default
 MOSES      ?= $(dir $(firstword $(MAKEFILE_LIST)))moses-lower
-best       := $(filter best,$(RECIPE))
-$(if $(filter default best,$(RECIPE)),,$(error RECIPE=$(RECIPE): default or best is required))
-ifneq ($(best),)
-sampled_in  = $(RESULTS)/sampled
-VOCAB_TYPE ?= bpe
-TOKENS     ?= 2500
-STEPS      ?= 7500
-SAVE_EVERY ?= 250
-AVERAGE    ?= 10
-BEAM       ?= 5
-ALPHA      ?= 1.6
-SEED       ?= 2
-TRAIN_FLAGS ?= --init $(sampled_in)/run/ckpt-00004250.tfm --schedule linear --lr 0.003 \
-    --lr-end 0 --warmup 200 --dropout 0.25
-endif
 VOCAB_SIZE ?= 6000
 VOCAB_TYPE ?= unigram
 PRESET     ?= tiny
@@ -52,15 +33,10 @@ include $(or $(wildcard $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk), \
 
 ifneq ($(best),)
 source    += $(RECIPE) $(MOSES)
-training  += | $(RECIPE)
+training  += | $(MOSES)
 in_words   = | $(MOSES) $*
 tokenized  = --tokenize none --force
-ifneq ($(findstring $(sampled_in),$(TRAIN_FLAGS)),)
-$(RESULTS)/trained: $(sampled_in)/trained
-$(sampled_in)/trained: $(corpus:%=$(WORK)/%) $(WORK)/dev.tfs
-	$(MAKE) -f $(firstword $(MAKEFILE_LIST)) $@ RESULTS=$(@D) SAMPLE=0.05 STEPS=4250 \
-	    AVERAGE=1 SEED=$$(($(SEED) - 1)) TRAIN_FLAGS='--warmup 1000 --lr-scale 1.6 --dropout 0.3'
-endif
+utility    = --tokenize none
 endif
 
 $(DATA)/%.gz:

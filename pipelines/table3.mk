@@ -4,7 +4,7 @@
 #     make -f pipelines/table3.mk TRAIN=run/wmt14-en-de/train DEV=run/wmt14-en-de/dev \
 #         [ROWS='base C-n2'] [SEEDS='1 2 3'] [PAIR=en-de] [DIALECT=t2t] [SCALE=small]
 #
-# A row is the mean of SEEDS, each trained by itself: of log-perplexity and of BLEU.
+# A row is the mean of SEEDS, each trained alone: of log-perplexity and of BLEU.
 #
 # The settings are the paper's: 37,000 pieces, batches of 25,000 tokens, 100,000 steps (300,000 for
 # big). The rows share vocabulary and token streams. Perplexities are comparable only with the same

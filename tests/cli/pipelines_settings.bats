@@ -93,11 +93,19 @@ load pipelines
     [ "$(tail -n 1 w/train.de)" = "Zwei. de" ]
     t 0 make "${args[@]}" w/train.de
     cmp w/train.de <(gzip -dc data/train.de.gz)
-    # Two trainings, the second with the usual segmentation and another seed.
-    t 0 make -n "${args[@]}" RECIPE=best RESULTS=r STEPS=9 AVERAGE=1 SEED=4 r/trained
-    expect_contains "$output" "--seed 31\$e w/train.en"
-    expect_contains "$output" "tf-batch --epochs 0 --tokens 2500 --max-length 256 --seed 4  w/train.en.tfs"
+    # Three trainings, each with its own seed and from the model of the one before; the last learns
+    # from what that model chose of its own, too.
+    t 0 make -n "${args[@]}" RECIPE=best RESULTS=r STEPS=9 AVERAGE=1 SEED=6 r/trained
+    expect_contains "$output" "--seed 41\$e w/train.en"
+    expect_contains "$output" "tf-batch --epochs 0 --tokens 2500 --max-length 256 --seed 5  w/train.en.tfs w"
     expect_contains "$output" "--init r/sampled/run/ckpt-00004250.tfm "
+    expect_contains "$output" "tf-rerank --mbr bleu --tokenize none -o r/own.de; "
+    expect_contains "$output" " --seed 6  -w 1 w/train.en.tfs r/own.de.tfs -w 1 w/train.en.tfs w/train.de.tfs |"
+    expect_contains "$output" " --seed 6 --init r/annealed/model.tfm "
+    t 0 make -n "${args[@]}" RECIPE=best small
+    [[ $output != *sampled* ]]
+    t 2 make "${args[@]}" RECIPE=best SEED=2 w/train.de
+    expect_error "SEED=2: at least 3, for each of three trainings has its own"
     t 2 make "${args[@]}" RECIPE=good w/train.de
     expect_error "RECIPE=good: default or best is required"
 }
@@ -262,7 +270,7 @@ load pipelines
     done
     # Each pipeline accepts each setting that its help lists.
     for p in "$TOP"/pipelines/*.mk; do
-        case $(basename "$p" .mk) in common | experiment | wmt14) continue ;; esac
+        case $(basename "$p" .mk) in best | common | experiment | wmt14) continue ;; esac
         settings=$(make -s -f "$p" help | sed -n 's/^  \([A-Z_][A-Z_]*\) .*/\1=t/p' |
             sed -E 's/^(PARTS|STEPS|SAVE_EVERY|AVERAGE)=t/\1=2/; s/PAIR=t/PAIR=en-de/; s/SCALE=t/SCALE=small/; s/CORPORA=t/CORPORA=news/; s/RECIPE=t/RECIPE=best/; /FIELDS=t/d')
         # shellcheck disable=SC2086
@@ -380,7 +388,7 @@ load pipelines
 @test "help of every pipeline: each setting once, with its value; a folder with a space is refused" {
     for p in "$TOP"/pipelines/*.mk; do
         name=$(basename "$p" .mk)
-        case $name in common | experiment | wmt14) continue ;; esac
+        case $name in best | common | experiment | wmt14) continue ;; esac
         t 0 make -s -f "$p" help TOKENS=1234 TRAIN_FLAGS="--it's 1"
         [ -z "$(sed -n 's/^  \([A-Z_][A-Z_]*\) .*/\1/p' <<<"$output" | sort | uniq -d)" ]
         grep -qx '  TOKENS        1234' <<<"$output"

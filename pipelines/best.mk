@@ -1,0 +1,34 @@
+# best.mk - RECIPE=best: three trainings in place of one, for PRESET=tiny and tens of thousands of
+# pairs. Each continues the model of the one before:
+#   1. in RESULTS/sampled, with a new segmentation of the text in each epoch (BPE dropout, Provilkov
+#      et al. 2020);
+#   2. in RESULTS/annealed, with the usual one, at a rate that falls to 0;
+#   3. in RESULTS, at such a rate, half of the text with its references and half with what the model
+#      of 2 writes: of its 12 best for each sentence the one that agrees most with the others
+#      (minimum Bayes risk; Finkelstein and Freitag 2023).
+# STEPS, SAVE_EVERY, AVERAGE and TRAIN_FLAGS are those of the third; the first two take SEED less 2
+# and less 1, so other seeds are SEED=6, 9 ... tests/bench/RESULTS.md has what each gains.
+
+#: RECIPE default, or best: three trainings in turn
+RECIPE ?= default
+best   := $(filter best,$(RECIPE))
+$(if $(filter default best,$(RECIPE)),,$(error RECIPE=$(RECIPE): default or best is required))
+ifneq ($(best),)
+VOCAB_TYPE ?= bpe
+TOKENS     ?= 2500
+STEPS      ?= 3000
+SAVE_EVERY ?= 125
+AVERAGE    ?= 8
+BEAM       ?= 5
+ALPHA      ?= 1.6
+SEED       ?= 3
+$(if $(filter 1 2,$(SEED)), \
+    $(error SEED=$(SEED): at least 3, for each of three trainings has its own))
+TRAIN_FLAGS ?= --init $(RESULTS)/annealed/model.tfm --schedule linear --lr 0.003 --lr-end 0 \
+    --warmup 100 --dropout 0.25
+stage.sampled = SEED=$$(($(SEED) - 2)) STEPS=4250 SAVE_EVERY=250 AVERAGE=1 SAMPLE=0.05 \
+    TRAIN_FLAGS='--warmup 1000 --lr-scale 1.6 --dropout 0.3'
+stage.annealed = SEED=$$(($(SEED) - 1)) STEPS=7500 SAVE_EVERY=250 AVERAGE=10 \
+    TRAIN_FLAGS='--init $(RESULTS)/sampled/run/ckpt-00004250.tfm --schedule linear --lr 0.003 \
+        --lr-end 0 --warmup 200 --dropout 0.25'
+endif
