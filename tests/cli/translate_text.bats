@@ -51,8 +51,10 @@ export -f capitals
     # Text in the wrong direction is not translated without a word.
     t 0 "$BATS_FILE_TMPDIR/bin/tf-translate" -m de.tfm --lang en in
     expect_error "tf-translate: warning: --lang en: the model translates from 'de'"
-    t 0 "$BATS_FILE_TMPDIR/bin/tf-translate" -m de.tfm --lang de-AT in
-    [ -z "$stderr" ]
+    for lang in de-AT deu; do
+        t 0 "$BATS_FILE_TMPDIR/bin/tf-translate" -m de.tfm --lang $lang in
+        [ -z "$stderr" ]
+    done
 }
 
 @test "the tag of a language is that of each sentence of its line" {
