@@ -295,7 +295,7 @@ int tf_same_vocab(const struct tf_header *a, const char *a_name, const struct tf
 static int add_lang(char *known, const char *label, const char *side, const char *name,
                     struct tf_err *err)
 {
-    if (tf_lang_differs(label, known))
+    if (tf_label_differs(label, known))
         return tf_fail(err, "%s: the %s is '%s', but '%s' in an earlier header", name, side, label,
                        known);
     if (*label != 0)
@@ -354,7 +354,7 @@ bool tf_lang_set(char out[TF_LANG_MAX + 1], const char *label)
     return true;
 }
 
-bool tf_lang_differs(const char *a, const char *b)
+bool tf_label_differs(const char *a, const char *b)
 {
     return *a != 0 && *b != 0 && strcmp(a, b) != 0;
 }
@@ -380,8 +380,8 @@ int tf_langs_fit(const struct tf_header *h, const char *name, const struct tf_he
                  struct tf_err *err)
 {
     char text[TF_LANGS_TEXT];
-    const bool target = !tf_lang_differs(h->lang, model->lang);
-    if (target && !tf_lang_differs(h->target_lang, model->target_lang))
+    const bool target = !tf_label_differs(h->lang, model->lang);
+    if (target && !tf_label_differs(h->target_lang, model->target_lang))
         return 0;
     return tf_fail(err, "%s: the %s is '%s', the model translates %s", name,
                    target ? "target" : "source", target ? h->target_lang : h->lang,

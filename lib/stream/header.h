@@ -72,7 +72,7 @@ int tf_same_vocab(const struct tf_header *a, const char *a_name, const struct tf
  * letters, digits, - and _. */
 bool tf_lang_set(char out[TF_LANG_MAX + 1], const char *label) TF_MUST_CHECK;
 /* Are both labels known, and different? */
-bool tf_lang_differs(const char *a, const char *b);
+bool tf_label_differs(const char *a, const char *b);
 /* Are both labels known, and of two languages, whatever follows these, such as a country? */
 bool tf_language_differs(const char *a, const char *b);
 /* Format both labels of a header with two sides: "'en' to 'de'". */

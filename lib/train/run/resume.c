@@ -85,8 +85,8 @@ static int compare_langs(struct tf_resume *r, struct tf_setup *s, struct tf_err 
     char was[TF_LANGS_TEXT], is[TF_LANGS_TEXT];
     struct tf_header *ours = &s->common.header;
     const struct tf_header *theirs = &r->file.header;
-    if (tf_lang_differs(ours->lang, theirs->lang) ||
-        tf_lang_differs(ours->target_lang, theirs->target_lang)) {
+    if (tf_label_differs(ours->lang, theirs->lang) ||
+        tf_label_differs(ours->target_lang, theirs->target_lang)) {
         tf_langs_describe(was, theirs);
         tf_langs_describe(is, ours);
         if (!s->o->force)
