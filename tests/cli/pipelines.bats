@@ -466,26 +466,27 @@ PY
 @test "parsing.mk sweep: dropouts, rate and beam on the development set" {
     treebank 100 1 >train.mrg
     treebank 10 2 >dev.mrg
+    flags='--schedule linear --lr 0.005 --lr-end 0 --warmup 2'
     args=(-f "$TOP/pipelines/parsing.mk" TRAIN=train.mrg DEV=dev.mrg SMALL=1 WORK=w VOCAB_SIZE=60 \
-        STEPS=4 SAVE_EVERY=2 AVERAGE=2 TOKENS=500 DECODE_FLAGS='--max-extra 5' BEAMS='1 2')
-    sweep=(sweep DROPOUTS=0.1 ATTENTION_DROPOUTS='0 0.2' RATES='0.5 2')
+        TRAIN_FLAGS="$flags" STEPS=4 SAVE_EVERY=2 AVERAGE=2 TOKENS=500 BEAMS='1 2' \
+        DECODE_FLAGS='--max-extra 5')
+    sweep=(sweep DROPOUTS=0.1 ATTENTION_DROPOUTS='0 0.2' RATES='0.001 0.01')
     t 0 env -u MAKELEVEL -u MAKEFLAGS make -j2 "${args[@]}" "${sweep[@]}"
     [[ $stderr != *jobserver* ]]
     [ "$(grep -cE '^0\.1 ' <<<"$output")" -eq 8 ]
-    for rate in 0.5 2; do
+    for rate in 0.001 0.01; do
         for a in 0 0.2; do
             grep -q "\"dropout\":0.1," "w/sweep/0.1-$a-$rate/run/log.jsonl"
             grep -q "\"attention_dropout\":$a}" "w/sweep/0.1-$a-$rate/run/log.jsonl"
-            grep -q "\"lr_scale\":$rate," "w/sweep/0.1-$a-$rate/run/log.jsonl"
+            grep -q "\"lr\":$rate," "w/sweep/0.1-$a-$rate/run/log.jsonl"
             for beam in 1 2; do
                 grep -qE "^0\.1 +$a +$rate +$beam +([0-9.]+|null)$" <<<"$output"
             done
         done
     done
     # What is parsed as a test set, and its score.
-    model=w/sweep/0.1-0.2-2
-    flags='--warmup 1000 --lr-scale 2 --dropout 0.2'
-    flags+=' --dropout 0.1 --attention-dropout 0.2 --lr-scale 2'
+    model=w/sweep/0.1-0.2-0.01
+    flags+=' --dropout 0.1 --attention-dropout 0.2 --lr 0.01'
     t 0 make "${args[@]}" TEST=dev.mrg BEAM=2 TRAIN_FLAGS="$flags" WORK=w/sweep/data \
         RESULTS=$model $model/f1.json
     [[ $output != *tf-train* ]]

@@ -117,9 +117,9 @@ load pipelines
     output=$(grep tf-train <<<"$output" | tr -s ' ')
     [ "$(wc -l <<<"$output")" -eq 2 ]
     expect_contains "$(head -n 1 <<<"$output")" \
-        " --steps 8000 --keep 8 --preset tiny --as paper --save-every 200 --seed 3 --warmup 1000 "
-    expect_contains "$(tail -n 1 <<<"$output")" " --steps 2400 --keep 8 --preset tiny --as paper"
-    expect_contains "$(tail -n 1 <<<"$output")" " --seed 4 --init w/first/model.tfm --dropout 0.1 "
+        " --steps 7000 --keep 4 --preset tiny --as paper --save-every 250 --seed 3 --schedule linear "
+    expect_contains "$(tail -n 1 <<<"$output")" " --steps 3000 --keep 4 --preset tiny --as paper"
+    expect_contains "$(tail -n 1 <<<"$output")" " --seed 4 --init w/first/model.tfm --schedule linear "
     t 2 make "${args[@]}" w/trained
     expect_error "RECIPE=best: SMALL=1 is required"
 }
@@ -316,8 +316,8 @@ load pipelines
     is "parsing $trees DIALECT=t2t" '--tokens 4096 --as t2t --max-length 511' \
         '--steps 250000 --keep 20 --preset parse-wsj --as t2t --save-every 1000' ' --accumulate 8'
     is "parsing $trees DIALECT=t2t SMALL=1" '--tokens 4000 --max-length 512' \
-        '--steps 8000 --keep 8 --preset tiny --as t2t --save-every 200' \
-        ' --warmup 1000 --lr-scale 2 --dropout 0.2'
+        '--steps 7000 --keep 4 --preset tiny --as t2t --save-every 250' \
+        ' --schedule linear --lr 0.005 --lr-end 0 --warmup 1000 --dropout 0.1'
     t 0 make -n -f "$TOP/pipelines/table3.mk" TRAIN=t DEV=t DIALECT=t2t ROWS='base big'
     expect_contains "$output" " TOKENS='4096' "
     expect_contains "$output" " PRESET=big STEPS=250000 "
