@@ -14,18 +14,14 @@
 #
 # SMALL=1 is for treebanks and machines of a tenth of the paper's. Its sequences have the words in
 # place of the tags (BRACKETS=words, see tf-tree(1)): a small model that writes tags alone loses
-# count of the words in most sentences (tests/bench/RESULTS.md). Its beam is 4. CONSTRAIN=1 makes
-# the words of the output those of the input: decoding then only inserts brackets, at most 12 in a
-# row.
-#
-# RECIPE=best, for SMALL=1, trains twice: the second training continues the average of the first,
-# which is in RESULTS/first. Other seeds: SEED=4, 6 ..., for the first takes one less.
+# count of the words in most sentences (tests/bench/RESULTS.md). Its beam is 4, and its alpha 1, for
+# with 0.3 long sentences lose words. CONSTRAIN=1 makes the words of the output those of the input:
+# decoding then only inserts brackets, at most 12 in a row.
 
 #: TRAIN treebanks to train on
 #: DEV treebank of the development set
 #: TEST treebank of the test set
 #: SMALL 1: for treebanks and machines of a tenth of the paper's
-#: RECIPE default, or best, for SMALL=1
 #: BRACKETS closing brackets, see tf-tree(1)
 #: CONSTRAIN 1: the output has the words of the input
 #: DROPOUTS dropout, as tried by sweep
@@ -42,17 +38,6 @@ TRAIN      ?=
 DEV        ?=
 TEST       ?=
 SMALL      ?=
-RECIPE     ?= default
-twice      := $(filter best,$(RECIPE))
-$(if $(filter default best,$(RECIPE)),,$(error RECIPE=$(RECIPE): default or best is required))
-$(if $(twice),$(if $(SMALL),,$(error RECIPE=best: SMALL=1 is required)))
-ifneq ($(twice),)
-first_in    = $(RESULTS)/first
-STEPS      ?= 3000
-SEED       ?= 2
-TRAIN_FLAGS ?= --init $(first_in)/model.tfm --schedule linear --lr 0.003 --lr-end 0 --warmup 200 \
-    --dropout 0.1
-endif
 PRESET     ?= $(if $(SMALL),tiny,parse-wsj)
 BRACKETS   ?= $(if $(SMALL),words,slash)
 VOCAB_SIZE ?= $(if $(SMALL),4000,$(if $(filter parse-semi,$(PRESET)),32000,16000))
@@ -66,12 +51,11 @@ endif
 SAVE_EVERY ?= $(if $(SMALL),250,1000)
 MAX_LENGTH ?= $(if $(t2t),511,512)
 BEAM       ?= $(call chosen,1,$(if $(SMALL),4,21))
-ALPHA      ?= $(call chosen,2,0.3)
+ALPHA      ?= $(call chosen,2,$(if $(SMALL),1,0.3))
 CONSTRAIN  ?=
 DECODE_FLAGS ?= --max-extra 300
 rate = $(if $(SMALL),--lr,--lr-scale)
-linear = --schedule linear --lr 0.005 --lr-end 0 --warmup 1000 --dropout 0.1
-TRAIN_FLAGS  ?= $(if $(SMALL),$(linear))
+TRAIN_FLAGS  ?= $(if $(SMALL),--schedule linear --lr 0.005 --lr-end 0 --warmup 1000 --dropout 0.1)
 # The sweep's values: --dropout, --attention-dropout, $(rate), --beam.
 DROPOUTS   ?= 0.1 0.2 0.3
 ATTENTION_DROPOUTS ?= 0 0.2
@@ -83,12 +67,6 @@ SMALL_SETTINGS := SMALL=1 VOCAB_SIZE=1000 BEAM=2 DECODE_FLAGS='--max-extra 20'
 include $(or $(wildcard $(dir $(lastword $(MAKEFILE_LIST)))experiment.mk), \
     $(error $(strip $(MAKEFILE_LIST)): make reads no path with a blank; cd into that folder))
 source += $(BRACKETS)
-ifneq ($(findstring $(RESULTS)/first,$(TRAIN_FLAGS)),)
-$(RESULTS)/trained: $(RESULTS)/first/model.tfm
-$(RESULTS)/first/model.tfm: $(corpus:%=$(WORK)/%) $(WORK)/dev.tfs
-	$(MAKE) --no-print-directory -f $(firstword $(MAKEFILE_LIST)) $@ RECIPE=default RESULTS=$(@D) \
-	    STEPS=7000 SEED=$$(($(SEED) - 1)) TRAIN_FLAGS='$(linear)'
-endif
 .DEFAULT_GOAL := parse
 
 # All sentence lengths, COLLINS.prm. EVALB ignores punctuation by its tags, so a tree with a

@@ -490,8 +490,8 @@ PY
     t 0 make "${args[@]}" TEST=dev.mrg BEAM=2 TRAIN_FLAGS="$flags" WORK=w/sweep/data \
         RESULTS=$model $model/f1.json
     [[ $output != *tf-train* ]]
-    cmp $model/test.out $model/search/2-0.3.out
-    [ "2 0.3 $(jq .failures_as_misses.f1 $model/f1.json)" = "$(cat $model/search/2-0.3.txt)" ]
+    cmp $model/test.out $model/search/2-1.out
+    [ "2 1 $(jq .failures_as_misses.f1 $model/f1.json)" = "$(cat $model/search/2-1.txt)" ]
     # Once more: the same table, and nothing to train or to decode.
     outputs() { find w -regex '.*\.\(tfs\|out\)' -printf '%p %T@\n' | sort; }
     made=$(outputs)

@@ -110,20 +110,6 @@ load pipelines
     expect_error "RECIPE=good: default or best is required"
 }
 
-@test "parsing.mk RECIPE=best: a second training continues the average of the first" {
-    touch t.mrg
-    args=(-f "$TOP/pipelines/parsing.mk" TRAIN=t.mrg DEV=t.mrg TEST=t.mrg WORK=w RECIPE=best)
-    t 0 make -n "${args[@]}" SMALL=1 SEED=4 w/trained
-    output=$(grep tf-train <<<"$output" | tr -s ' ')
-    [ "$(wc -l <<<"$output")" -eq 2 ]
-    expect_contains "$(head -n 1 <<<"$output")" \
-        " --steps 7000 --keep 4 --preset tiny --as paper --save-every 250 --seed 3 --schedule linear "
-    expect_contains "$(tail -n 1 <<<"$output")" " --steps 3000 --keep 4 --preset tiny --as paper"
-    expect_contains "$(tail -n 1 <<<"$output")" " --seed 4 --init w/first/model.tfm --schedule linear "
-    t 2 make "${args[@]}" w/trained
-    expect_error "RECIPE=best: SMALL=1 is required"
-}
-
 @test "PARTS=3: the training text in parts, tokenised at the same time" {
     corpus data train val test_2016_flickr
     args=(-f "$TOP/pipelines/multi30k.mk" DATA=data WORK=w VOCAB_SIZE=200 SAVE_EVERY=2 AVERAGE=2 \
