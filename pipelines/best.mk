@@ -22,8 +22,8 @@ AVERAGE    ?= 8
 BEAM       ?= 5
 ALPHA      ?= 1.6
 SEED       ?= 3
-$(if $(filter 1 2,$(SEED)), \
-    $(error SEED=$(SEED): at least 3, for each of three trainings has its own))
+$(if $(stage),,$(if $(filter 1 2,$(SEED)), \
+    $(error SEED=$(SEED): at least 3, for each of three trainings has its own)))
 TRAIN_FLAGS ?= --init $(RESULTS)/annealed/model.tfm --schedule linear --lr 0.003 --lr-end 0 \
     --warmup 100 --dropout 0.25
 stage.sampled = SEED=$$(($(SEED) - 2)) STEPS=4250 SAVE_EVERY=250 AVERAGE=1 SAMPLE=0.05 \

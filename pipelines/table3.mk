@@ -142,6 +142,8 @@ d_k.B-dk16      := --d-k 2
 d_k.B-dk32      := --d-k 4
 
 # DROPOUT times what the preset has.
+$(if $(shell [[ '$(DROPOUT)' =~ ^[0-9]*\.?[0-9]+$$ ]] && echo yes),, \
+    $(error DROPOUT=$(DROPOUT): a number is required))
 dropout = $(if $(filter-out 1,$(DROPOUT)),--dropout $(shell \
     awk 'BEGIN { print $(DROPOUT) * $(or $(dropout.$1),0.1) }'))
 dropout.D-p0.0  := 0
@@ -149,7 +151,10 @@ dropout.D-p0.2  := 0.2
 dropout.big     := 0.3
 
 # ROW/SEED
-runs := $(foreach r,$(ROWS),$(SEEDS:%=$r/%))
+seeds := $(foreach s,$(sort $(SEEDS)),$(if $(call is_number,$s,9),$s))
+$(if $(filter $(words $(seeds)),$(words $(SEEDS))),$(if $(seeds),, \
+    $(error SEEDS=: a number is required)),$(error SEEDS=$(SEEDS): different numbers are required))
+runs := $(foreach r,$(ROWS),$(seeds:%=$r/%))
 row   = $(patsubst %/,%,$(dir $*))
 $(WORK)/%/row.txt: data
 	mkdir -p $(@D)
@@ -167,7 +172,7 @@ $(WORK)/%/row.txt: data
 # Row, PPL, BLEU, parameters, and the paper's three.
 $(WORK)/rows.txt: $(runs:%=$(WORK)/%/row.txt)
 	awk '{ n[$$1]++; log_ppl[$$1] += log($$2); bleu[$$1] += $$3; size[$$1] = $$4 } \
-	    n[$$1] == $(words $(SEEDS)) { printf "%s %.7g %.4g %s\n", $$1, \
+	    n[$$1] == $(words $(seeds)) { printf "%s %.7g %.4g %s\n", $$1, \
 	        exp(log_ppl[$$1] / n[$$1]), bleu[$$1] / n[$$1], size[$$1] }' $^ \
 	| while read -r row ours; do \
 	    echo "$$row $$ours $$(sed -n "s/^$$row //p" <<<"$$PAPER")"; \

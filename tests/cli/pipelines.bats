@@ -389,6 +389,10 @@ X
     t 0 make -s -f "$TOP/pipelines/table3.mk" SCALE=small TRAIN=t DEV=d WORK=w ROWS=base \
         SEEDS='1 2' w/rows.txt -o w/base/1/row.txt -o w/base/2/row.txt
     [ "$(<w/rows.txt)" = 'base 4 10.5 5 4.92 25.8 65' ]
+    for wrong in DROPOUT=x DROPOUT= SEEDS=x SEEDS='1 1' SEEDS=; do
+        t 2 make -n -f "$TOP/pipelines/table3.mk" TRAIN=t DEV=d "$wrong"
+        expect_contains "$stderr" "$wrong: "
+    done
     t 2 make -n -f "$TOP/pipelines/table3.mk" SCALE=tiny TRAIN=t DEV=d
     expect_contains "$stderr" "SCALE=tiny: paper or small"
 }

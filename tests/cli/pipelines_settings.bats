@@ -102,6 +102,8 @@ load pipelines
     expect_contains "$output" "tf-rerank --mbr bleu --tokenize none -o r/own.de; "
     expect_contains "$output" " --seed 6  -w 1 w/train.en.tfs r/own.de.tfs -w 1 w/train.en.tfs w/train.de.tfs |"
     expect_contains "$output" " --seed 6 --init r/annealed/model.tfm "
+    t 0 make -n "${args[@]}" RECIPE=best r/trained RESULTS=r
+    expect_contains "$output" "--seed 11\$e w/train.en"
     t 0 make -n "${args[@]}" RECIPE=best small
     [[ $output != *sampled* ]]
     t 2 make "${args[@]}" RECIPE=best SEED=2 w/train.de
@@ -258,7 +260,7 @@ load pipelines
     for p in "$TOP"/pipelines/*.mk; do
         case $(basename "$p" .mk) in best | common | experiment | wmt14) continue ;; esac
         settings=$(make -s -f "$p" help | sed -n 's/^  \([A-Z_][A-Z_]*\) .*/\1=t/p' |
-            sed -E 's/^(PARTS|STEPS|SAVE_EVERY|AVERAGE)=t/\1=2/; s/PAIR=t/PAIR=en-de/; s/SCALE=t/SCALE=small/; s/CORPORA=t/CORPORA=news/; s/RECIPE=t/RECIPE=best/; /FIELDS=t/d')
+            sed -E 's/^(PARTS|STEPS|SAVE_EVERY|AVERAGE|SEEDS|DROPOUT)=t/\1=2/; s/PAIR=t/PAIR=en-de/; s/SCALE=t/SCALE=small/; s/CORPORA=t/CORPORA=news/; s/RECIPE=t/RECIPE=best/; /FIELDS=t/d')
         # shellcheck disable=SC2086
         run env -u MAKELEVEL -u MAKEFLAGS make -n -f "$p" $settings none
         expect_contains "$output" "No rule to make target 'none'"
