@@ -112,8 +112,7 @@ static int choose_text(const char *label, struct tf_err *err)
     text->raw = json; /* an object says what is wrong with its line */
     if (text->lang == NULL && label[0] != 0)
         text->lang = label;
-    else if (text->lang != NULL && strcspn(text->lang, "-_") == strcspn(label, "-_") &&
-             tf_language_differs(text->lang, label)) /* de and deu may be one, mul is any */
+    else if (text->lang != NULL && tf_language_same(text->lang, label) == 0)
         tf_warn("--lang %s: the model translates from '%s'", text->lang, label);
     if (alignment != NULL)
         text->whole = true; /* links are of the words of a line */

@@ -176,10 +176,9 @@ static int read_answer(struct tf_pipe *p, const char *line, size_t n, struct tf_
 /* Names of languages for a service may be its own; these are only exchanged. */
 static bool is_reversed(const struct tf_direction *pair, const struct tf_tool_model *m)
 {
-    return m->lang[0] != 0 && m->target_lang[0] != 0 &&
-           tf_language_differs(m->lang, m->target_lang) &&
-           !tf_language_differs(pair->source, m->target_lang) &&
-           !tf_language_differs(pair->target, m->lang);
+    return tf_language_same(m->lang, m->target_lang) != 1 &&
+           tf_language_same(pair->source, m->target_lang) == 1 &&
+           tf_language_same(pair->target, m->lang) == 1;
 }
 
 /* A pipeline of the newest model is ready. */

@@ -359,10 +359,12 @@ bool tf_label_differs(const char *a, const char *b)
     return *a != 0 && *b != 0 && strcmp(a, b) != 0;
 }
 
-bool tf_language_differs(const char *a, const char *b)
+int tf_language_same(const char *a, const char *b)
 {
     const size_t n = strcspn(a, "-_");
-    return *a != 0 && *b != 0 && (strcspn(b, "-_") != n || strncasecmp(a, b, n) != 0);
+    if (n == 0 || strcspn(b, "-_") != n || strcmp(a, "mul") == 0 || strcmp(b, "mul") == 0)
+        return -1;
+    return strncasecmp(a, b, n) == 0;
 }
 
 const char *tf_langs_describe(char buf[TF_LANGS_TEXT], const struct tf_header *h)

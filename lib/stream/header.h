@@ -73,8 +73,9 @@ int tf_same_vocab(const struct tf_header *a, const char *a_name, const struct tf
 bool tf_lang_set(char out[TF_LANG_MAX + 1], const char *label) TF_MUST_CHECK;
 /* Are both labels known, and different? */
 bool tf_label_differs(const char *a, const char *b);
-/* Are both labels known, and of two languages, whatever follows these, such as a country? */
-bool tf_language_differs(const char *a, const char *b);
+/* Are two labels of one language, whatever follows it, such as a country? -1: unknown, as of codes
+ * of two lengths (de and deu), or mul, which is any language. */
+int tf_language_same(const char *a, const char *b);
 /* Format both labels of a header with two sides: "'en' to 'de'". */
 #define TF_LANGS_TEXT (2 * TF_LANG_MAX + 16)
 const char *tf_langs_describe(char buf[TF_LANGS_TEXT], const struct tf_header *h);
