@@ -164,6 +164,7 @@ static int translate(const struct tf_args *args, struct tf_err *err)
     for (size_t i = 0; i < 3; i++)
         tf_strs_add(all[i], NULL);
     through.input = args->v[0];
+    through.resumable = !tf_opt_excluded(opts, "resume");
     through.progress = o.run.progress;
     /* A progress line would stand among the translations. */
     through.quiet = o.run.quiet ||

@@ -575,14 +575,23 @@ static int run(struct through *t, struct tf_err *err)
     return put_end(t, err) != 0 ? -1 : t->tools_rc;
 }
 
+/* How a run that stops now continues: an empty .part is removed. */
+static const char *hint(const struct through *t)
+{
+    return t->o->resumable && t->out.part != NULL && lseek(t->out.fd, 0, SEEK_CUR) > 0
+               ? "; with --resume the same command continues"
+               : "";
+}
+
 /* What a signal makes of a run that ended well. */
 static int interrupted(struct through *t, struct tf_err *err)
 {
-    const uint64_t lines = tf_document_lines(t->document);
-    tf_fail_status(err, TF_AGAIN, "stopped after line %llu%s", (unsigned long long)lines,
-                   t->out.part != NULL ? "; with --resume the same command continues" : "");
     const bool kept = tf_out_flush(&t->out, err) == 0;
+    if (kept)
+        tf_fail_status(err, TF_AGAIN, "stopped after line %llu%s",
+                       (unsigned long long)tf_document_lines(t->document), hint(t));
     tf_out_abort(&t->out);
+    return_output(t);
     if (!kept || signalled != SIGINT)
         return -1;
     tf_note("%s", err->msg);
@@ -633,15 +642,15 @@ int tf_through(const struct tf_through *o, struct tf_err *err)
     if ((rc == TF_OK || rc == TF_PARTIAL) && signalled != 0) {
         rc = interrupted(&t, err);
     } else {
-        const bool done = rc == TF_OK || rc == TF_PARTIAL, stays = t.out.part != NULL;
+        const bool done = rc == TF_OK || rc == TF_PARTIAL;
+        const char *const how = hint(&t);
         const int finished = tf_out_finish(&t.out, done ? 0 : -1, err);
         rc = done && finished != 0 ? -1 : rc;
         if (rc != TF_OK && rc != TF_PARTIAL)
             return_output(&t);
         /* One for all processes, such as that of timeout(1), has ended the tools. */
         if (!done && signalled == SIGTERM && t.tools_rc != TF_OK && t.tools_rc != TF_PARTIAL)
-            rc = tf_fail_status(err, TF_AGAIN, "stopped by SIGTERM%s",
-                                stays ? "; with --resume the same command continues" : "");
+            rc = tf_fail_status(err, TF_AGAIN, "stopped by SIGTERM%s", how);
         if (rc == TF_OK || rc == TF_PARTIAL)
             tf_document_bad_status(t.document, err);
     }

@@ -12,6 +12,7 @@ struct tf_through {
     const char *input, *output; /* paths; output: see TF_OUT_PART */
     bool copy_unknown;          /* the tools print links with unknown parts: see links.h */
     bool resume;                /* continue the output of a run that was interrupted */
+    bool resumable;             /* the other options go with --resume */
     bool quiet, progress;
     const char *several; /* what to do about a line of several sentences that is not split, a
                             note printed once; NULL: nothing */

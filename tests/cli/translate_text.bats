@@ -18,6 +18,7 @@ exec cat
 SH
     cat >"$BATS_FILE_TMPDIR/bin/tf-decode" <<'SH'
 #!/bin/sh
+[ -z "$STARTED" ] || : >"$STARTED"
 [ -z "$SLOW" ] || exec sed -u 'e sleep 0.05'
 exec cat
 SH
@@ -284,6 +285,40 @@ X
     grep -qx "tf-translate: stopped by SIGTERM; with --resume the same command continues" messages
     bash -c 'capitals --lang en --resume -o out in'
     tr a-z A-Z <in | cmp - out
+}
+
+@test "a run that stops says that it continues only if it does" {
+    natively
+    local options said status main
+    mkfifo fifo
+    head -n 20 "$MANY" >in
+    # Nothing written; a file that is not yet known for its beginning; an output without --resume.
+    for options in '' --resume '--json --no-split'; do
+        rm -f out.part started
+        [[ $options != --resume ]] || echo other >out
+        # shellcheck disable=SC2086
+        STARTED=started "$BATS_FILE_TMPDIR/bin/tf-translate" -m "$MODEL" --lang en $options -o out \
+            fifo 2>messages 3>&- &
+        main=$!
+        exec 9>fifo
+        wait_for test -e started
+        if [[ $options = --json* ]]; then
+            cat in >&9
+            wait_for test -s out.part
+        fi
+        kill $main
+        status=0
+        wait $main || status=$?
+        exec 9>&-
+        [ "$status" -eq 75 ]
+        said=$(<messages)
+        case $options in
+            '') [ ! -e out.part ] && [ "$said" = "tf-translate: stopped after line 0" ] ;;
+            --resume) [ "$(<out)" = other ] && [ ! -e out.part ] &&
+                [ "$said" = "tf-translate: stopped after line 0; with --resume the same command continues" ] ;;
+            *) [[ $said = *"tf-translate: stopped after line 20" ]] ;;
+        esac
+    done
 }
 
 @test "progress has a total, a percentage and the time that is left" {
