@@ -40,6 +40,22 @@ BAD ?= warn
 allow_bad = { $1; } || { status=$$?; [ $$status,$(BAD) = 4,warn ] || exit $$status; }
 quote = '$(subst ','\'',$1)'
 
+# NAME.settings contains the variable NAME, and is rewritten only if that changes.
+current = printf '%s\n' $(call quote,$($(basename $(notdir $1)))) | cmp -s - $1
+%.settings: FORCE
+	@mkdir -p $(@D); $(call current,$@) || { printf '%s\n' $(call quote,$($(*F))) >$@.part; $(whole); }
+# $(call as_before,SETTINGS,RUN): refuse others than those in the file if that training has begun.
+# The message lists the options that differ.
+as_before = [ -z "$(wildcard $2/*.tfm)" ] || [ ! -e $1 ] || $(call current,$1) || { \
+    were=$$(<$1 $(by_option)); are=$$(<<<$(call quote,$($(basename $(notdir $1)))) $(by_option)); \
+    only() { grep -vxFf <(echo "$$2") <<<"$$1" | paste -sd ' ' || :; }; \
+    old=$$(only "$$were" "$$are") new=$$(only "$$are" "$$were"); \
+    case $$old,$$new in (,*) old="without $$new" ;; (*,?*) old="$$old, not $$new" ;; esac; \
+    echo "$2 was trained with different settings ($$old); use another WORK, or remove $2" >&2; \
+    exit 2; }
+by_option = sed 's/: /\n/; s/ | / /g; s/ \(--*[a-z]\)/\n\1/g' | sed '1s/ /\n/g' \
+    | awk 'NF && !seen[$$0]++'
+
 # $(jobs) begins a recipe line whose $(MAKE) comes from a variable: it shares the jobs of make -j.
 # Under make -n, -q and -t it stays empty, because make would run such a line.
 jobs = $(if $(strip $(foreach x,n q t,$(findstring $x,$(firstword -$(MAKEFLAGS))))),,+)

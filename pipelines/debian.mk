@@ -60,7 +60,7 @@ APT = -o Dir::State='$(abspath $(WORK))/apt' -o Dir::State::status=/dev/null \
 # Of all archives: the main one need not be the first.
 index = apt-get indextargets $(APT) --format '$$(FILENAME)' 'Created-By: $(1)' $(2) | \
         xargs -r -d '\n' /usr/lib/apt/apt-helper $(APT) cat-file
-$(WORK)/indices: $(WORK)/source.settings | $(WORK)
+$(WORK)/indices: $(WORK)/source.settings
 	mkdir -p $(WORK)/apt/lists/partial $(WORK)/apt/archives/partial
 	apt-get $(APT) -q update
 	$(call index,Packages,'Component: main') >$(WORK)/Packages

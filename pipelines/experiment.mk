@@ -140,10 +140,7 @@ all: $(addprefix $(RESULTS)/,score.json curve.svg perplexity.json) ## train, tra
 	@echo "learning curve: $(RESULTS)/curve.svg"
 	$(ending)
 
-$(sort $(WORK) $(RESULTS)):
-	mkdir -p $@
-
-# ---- settings: NAME.settings contains the variable NAME and is rewritten only if that changes ----
+# ---- what is in NAME.settings ----
 vocabulary = --type $(VOCAB_TYPE) --vocab-size $(VOCAB_SIZE)$(if $(VOCAB_FLAGS), $(VOCAB_FLAGS))
 tokens     = $(if $(most_tokens),--tokens $(most_tokens),--preset $(PRESET))
 save_every = $(if $(SAVE_EVERY),--save-every $(SAVE_EVERY))
@@ -162,9 +159,6 @@ source     = $(strip $(DATA) $(PAIR))
 length     = $(if $(STEPS),--steps $(STEPS)) --keep $(AVERAGE)
 decoding   = --beam $(BEAM) --alpha $(ALPHA) $(decode_flags)
 decode_flags = $(DECODE_FLAGS)
-current    = printf '%s\n' $(call quote,$($(basename $(notdir $1)))) | cmp -s - $1
-%.settings: FORCE | $(WORK) $(RESULTS)
-	@$(call current,$@) || { printf '%s\n' $(call quote,$($(*F))) >$@.part; $(whole); }
 
 $(TEXTS): $(WORK)/source.settings
 
@@ -277,17 +271,7 @@ ifneq ($(STEPS),)
 	    echo "STEPS=$(STEPS): $(RESULTS)/run has already done $$n;" \
 	        "use another RESULTS" >&2; exit 2; }
 endif
-	@[ -z "$(wildcard $(RESULTS)/run/*.tfm)" ] || [ ! -e $(RESULTS)/training.settings ] \
-	    || $(call current,$(RESULTS)/training.settings) || { \
-	    were=$$(<$(RESULTS)/training.settings $(by_option)); \
-	    are=$$(<<<$(call quote,$(training)) $(by_option)); \
-	    only() { grep -vxFf <(echo "$$2") <<<"$$1" | paste -sd ' ' || :; }; \
-	    old=$$(only "$$were" "$$are") new=$$(only "$$are" "$$were"); \
-	    case $$old,$$new in (,*) old="without $$new" ;; (*,?*) old="$$old, not $$new" ;; esac; \
-	    echo "$(RESULTS): run/ was trained with different settings ($$old);" \
-	        "use another WORK, or remove $(RESULTS)/run" >&2; exit 2; }
-by_option = sed 's/: /\n/; s/ | / /g; s/ \(--*[a-z]\)/\n\1/g' | sed '1s/ /\n/g' \
-    | awk 'NF && !seen[$$0]++'
+	@$(call as_before,$(RESULTS)/training.settings,$(RESULTS)/run)
 last_step = $(lastword 0 $(sort $(patsubst $(RESULTS)/run/ckpt-%.tfm,%, \
     $(wildcard $(RESULTS)/run/ckpt-*.tfm))))
 

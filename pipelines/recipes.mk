@@ -92,25 +92,19 @@ translate = $(say)$(call allow_bad,tf-tokenize -m $(firstword $1) $2 \
     | tf-tokenize -d -m $(firstword $1) -o $@)
 # $(call files,STEMS): what stems copies, as far as it is there.
 files = $(wildcard $(foreach s,$1,$(foreach l,$S $T,$s.$l $s.$l.gz)))
-# What was copied stays, and so do its results: with other settings another folder is needed.
-of_domain = DOMAIN='$(DOMAIN)' DOMAIN_DEV='$(DOMAIN_DEV)' DOMAIN_TEST='$(DOMAIN_TEST)' \
-    TEST='$(TEST)' MODEL='$(MODEL)'
-of_tuning = TUNE_FLAGS='$(TUNE_FLAGS)'
-of_mono   = MONO='$(MONO)'
-# $(call as_before,SETTINGS,FILE): they are those in the file, if it is there.
-as_before = [ ! -e $2 ] || [ "$$(<$2)" = $(call quote,$1) ] || { \
-    echo "WORK=$(WORK) was made with $$(<$2): use another folder" >&2; exit 2; }
-record    = printf '%s\n' $(call quote,$1) >$2
-domain-as-before:
-	$(call need,DOMAIN DOMAIN_DEV DOMAIN_TEST)$(call as_before,$(of_domain),$(WORK)/domain/copied)
-	$(call as_before,$(of_tuning),$(WORK)/tuning.settings)
-mono-as-before:
-	$(call need,MONO)$(call as_before,$(of_mono),$(WORK)/mono.settings)
-.PHONY: domain-as-before mono-as-before
-# Of other DECODE_FLAGS come other translations.
-$(WORK)/decoding.settings: FORCE
-	mkdir -p $(@D); printf '%s\n' $(call quote,$(DECODE_FLAGS)) | cmp -s - $@ || \
-	    $(call record,$(DECODE_FLAGS),$@)
+# What is in tuning.settings, mono.settings and decoding.settings. A training with others needs
+# another folder; of another search come other translations.
+tuning   = $(strip $(DOMAIN) $(DOMAIN_DEV) $(DOMAIN_TEST) $(TEST) $(MODEL): $(batch) $(TUNE_FLAGS))
+mono     = $(MONO)
+decoding = $(DECODE_FLAGS)
+batch    = --preset $(PRESET) $(if $(TOKENS),--tokens $(TOKENS))
+$(WORK)/tuning.settings: | tunable
+tunable:
+	$(call need,DOMAIN DOMAIN_DEV DOMAIN_TEST)$(call as_before,$(WORK)/tuning.settings,$(WORK)/tuned)
+$(WORK)/mono.settings: | trainable
+trainable:
+	$(call need,MONO)$(call as_before,$(WORK)/mono.settings,$(WORK)/back/run)
+.PHONY: tunable trainable
 
 # $(call copy,FILE,TO): gzip copies a file that is not its own, sed ends the last line.
 copy = gzip -dcf $1 | sed '$$a\' >$2.part; $(call whole,$2)
@@ -125,7 +119,7 @@ ifeq ($(MODEL),)
 $(WORK)/plain/model.tfm $(WORK)/plain/test.out: FORCE
 	$(jobs)$(call text,plain)
 else
-$(WORK)/plain/model.tfm: $(MODEL) $(call files,$(TEST)) $(WORK)/domain/copied
+$(WORK)/plain/model.tfm: $(MODEL) $(call files,$(TEST)) $(WORK)/tuning.settings
 	$(call stems,$(@D),test=$(TEST))
 	cp $< $@.part
 	$(whole)
@@ -141,9 +135,8 @@ back-translation: $(WORK)/mono.$T $(WORK)/back/test.out ## with the text MONO of
 	@$(call scores,test,plain/test.$T,plain back)
 $(WORK)/reverse/model.tfm: FORCE
 	$(jobs)$(call text,reverse,PAIR=$T-$S)
-$(WORK)/mono.$T: $(MONO) | mono-as-before
-	mkdir -p $(@D); $(call copy,$(MONO),$@)
-	$(call record,$(of_mono),$(WORK)/mono.settings)
+$(WORK)/mono.$T: $(MONO) $(WORK)/mono.settings
+	$(call copy,$(MONO),$@)
 $(WORK)/mono.$S: $(WORK)/mono.$T $(WORK)/reverse/model.tfm
 	$(call translate,$(WORK)/reverse/model.tfm,$<,--sample)
 $(WORK)/back/test.out: $(WORK)/mono.$S FORCE
@@ -176,29 +169,29 @@ tuning: $(WORK)/domain/copied ## continue on the text of a DOMAIN
 	@$(call scores,domain,domain/test.$T,plain tuned)
 	@echo "test set:"
 	@$(call scores,test,plain/test.$T,plain tuned)
-$(WORK)/domain/copied: $(call files,$(DOMAIN) $(DOMAIN_DEV) $(DOMAIN_TEST)) | domain-as-before
+$(WORK)/domain/copied: $(call files,$(DOMAIN) $(DOMAIN_DEV) $(DOMAIN_TEST)) $(WORK)/tuning.settings
 	$(call stems,$(@D),train=$(DOMAIN) dev=$(DOMAIN_DEV) test=$(DOMAIN_TEST))
-	$(call record,$(of_domain),$@)
+	touch $@
 # No target is best.tfm, which make would delete when the run is interrupted.
-$(WORK)/tuning.settings: $(WORK)/domain/copied $(WORK)/plain/model.tfm
+tuned := $(WORK)/tuned/trained
+$(tuned): $(WORK)/domain/copied $(WORK)/plain/model.tfm
 	$(say)model=$(WORK)/plain/model.tfm; train=$(<D)/train; dev=$(<D)/dev; \
 	for d in $$train $$dev; do \
 	    $(call allow_bad,tf-tokenize -m $$model -o $$d.$S.tfs $$d.$S); \
 	    $(call allow_bad,tf-tokenize -m $$model --target -o $$d.$T.tfs $$d.$T); \
 	done; \
-	batch='tf-batch --preset $(PRESET) $(if $(TOKENS),--tokens $(TOKENS))'; \
-	$$batch --no-shuffle -o $$dev.tfs $$dev.$S.tfs $$dev.$T.tfs; \
-	$$batch --epochs 0 $$train.$S.tfs $$train.$T.tfs \
+	tf-batch $(batch) --no-shuffle -o $$dev.tfs $$dev.$S.tfs $$dev.$T.tfs; \
+	tf-batch $(batch) --epochs 0 $$train.$S.tfs $$train.$T.tfs \
 	| tf-train --init $$model --seed 2 --keep 1 --valid $$dev.tfs $(threads) $(TUNE_FLAGS) \
 	    -o $(WORK)/tuned --valid-command 'tf-decode -q -m $$TF_MODEL $(threads) $(<D)/dev.$S.tfs | \
 	        tf-tokenize -d -m $$TF_MODEL | tf-bleu -b -w 2 $(<D)/dev.$T'
-	$(call record,$(of_tuning),$@)
+	touch $@
 $(addprefix $(WORK)/,plain/domain.out tuned/domain.out tuned/test.out): $(WORK)/decoding.settings
 $(WORK)/plain/domain.out: $(WORK)/plain/model.tfm $(WORK)/domain/copied
 	$(call translate,$<,$(WORK)/domain/test.$S)
-$(WORK)/tuned/domain.out: $(WORK)/tuning.settings
+$(WORK)/tuned/domain.out: $(tuned)
 	$(call translate,$(WORK)/tuned/best.tfm,$(WORK)/domain/test.$S)
-$(WORK)/tuned/test.out: $(WORK)/tuning.settings $(WORK)/plain/test.out
+$(WORK)/tuned/test.out: $(tuned) $(WORK)/plain/test.out
 	$(call translate,$(WORK)/tuned/best.tfm,$(WORK)/plain/test.$S)
 
 # ---- an ensemble: other seeds, with the text and the vocabulary of the plain model ----

@@ -86,7 +86,7 @@ need_prefix:
 
 # Both sides together, so that lines stay parallel. Drops pairs with an empty side, and CRs; tabs
 # become spaces.
-$(WORK)/train.$S $(WORK)/train.$T &: $(call data,$(CORPORA)) $(WORK)/TRAIN.settings | $(WORK)
+$(WORK)/train.$S $(WORK)/train.$T &: $(call data,$(CORPORA)) $(WORK)/TRAIN.settings
 	rm -f $(WORK)/train.$T.part
 	for f in $(TRAIN); do \
 	    LC_ALL=C awk -v f=$$f -v out=$(WORK)/train.$T.part ' \
@@ -100,10 +100,10 @@ $(WORK)/train.$S $(WORK)/train.$T &: $(call data,$(CORPORA)) $(WORK)/TRAIN.setti
 	done >$(WORK)/train.$S.part
 	$(call whole,$(WORK)/train.$S $(WORK)/train.$T)
 
-$(WORK)/dev.$S $(WORK)/dev.$T: $(WORK)/dev.%: $(DATA)/$(call stem,dev).% | $(WORK)
+$(WORK)/dev.$S $(WORK)/dev.$T: $(WORK)/dev.%: $(DATA)/$(call stem,dev).%
 	cp $< $@.part
 	$(whole)
-$(WORK)/test.$S $(WORK)/test.$T &: $(call data,test) | $(WORK)
+$(WORK)/test.$S $(WORK)/test.$T &: $(call data,test)
 	python3 $(HERE)sgml-pairs $(call data,test) $(WORK)/test.$S.part $(WORK)/test.$T.part
 	$(call whole,$(WORK)/test.$S $(WORK)/test.$T)
 endif

@@ -339,15 +339,18 @@ PY
     cmp d/tuning/plain/test.out w-small/back/test.out
     cmp d/tuning/domain/train.de <(gzip -dc data/dev.de.gz)
     # A run that was interrupted continues.
-    rm d/tuning/tuning.settings
+    rm d/tuning/tuned/trained
     t 0 make "${args[@]}" MODEL=theirs.tfm TUNE_FLAGS='--steps 2 --save-every 1' tuning
     expect_contains "$stderr" "step 2 of 2 is done: nothing left to do"
     # A second model and other options, of which those tables would not be, are refused.
     t 2 make "${args[@]}" MODEL=theirs.tfm TUNE_FLAGS='--steps 3 --save-every 1' tuning
-    expect_contains "$stderr" "TUNE_FLAGS='--steps 2 --save-every 1': use another folder"
+    expect_contains "$stderr" "d/tuning/tuned was trained with different settings (--steps 2, not --steps 3)"
     cp -p theirs.tfm other.tfm
     t 2 make "${args[@]}" MODEL=other.tfm TUNE_FLAGS='--steps 2 --save-every 1' tuning
-    expect_contains "$stderr" "MODEL='theirs.tfm': use another folder"
+    expect_contains "$stderr" "(theirs.tfm, not other.tfm); use another WORK, or remove d/tuning/tuned"
+    t 2 make -f "$TOP/pipelines/recipes.mk" TRAIN=data/train DEV=data/dev TEST=data/test WORK=w-small \
+        MONO=data/dev.de.gz back-translation
+    expect_contains "$stderr" "w-small/back/run was trained with different settings (mono.de, not data/dev.de.gz)"
 }
 
 @test "table3.mk: make small never writes where SCALE=small does" {

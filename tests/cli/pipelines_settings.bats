@@ -213,7 +213,7 @@ load pipelines
     is_refused() {
         cp w/vocab.model "$T/vocab.before"
         t 2 make -j4 "${args[@]}" STEPS=5 BEAM=2 "$1"
-        expect_contains "$stderr" "w: run/ was trained with different settings ($2); use another WORK"
+        expect_contains "$stderr" "w/run was trained with different settings ($2); use another WORK, or remove w/run"
         cmp w/vocab.model "$T/vocab.before"
     }
     is_refused SEED=2 '--seed 1, not --seed 2'

@@ -27,7 +27,7 @@ load pipelines
     # Other text is not taken for this.
     for l in en de; do tail -n +101 mine.$l >other.$l; done
     t 2 make -f "$TOP/pipelines/wmt14-ende.mk" small SMALL=other WORK=w
-    expect_contains "$stderr" "w-small: run/ was trained with different settings (mine, not other)"
+    expect_contains "$stderr" "w-small/run was trained with different settings (mine, not other)"
 }
 
 # archives DIR: what wmt14-enfr.mk downloads, a pair or two in each.
