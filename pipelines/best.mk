@@ -22,13 +22,15 @@ AVERAGE    ?= 8
 BEAM       ?= 5
 ALPHA      ?= 1.6
 SEED       ?= 3
-$(if $(stage),,$(if $(filter 1 2,$(SEED)), \
+$(if $(stage),,$(if $(filter 0 1 2,$(SEED)), \
     $(error SEED=$(SEED): at least 3, for each of three trainings has its own)))
-TRAIN_FLAGS ?= --init $(RESULTS)/annealed/model.tfm --schedule linear --lr 0.003 --lr-end 0 \
-    --warmup 100 --dropout 0.25
-stage.sampled = SEED=$$(($(SEED) - 2)) STEPS=4250 SAVE_EVERY=250 AVERAGE=1 SAMPLE=0.05 \
+$(if $(and $(SAMPLE),$(if $(stage),,yes)), \
+    $(error SAMPLE=$(SAMPLE): RECIPE=best has its own, in the first of three trainings))
+TRAIN_FLAGS ?= --schedule linear --lr 0.003 --lr-end 0 --warmup 100 --dropout 0.25
+init = --init $(RESULTS)/annealed/model.tfm
+stage.sampled = SEED=$$(($(SEED) - 2)) STEPS=4250 SAVE_EVERY=250 AVERAGE=1 SAMPLE=0.05 init= \
     TRAIN_FLAGS='--warmup 1000 --lr-scale 1.6 --dropout 0.3'
 stage.annealed = SEED=$$(($(SEED) - 1)) STEPS=7500 SAVE_EVERY=250 AVERAGE=10 \
-    TRAIN_FLAGS='--init $(RESULTS)/sampled/run/ckpt-00004250.tfm --schedule linear --lr 0.003 \
-        --lr-end 0 --warmup 200 --dropout 0.25'
+    init='--init $(RESULTS)/sampled/model.tfm' \
+    TRAIN_FLAGS='--schedule linear --lr 0.003 --lr-end 0 --warmup 200 --dropout 0.25'
 endif

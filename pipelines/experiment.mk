@@ -97,7 +97,7 @@ LAUNCH     ?= mpirun -n $(RANKS) --bind-to none
 # tf-batch --list read them; BATCH_FLAGS='--group 8' reads eight at a time. For large corpora.
 PARTS      ?= 1
 # BPE dropout, or subword regularisation of a unigram vocabulary: SAMPLE=0.1. The text is in one
-# piece then, whatever PARTS says.
+# piece then, whatever PARTS says, as it is with RECIPE=best.
 SAMPLE     ?=
 # The attention figures: number of the test sentence, and layer; empty: the last but one, as in the
 # paper.
@@ -149,8 +149,8 @@ batches    = --epochs $(if $(SAMPLE),1,0) $(tokens)$(if $(t2t), --as t2t) \
              --max-length $(MAX_LENGTH) --seed $(SEED) $(BATCH_FLAGS)
 replicas   = $(if $(ACCUMULATE),--accumulate $(ACCUMULATE)) \
              $(if $(EMBEDDINGS),--vocab-size $(EMBEDDINGS))
-model      = --preset $(PRESET) --as $(DIALECT) $(save_every) --seed $(SEED) $(strip $(replicas)) \
-             $(TRAIN_FLAGS)
+model      = --preset $(PRESET) --as $(DIALECT) $(save_every) --seed $(SEED) \
+             $(strip $(replicas) $(init)) $(TRAIN_FLAGS)
 training   = $(strip $(DATA) $(SMALL) $(TRAIN) $(PAIR): $(vocabulary) | $(batches) \
              $(if $(parts),--parts $(PARTS)) $(if $(SAMPLE),--sample $(SAMPLE)) \
              $(if $(BRACKETS),--brackets $(BRACKETS)) | $(model))
@@ -244,9 +244,9 @@ training += | best
 ifeq ($(stage),)
 before = -f $(firstword $(MAKEFILE_LIST)) $@ RESULTS=$(@D) stage=$(notdir $(@D)) \
     $(stage.$(notdir $(@D)))
-$(RESULTS)/sampled/trained: $(corpus:%=$(WORK)/%) $(WORK)/dev.tfs FORCE
-	$(MAKE) --no-print-directory $(before)
-$(RESULTS)/annealed/model.tfm: $(RESULTS)/sampled/trained FORCE
+$(RESULTS)/sampled/model.tfm: $(corpus:%=$(WORK)/%) $(WORK)/dev.tfs
+$(RESULTS)/annealed/model.tfm: $(RESULTS)/sampled/model.tfm
+$(RESULTS)/sampled/model.tfm $(RESULTS)/annealed/model.tfm: FORCE
 	$(MAKE) --no-print-directory $(before)
 $(RESULTS)/own.$T: $(RESULTS)/annealed/model.tfm $(WORK)/train.$S.tfs
 	$(say)$(call allow_bad,tf-decode -m $< $(threads) --beam 12 --nbest 12 $(WORK)/train.$S.tfs \

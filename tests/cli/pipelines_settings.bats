@@ -93,23 +93,54 @@ load pipelines
     [ "$(tail -n 1 w/train.de)" = "Zwei. de" ]
     t 0 make "${args[@]}" w/train.de
     cmp w/train.de <(gzip -dc data/train.de.gz)
-    # Three trainings, each with its own seed and from the model of the one before; the last learns
-    # from what that model chose of its own, too.
-    t 0 make -n "${args[@]}" RECIPE=best RESULTS=r STEPS=9 AVERAGE=1 SEED=6 r/trained
-    expect_contains "$output" "--seed 41\$e w/train.en"
-    expect_contains "$output" "tf-batch --epochs 0 --tokens 2500 --max-length 256 --seed 5  w/train.en.tfs w"
-    expect_contains "$output" "--init r/sampled/run/ckpt-00004250.tfm "
-    expect_contains "$output" "tf-rerank --mbr bleu --tokenize none -o r/own.de; "
-    expect_contains "$output" " --seed 6  -w 1 w/train.en.tfs r/own.de.tfs -w 1 w/train.en.tfs w/train.de.tfs |"
-    expect_contains "$output" " --seed 6 --init r/annealed/model.tfm "
-    t 0 make -n "${args[@]}" RECIPE=best r/trained RESULTS=r
-    expect_contains "$output" "--seed 11\$e w/train.en"
+    t 0 make -n "${args[@]}" RECIPE=best RESULTS=r TRAIN_FLAGS='--dropout 0.1' r/trained
+    expect_contains "$output" " --init r/annealed/model.tfm --dropout 0.1 "
     t 0 make -n "${args[@]}" RECIPE=best small
     [[ $output != *sampled* ]]
     t 2 make "${args[@]}" RECIPE=best SEED=2 w/train.de
     expect_error "SEED=2: at least 3, for each of three trainings has its own"
+    t 2 make "${args[@]}" RECIPE=best SAMPLE=0.1 w/train.de
+    expect_error "SAMPLE=0.1: RECIPE=best has its own, in the first of three trainings"
     t 2 make "${args[@]}" RECIPE=good w/train.de
     expect_error "RECIPE=good: default or best is required"
+}
+
+@test "multi30k.mk RECIPE=best: three trainings, each from the model before, the last on its choice, too" {
+    corpus all train val test_2016_flickr
+    mkdir data
+    for f in all/*; do gzip -dc "$f" | head -n 40 | gzip >"data/${f#*/}"; done
+    # Each of two updates in place of thousands, with a checkpoint after both, of a small model.
+    mkdir bin
+    cat >bin/tf-train <<X
+#!/bin/bash
+args=\$(sed -E 's/--save-every [0-9]+/--save-every 1/; s/--steps ([0-9]+)(.* linear)/--decay-steps \1\2/
+    s/--steps [0-9]+//' <<<"\$*")
+exec $(type -P tf-train) \$args --steps 2 --layers 1 --d-model 16 --d-ff 16
+X
+    chmod +x bin/tf-train
+    args=(-f "$TOP/pipelines/multi30k.mk" DATA=data WORK=w RESULTS=r RECIPE=best VOCAB_SIZE=100 \
+        TOKENS=200 r/model.tfm)
+    PATH=$PWD/bin:$PATH t 0 make -j2 "${args[@]}"
+    expect_contains "$output" "tf-rerank --mbr bleu --tokenize none "
+    train() { bin/tf-train -q --vocab w/vocab.model --valid w/dev.tfs --preset tiny --save-every 9 "$@"; }
+    batch() { tf-batch -q --tokens 200 --max-length 256 "$@"; }
+    sample() { tf-tokenize -m w/vocab.model --sample --alpha 0.05 --seed "$@"; }
+    linear=(--schedule linear --lr 0.003 --lr-end 0 --dropout 0.25)
+    batch --seed 1 --first-epoch 0 <(sample 110 w/train.en) <(sample 120 w/train.de) |
+        train --steps 4250 --seed 1 --warmup 1000 --lr-scale 1.6 --dropout 0.3 -o one
+    tf-avgckpt -o one.tfm one/ckpt-00000002.tfm
+    batch --epochs 0 --seed 2 w/train.en.tfs w/train.de.tfs |
+        train --steps 7500 --seed 2 --init one.tfm "${linear[@]}" --warmup 200 -o two
+    tf-avgckpt -o two.tfm two/ckpt-0000000[12].tfm
+    tf-decode -q -m two.tfm --beam 12 --nbest 12 w/train.en.tfs | tf-tokenize -d --nbest -m two.tfm |
+        tf-rerank --mbr bleu --tokenize none | tee own.de | tf-tokenize -m w/vocab.model -o own.tfs
+    cmp own.de r/own.de
+    batch --epochs 0 --seed 3 -w 1 w/train.en.tfs own.tfs -w 1 w/train.{en,de}.tfs |
+        train --steps 3000 --seed 3 --init two.tfm "${linear[@]}" --warmup 100 -o three
+    cmp three/ckpt-00000002.tfm r/run/ckpt-00000002.tfm
+    # Again: nothing is done.
+    PATH=$PWD/bin:$PATH t 0 make "${args[@]}"
+    [[ $output != *-o\ r/* ]]
 }
 
 @test "PARTS=3: the training text in parts, tokenised at the same time" {
