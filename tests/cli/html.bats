@@ -404,6 +404,44 @@ X
     expect_error "texts: e.json: no JSON of pandoc (pandoc a.md -o a.json writes it)"
 }
 
+@test "examples/files: what is no file of its kind is refused, not copied" {
+    local T=$TOP/examples/files/texts name text message
+    while IFS='|' read -r name text message; do
+        printf "$text" >"$name"
+        t 1 "$T" "$name" cat
+        expect_error "texts: $name: $message"
+    done <<'X'
+a.po|msgid "a"\nmsgstr ""\n\nhello\n|line 4 is not of a PO file: hello
+b.po|msgid "a\nmsgstr ""\n|line 1 is not of a PO file: msgid "a
+c.po|msgid "a"\nmsgstr ""\nmsgid "b"\n|the entry in line 3 is not a msgid with its msgstr
+d.po|msgid "a"\nmsgid "b"\nmsgstr ""\n|the entry in line 1 is not a msgid with its msgstr
+a.srt|hello\n|line 1 is not of subtitles: a number, then times
+b.srt|WEBVTT\n\n00:01.000 --> 00:02.000\na\n|line 1 is not of subtitles: a number, then times
+a.xlf|<html/>|no XLIFF, but <html>
+a.json|{"pandoc-api-version":[1]}|no JSON of pandoc (pandoc a.md -o a.json writes it)
+b.json|{"pandoc-api-version":[1],"meta":{},"blocks":[{"t":"Image"}]}|no JSON of pandoc (pandoc a.md -o a.json writes it)
+c.json|[]|no JSON of pandoc (pandoc a.md -o a.json writes it)
+X
+    # Spaces after an empty translation; subtitles without a number, or text, or a line's end; a
+    # file that was converted to UTF-8 says so.
+    printf 'msgid "a"\n msgstr "" \n' >e.po
+    "$T" e.po tr a-z A-Z | diff - <(printf '#, fuzzy\nmsgid "a"\nmsgstr "A" \n')
+    printf '1\n0:00:01,0 --> 0:00:02,0\n2\n0:00:02,0 --> 0:00:03,0\na\n\n0:00:03,0 --> 0:00:04,0' >c.srt
+    "$T" c.srt tr a-z A-Z | cmp - <(tr a-z A-Z <c.srt)
+    printf '<?xml version="1.0" encoding="%s"?>\n<xliff/>\n' latin1 >b.xlf
+    "$T" b.xlf cat | diff - <(sed s/latin1/UTF-8/ b.xlf)
+    # The command, and the output.
+    printf 'msgid "<b>a</b>"\nmsgstr ""\n' >f.po
+    for name in '<span id=0>' '<.span>' 0; do
+        t 1 "$T" f.po sed "s/$name/7/"
+        expect_error "texts: f.po: the command wrote tags that are not those of its input: "
+    done
+    t 1 "$T" f.po printf '\xff\n'
+    expect_error "texts: printf wrote what is not UTF-8"
+    sh_t 1 '"$1" f.po cat >/dev/full' "$T"
+    expect_error "texts: stdout: No space left on device"
+}
+
 @test "examples/files: XLIFF, its elements where their words went" {
     natively
     local f
