@@ -5,6 +5,7 @@ describes it. Small models only: every step of the search computes the whole out
     decode_numpy.py model.tfm <source.tfs >output.tfs    the most probable token at each position
     decode_numpy.py model.tfm source.tfs target.tfs      a log-probability for each pair
 """
+import math
 import sys
 
 import numpy as np
@@ -12,9 +13,10 @@ import numpy as np
 import tfs
 
 DTYPES = {"f32": "<f4", "f16": "<f2", "bf16": "<u2", "f64": "<f8", "i8": "i1"}
-IMPLIED = {"activation": "relu", "decoder_self": "attention", "output_bias": False,
-           "position_table": "dialect", "position_offset": 0, "source_eos": True,
-           "source_vocab_size": 0}
+IMPLIED = {"activation": "relu", "decoder_norms": "same", "decoder_self": "attention",
+           "embedding_norm": False, "output_bias": False, "position_table": "dialect",
+           "position_offset": 0, "source_eos": True, "source_vocab_size": 0,
+           "unscaled_embeddings": False}
 KEYS = set(IMPLIED) | set("""dialect encoder_layers decoder_layers d_model d_ff heads d_k d_v
     vocab_size positions max_positions tie start pre_norm final_norm attention_bias attention_window
     norm_eps dropout attention_dropout relu_dropout label_smoothing smoothing initializer bos eos
@@ -63,7 +65,9 @@ def embed(side, ids):
     """[n, D]; the id None is the zero vector."""
     e = p["embed" if c["tie"] == "all" else side + ".embed"]
     rows = [np.zeros(D) if i is None else e[i] for i in ids]
-    return np.reshape(rows, (-1, D)) * np.sqrt(D) + positions(side, len(ids))
+    scale = 1 if c["unscaled_embeddings"] else np.sqrt(D)
+    x = np.reshape(rows, (-1, D)) * scale + positions(side, len(ids))
+    return norm(x, side + ".input") if c["embedding_norm"] else x
 
 
 def affine(x, name):
@@ -98,10 +102,12 @@ def ssru(x, name, layer):
     return np.maximum(0, x)
 
 
+ACTIVATIONS = {"relu": lambda x: np.maximum(0, x), "swish": lambda x: x / (1 + np.exp(-x)),
+               "gelu": lambda x: x * (1 + np.vectorize(math.erf)(x / np.sqrt(2))) / 2}
+
+
 def feed_forward(x, name, layer):
-    h = affine(x, name + ".1")
-    return affine(h / (1 + np.exp(-h)) if c["activation"] == "swish" else np.maximum(0, h),
-                  name + ".2")
+    return affine(ACTIVATIONS[c["activation"]](affine(x, name + ".1")), name + ".2")
 
 
 def cross_attention(memory):
@@ -113,14 +119,17 @@ def cross_attention(memory):
 
 
 def stack(side, layers, x, **sublayers):
+    pre, final = c["pre_norm"], c["final_norm"]
+    if side == "dec" and c["decoder_norms"] != "same":
+        pre, final = c["decoder_norms"].startswith("before"), c["decoder_norms"].endswith("-top")
     for layer in range(layers):
         for part, f in sublayers.items():
             name = f"{side}.{layer}.{part}"
-            if c["pre_norm"]:
+            if pre:
                 x = x + f(norm(x, name), name, layer)
             else:
                 x = norm(x + f(x, name, layer), name)
-    return norm(x, side) if c["final_norm"] else x
+    return norm(x, side) if final else x
 
 
 def encode(source):

@@ -220,7 +220,7 @@ static TF_NOINLINE const char *any_ids(struct tf_cbor_cursor *c, struct tf_arena
                                        const uint32_t **ids, size_t *n)
 {
     static const struct list_faults faults = {"not a list of ids", "ids under an unknown tag",
-                                              "ids: bytes left over", "too many ids"};
+                                              "bytes left over", "too many ids"};
     struct list l;
     l.at = *c;
     const char *why = list_enter(&l, id_width, max, &faults);
@@ -269,7 +269,7 @@ const char *tf_cursor_reals(struct tf_cbor_cursor *c, struct tf_arena *a, size_t
 {
     static const struct list_faults faults = {"not a list of numbers",
                                               "numbers under an unknown tag",
-                                              "numbers: bytes left over", "too many numbers"};
+                                              "bytes left over", "too many numbers"};
     struct list l;
     l.at = *c;
     const char *why = list_enter(&l, real_width, max, &faults);

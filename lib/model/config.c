@@ -210,6 +210,17 @@ int tf_config_read(struct tf_config *c, const struct tf_value *map, struct tf_er
     return 0;
 }
 
+int tf_config_takes(const struct tf_config *c, const struct tf_header *batches, struct tf_err *err)
+{
+    if (batches->source_size > 0 && c->source_vocab_size == 0)
+        return tf_fail(err, "the sources of the batches have ids of their own, the model has one "
+                            "vocabulary for both sides (--init takes one that has two)");
+    if (batches->source_size > c->source_vocab_size)
+        return tf_fail(err, "the sources of the batches have %lld ids, those of the model %lld",
+                       (long long)batches->source_size, (long long)c->source_vocab_size);
+    return 0;
+}
+
 struct tf_sentence_rule tf_config_sentences(const struct tf_config *c, int side,
                                             const struct tf_header *stream)
 {

@@ -117,6 +117,10 @@ float tf_config_embedding_scale(const struct tf_config *c);
 /* Ids that a source may have. */
 int64_t tf_config_source_ids(const struct tf_config *c);
 
+/* Fail if the batches of a header have more ids of their own for sources than the model, or some
+ * where it has none. */
+int tf_config_takes(const struct tf_config *c, const struct tf_header *batches,
+                    struct tf_err *err) TF_MUST_CHECK;
 /* The rule for a side (0: source, 1: target) of sentences that the model is given: by its own
  * special ids, and by those that the header of their stream names. */
 struct tf_sentence_rule tf_config_sentences(const struct tf_config *c, int side,

@@ -42,10 +42,10 @@ int tf_pairs_set(struct tf_pairs *p, const struct tf_config *c, size_t n, const 
                  const uint32_t *src_off, const uint32_t *tgt, const uint32_t *tgt_off,
                  struct tf_err *err) TF_MUST_CHECK;
 /* Give pairs that tf_pairs_set has filled their links, and the ends of both sides one to each other
- * (with source_eos): of pair i source and target positions in turn, links[off[i] .. off[i + 1]).
- * Fails where one is beyond the tokens of its sentence. */
-int tf_pairs_link(struct tf_pairs *p, const struct tf_config *c, const struct tf_guide *guide,
-                  const uint32_t *links, const uint32_t *off, struct tf_err *err) TF_MUST_CHECK;
+ * (with source_eos): of pair i source and target positions in turn, links[off[i] .. off[i + 1]),
+ * as tf_batch_check_links accepts them. */
+void tf_pairs_link(struct tf_pairs *p, const struct tf_config *c, const struct tf_guide *guide,
+                   const uint32_t *links, const uint32_t *off);
 /* Give pairs that tf_pairs_set has filled their weights in the loss, [n]. */
 void tf_pairs_weigh(struct tf_pairs *p, const float *weights);
 void tf_pairs_release(struct tf_pairs *p);

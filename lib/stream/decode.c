@@ -233,6 +233,7 @@ static int get_floats(struct tf_decoder *d, const struct tf_field *f, void *base
 
 static int get_field(struct tf_decoder *d, const struct tf_field *f, void *base, struct tf_err *err)
 {
+    const char *why;
     switch (f->type) {
     case TF_FIELD_UINT:
         TRY(f->name, tf_cursor_uint(&d->c, TF_MEMBER(uint64_t, base, f->at)));
@@ -275,9 +276,9 @@ static int get_field(struct tf_decoder *d, const struct tf_field *f, void *base,
             (size_t)(d->c.p - *TF_MEMBER(const uint8_t *, base, f->flag_at));
         return 0;
     case TF_FIELD_PART_CRC:
-        TRY(f->name, tf_cursor_crc(&d->c, TF_MEMBER(bool, base, f->flag_at),
-                                   TF_MEMBER(uint32_t, base, f->at)));
-        return 0;
+        why = tf_cursor_crc(&d->c, TF_MEMBER(bool, base, f->flag_at),
+                            TF_MEMBER(uint32_t, base, f->at));
+        return why != NULL ? tf_fail(err, "%s", why) : 0;
     case TF_FIELD_OWN_CRC: /* checked before all else */
         return 0;
     default:

@@ -242,7 +242,8 @@ static int decode_map(struct tf_header *h, struct tf_arena *a, const struct tf_v
         return -1;
     h->has_model = rc == 0;
     if (tf_value_int_of(map, "size", 0, UINT32_MAX, &h->size, err) < 0 ||
-        tf_value_int_of(map, "source_size", 0, UINT32_MAX, &h->source_size, err) < 0)
+        tf_value_int_of(map, "source_size", 0, h->size > 0 ? h->size : UINT32_MAX, &h->source_size,
+                        err) < 0)
         return -1;
     if (decode_special(h, tf_value_get(map, "special"), err) != 0 ||
         decode_lang(h->lang, map, "lang", err) != 0 ||

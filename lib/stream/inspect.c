@@ -36,8 +36,8 @@ static bool is_later(const struct tf_batch *b, const uint64_t last[3])
 struct checked {
     const char *name; /* of the input */
     struct tf_sentence_rule rule[2];
-    uint64_t ordinal, last[3]; /* of the next batch; cursor after the last one */
-    bool begun;                /* a batch of this part */
+    struct tf_batch_turn turn;
+    uint64_t last[3];          /* cursor after the last batch */
     uint64_t records, bad;     /* those with ids; those that readers would not use */
     bool bos;                  /* one of them was reported */
     char why[TF_SENTENCE_TEXT + 40];
@@ -46,20 +46,17 @@ struct checked {
 /* Batches of a part: none empty, numbered without gaps, each with a later cursor. */
 static int check_batch(struct checked *c, const struct tf_batch *b, struct tf_err *err)
 {
-    const unsigned long long is = b->ordinal;
-    if (b->n == 0)
-        return tf_fail(err, "%s: batch %llu is empty", c->name, is);
-    if (c->begun && b->ordinal != c->ordinal)
-        return tf_fail(err, "%s: batch %llu where batch %llu must be", c->name, is,
-                       (unsigned long long)c->ordinal);
-    if (c->begun && !is_later(b, c->last))
+    const bool first = !c->turn.begun;
+    if (tf_batch_take_turn(&c->turn, b, err) != 0)
+        return tf_context(err, "%s", c->name);
+    if (!first && !is_later(b, c->last))
         return tf_fail(err, "%s: batch %llu: its cursor is not after that of the batch before",
-                       c->name, is);
-    c->ordinal = b->ordinal + 1;
+                       c->name, (unsigned long long)b->ordinal);
+    if (b->links != NULL && tf_batch_check_links(b, err) != 0)
+        return tf_context(err, "%s: batch %llu", c->name, (unsigned long long)b->ordinal);
     c->last[0] = b->epoch;
     c->last[1] = b->group;
     c->last[2] = b->record;
-    c->begun = true;
     return 0;
 }
 
@@ -83,11 +80,31 @@ static enum tf_sentence_fault check_ids(const struct checked *c, const struct tf
     return worst;
 }
 
+/* The alignments of a record, if it has some. */
+static int check_alignments(const struct tf_record *rec, struct tf_err *err)
+{
+    if (rec->alignment != NULL && tf_alignment_check(rec->n, rec->n_source, rec->alignment,
+                                                     rec->n_alignment, err) != 0)
+        return -1;
+    for (size_t i = 0; rec->type == TF_REC_NBEST && i < rec->n_hyps; i++) {
+        const struct tf_hyp *h = &rec->hyps[i];
+        if (h->alignment != NULL && tf_alignment_check(h->n, rec->n_source, h->alignment,
+                                                       h->n_alignment, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 static void count_ids(struct checked *c, const struct tf_record *rec)
 {
     char text[TF_SENTENCE_TEXT];
+    struct tf_err why = {0};
     const bool batch = rec->type == TF_REC_BATCH;
-    const enum tf_sentence_fault is = check_ids(c, rec, text);
+    enum tf_sentence_fault is = check_ids(c, rec, text);
+    if (is <= TF_SENTENCE_BEGINS && check_alignments(rec, &why) != 0) {
+        is = TF_SENTENCE_UNKNOWN;
+        snprintf(text, sizeof text, "%.*s", TF_SENTENCE_TEXT - 1, why.msg);
+    }
     const char *what = batch ? "batch" : "record";
     const unsigned long long n = batch ? rec->batch.ordinal : rec->idx;
     c->records += batch || rec->type == TF_REC_TOKENS || rec->type == TF_REC_PAIR ||
@@ -102,7 +119,7 @@ static void count_ids(struct checked *c, const struct tf_record *rec)
 
 static void begin_part(struct checked *c, const struct tf_header *h)
 {
-    c->begun = false;
+    c->turn.begun = false;
     for (int side = 0; side < 2; side++)
         c->rule[side] = tf_sentence_rule_of(h, side);
 }

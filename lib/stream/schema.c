@@ -117,7 +117,7 @@ const struct tf_schema tf_schemas[TF_REC_END + 1] = {
                                        F("value", VALUE, AT(state.value), N_AT(state.n),
                                          FLAG_AT(state.bytes)),
                                        F("crc", OWN_CRC, .at = 0))},
-    [TF_REC_BAD] = {"bad", TF_KIND_STREAMS,
+    [TF_REC_BAD] = {"bad", TF_KIND_STREAMS & ~TF_KIND_BATCH,
                     .fields = FIELDS(F_IDX, F("code", CODE, AT(fault.code)),
                                      F("text", TEXT, AT(fault.text)))},
     [TF_REC_SCORE] = {"score", TF_KIND_SCORES | OTHER,

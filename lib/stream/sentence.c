@@ -1,6 +1,7 @@
 /* sentence.c - see sentence.h. */
 #include "stream/sentence.h"
 
+#include <math.h>
 #include <stdio.h>
 
 void tf_sentence_rule_add(struct tf_sentence_rule *r, const struct tf_special *s)
@@ -103,4 +104,45 @@ enum tf_sentence_fault tf_batch_check_ids(const struct tf_batch *b,
         return worst;
     worst = tf_sentence_worse(worst, &rule[0], "source", b->src, b->src_off[b->n], text);
     return tf_sentence_worse(worst, &rule[1], "target", b->tgt, b->tgt_off[b->n], text);
+}
+
+int tf_batch_take_turn(struct tf_batch_turn *t, const struct tf_batch *b, struct tf_err *err)
+{
+    const unsigned long long is = b->ordinal, due = t->next;
+    if (b->n == 0)
+        return tf_fail(err, "batch %llu is empty", is);
+    if (t->begun && is != due)
+        return tf_fail(err, "batch %llu, expected batch %llu", is, due);
+    *t = (struct tf_batch_turn){true, b->ordinal + 1};
+    return 0;
+}
+
+int tf_batch_check_links(const struct tf_batch *b, struct tf_err *err)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        const uint32_t S = b->src_off[i + 1] - b->src_off[i], T = b->tgt_off[i + 1] - b->tgt_off[i],
+                       end = b->links_off[i + 1];
+        if ((end - b->links_off[i]) % 2 != 0)
+            return tf_fail(err, "pair %zu: links: half a link", i);
+        for (uint32_t k = b->links_off[i]; k < end; k += 2)
+            if (b->links[k] >= S || b->links[k + 1] >= T)
+                return tf_fail(err, "pair %zu: link %u-%u of %u and %u tokens", i, b->links[k],
+                               b->links[k + 1], S, T);
+    }
+    return 0;
+}
+
+int tf_alignment_check(size_t n, size_t n_source, const float *weights, size_t n_weights,
+                       struct tf_err *err)
+{
+    const size_t rows = n + 1, cols = n_weights / rows;
+    if (n_weights == 0 && n_source == 0)
+        return 0;
+    if (n_weights % rows != 0 || (cols != n_source && cols != n_source + 1))
+        return tf_fail(err, "an alignment of %zu weights for %zu tokens of %zu", n_weights, n,
+                       n_source);
+    for (size_t i = 0; i < n_weights; i++)
+        if (!(weights[i] >= 0) || isinf(weights[i]))
+            return tf_fail(err, "an alignment with the weight %g", weights[i]);
+    return 0;
 }

@@ -1,5 +1,6 @@
-/* sentence.h - which ids a sentence may have, in token streams and in batches. formats/tokens.md
- * has the rule, and every reader applies it by these functions. */
+/* sentence.h - which ids a sentence may have, in token streams and in batches, and what may stand
+ * beside sentences: alignments, links, the order of batches. formats/tokens.md and formats/batch.md
+ * have the rules, and every reader applies them by these functions. */
 #ifndef TF_STREAM_SENTENCE_H
 #define TF_STREAM_SENTENCE_H
 
@@ -48,5 +49,20 @@ enum tf_sentence_fault tf_sentence_worse(enum tf_sentence_fault worst,
 enum tf_sentence_fault tf_batch_check_ids(const struct tf_batch *b,
                                           const struct tf_sentence_rule rule[2],
                                           char text[TF_SENTENCE_TEXT]);
+
+/* Which batch must come next. Zero where a part begins. */
+struct tf_batch_turn {
+    bool begun;
+    uint64_t next; /* the ordinal after that of the last batch; any where none was seen */
+};
+/* Fail if a batch has no sentence, or is not the one that must come next. */
+int tf_batch_take_turn(struct tf_batch_turn *t, const struct tf_batch *b,
+                       struct tf_err *err) TF_MUST_CHECK;
+/* Fail if the links of a batch, which has some, are not pairs of positions in its sentences. */
+int tf_batch_check_links(const struct tf_batch *b, struct tf_err *err) TF_MUST_CHECK;
+/* Fail if these are no weights of n + 1 rows and n_source or n_source + 1 columns (none, if there
+ * is no source), finite and not negative. */
+int tf_alignment_check(size_t n, size_t n_source, const float *weights, size_t n_weights,
+                       struct tf_err *err) TF_MUST_CHECK;
 
 #endif

@@ -2,7 +2,7 @@
 #include "text/links.h"
 #include "base/memory.h"
 #include "base/parse.h"
-#include "stream/record.h"
+#include "stream/sentence.h"
 #include "text/sp_piece.h"
 
 #include <stdlib.h>
@@ -235,12 +235,8 @@ static void put_unknown(struct tf_buf *out, const struct tf_vocab *v, const uint
 static int check(const struct tf_vocab *v, const struct tf_aligned *a, struct tf_err *err)
 {
     const struct tf_sp *sp = v->source != NULL ? v->source->sp : v->sp;
-    const size_t rows = a->n + 1, cols = a->n_weights / rows;
-    if (a->n_weights % rows != 0 || (cols != a->n_source && cols != a->n_source + 1))
-        return a->n_weights == 0 && a->n_source == 0
-                   ? 0
-                   : tf_fail(err, "an alignment of %zu weights for %zu tokens of %zu", a->n_weights,
-                             a->n, a->n_source);
+    if (tf_alignment_check(a->n, a->n_source, a->weights, a->n_weights, err) != 0)
+        return -1;
     for (size_t i = 0; i < a->n_source; i++)
         if (a->source[i] >= (uint64_t)tf_sp_size(sp))
             return tf_fail(err, "source: id %lu: the vocabulary has %lld",

@@ -120,11 +120,13 @@ text() { tf-tokenize -d -m "$MARIAN/vocab.spm" --alignment "$@" in.tfs; }
     stream '{"type":"tokens","idx":0,"ids":[2,7],"source":[2],"alignment":[1,1]}' \
         '{"type":"tokens","idx":1,"ids":[],"source":[99],"alignment":[1]}' \
         '{"type":"bad","idx":2,"code":15,"text":"x"}' \
-        '{"type":"tokens","idx":3,"ids":[],"source":[],"alignment":[]}' >in.tfs
+        '{"type":"tokens","idx":3,"ids":[],"source":[],"alignment":[]}' \
+        '{"type":"tokens","idx":4,"ids":[2],"source":[2],"alignment":["nan",1]}' >in.tfs
     t 4 tf-tokenize -d -m "$MARIAN/vocab.spm" in.tfs --alignment hard --alignment-output links
     expect_contains "$stderr" "record 0: an alignment of 2 weights for 2 tokens of 1"
     expect_contains "$stderr" "record 1: source: id 99: the vocabulary has 32"
-    [ "$(wc -l <links)" = 4 ]
+    expect_contains "$stderr" "record 4: an alignment with the weight nan"
+    [ "$(wc -l <links)" = 5 ]
     t 2 tf-tokenize -d -m "$MARIAN/vocab.spm" --alignment most in.tfs
     expect_error "--alignment most: neither hard, soft nor a number from 0 to 1"
     t 2 tf-decode -q -m "$MODEL" --alignment "$LINES_TFS"

@@ -94,7 +94,7 @@ kinds='tokens tokens-wide pairs batch nbest attention scores stats bad parts mod
     tf-cbor json "$V/batch.cbor" | jq -c 'if .type == "batch" then ., (.ordinal += 2) else . end' |
         tf-cbor unjson >turn.tfs
     t 1 tf-cbor check turn.tfs
-    expect_error "turn.tfs: batch 9 where batch 8 must be"
+    expect_error "turn.tfs: batch 9, expected batch 8"
     # Another part begins where it likes.
     cat "$V/batch.cbor" "$V/batch.cbor" >parts.tfs
     t 0 tf-cbor check parts.tfs
@@ -107,6 +107,34 @@ kinds='tokens tokens-wide pairs batch nbest attention scores stats bad parts mod
         'b.update(group=3 - k, record=k)'; do
         check_batches "$edit"
         expect_error "its cursor is not after that of the batch before"
+    done
+}
+
+@test "check: what readers would refuse beside sentences: links and alignments" {
+    check_batches 'b.update(links=[0, 0], links_off=[0, 2])' 0
+    check_batches 'k == 2 and b.update(links=[0, 0, 0, 1], links_off=[0, 4])'
+    expect_error "odd.tfs: batch 2: pair 0: link 0-1 of 1 and 1 tokens"
+    check_batches 'b.update(links=[0, 0, 0], links_off=[0, 3])'
+    expect_error "odd.tfs: batch 0: pair 0: links: half a link"
+    aligned() {
+        printf '%s\n' '{"type":"header","header":{"v":1,"kind":"'"${2-tokens}"'","size":20}}' "$1" \
+            '{"type":"end"}' | tf-cbor unjson >aligned.tfs
+    }
+    of='"source":[7],"alignment"' hyp='"score":-1,"logp":-1,"alignment"'
+    for good in '[0.5,0.5]' '[0.5,0.5,0.5,0.5]'; do
+        aligned '{"type":"tokens","idx":0,"ids":[5],'"$of:$good}"
+        t 0 tf-cbor check aligned.tfs
+        aligned '{"type":"nbest","idx":0,"source":[7],"hyps":[{"ids":[5],'"$hyp:$good}]}" nbest
+        t 0 tf-cbor check aligned.tfs
+    done
+    for bad in '[1]:an alignment of 1 weights for 1 tokens of 1' \
+        '["nan",1]:an alignment with the weight nan' '[1,-1]:an alignment with the weight -1'; do
+        aligned '{"type":"tokens","idx":0,"ids":[5],'"$of:${bad%%:*}}"
+        t 1 tf-cbor check aligned.tfs
+        expect_error "1 of 1 records bad; the first is record 0: ${bad#*:}"
+        aligned '{"type":"nbest","idx":0,"source":[7],"hyps":[{"ids":[5],'"$hyp:${bad%%:*}}]}" nbest
+        t 1 tf-cbor check aligned.tfs
+        expect_error "1 of 1 records bad; the first is record 0: ${bad#*:}"
     done
 }
 

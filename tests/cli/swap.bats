@@ -112,12 +112,14 @@ small=(--preset tiny --layers 1 --d-model 16 --d-ff 32 --heads 2 --warmup 4000 \
     { head -4 train.tgt; echo; } | tokenize_bytes.py >y.tfs
     { head -3 train.src; echo; echo x; } | tokenize_bytes.py >x.tfs
     tf-batch -q --tokens 400 --batches 1 train.src.tfs train.src.tfs >b.tfs
-    variants=('' '--as t2t --d-model 15 --heads 3 --norm-eps 0.1' '--pre-norm --attention-window 2' \
+    variants=('' '--as t2t --d-model 15 --heads 3 --norm-eps 0.1 --activation gelu' \
+        '--pre-norm --attention-window 2 --decoder-norms after' \
         '--pre-norm --no-final-norm --tie none --d-k 5 --d-v 3 --position-offset 2' \
         '--final-norm --tie decoder --positions learned --max-positions 99 --attention-bias' \
         '--decoder-self ssru --output-bias --vocab-size 900 --activation swish --no-source-eos --position-table t2t' \
         '--pre-norm --decoder-self ssru --position-table halves --position-offset 1 --start zero' \
-        '--as t2t --position-table paper --no-source-eos --attention-window 3 --tie decoder')
+        '--as t2t --position-table paper --no-source-eos --attention-window 3 --tie decoder
+            --embedding-norm --unscaled-embeddings --decoder-norms before-top')
     for i in "${!variants[@]}"; do
         # shellcheck disable=SC2086
         tf-train "${small[@]}" --encoder-layers 2 ${variants[i]} --decoder-layers 3 --steps 1 -q \

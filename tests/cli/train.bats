@@ -97,7 +97,9 @@ load train
     expect_error "x.tfs: batch 4, expected batch 3; last good checkpoint is run2/resume.tfm"
     batches bad=1 >x.tfs
     tr_t 1 -o run3 x.tfs
-    expect_error "a bad record (line 5: not UTF-8) in a batch stream"
+    expect_error "x.tfs: record 1 at byte 245: bad in a stream of kind batch; last good"
+    t 1 tf-cbor check x.tfs # it agrees
+    expect_error "x.tfs: record 1 at byte 245: bad in a stream of kind batch"
     tr_t 1 --positions learned --max-positions 6 -o run4 b.tfs
     expect_error "the model has 6 learned positions"
     : >x.tfs

@@ -40,6 +40,32 @@ PY
     t 0 tf-train -q --device cpu --init f32.tfm --steps 1 -o run b.tfs
 }
 
+@test "sources with ids of their own need a model that has them" {
+    own() { tf-cbor json b.tfs | sed '1s/"size":64/&,"source_size":'"$1/" | tf-cbor unjson -o "$2"; }
+    own 64 own.tfs
+    tr_t 1 --steps 1 -o run own.tfs
+    expect_error "the sources of the batches have ids of their own, the model has one vocabulary"
+    tr_t 1 --steps 1 --valid own.tfs -o run b.tfs
+    expect_error "own.tfs: the sources of the batches have ids of their own"
+    sh_t 1 'tf-cbor json own.tfs | sed "1s/64/63/" | tf-cbor unjson >wider.tfs'
+    expect_error "source_size: 64: too large, maximum 63"
+    # One that has 63 for sources.
+    train --steps 1 --tie none -o run b.tfs
+    tf-convert --to npz run/ckpt-00000001.tfm -o m.npz
+    "$TF_PYTHON" - <<'PY'
+import json
+import numpy as np
+z = dict(np.load("m.npz"))
+c = {**json.loads(z["config"].tobytes()), "source_vocab_size": 63}
+z["config"] = np.frombuffer(json.dumps(c).encode(), "u1")
+z["enc.embed"] = z["enc.embed"][:63]
+np.savez("m.npz", **z)
+PY
+    tf-convert m.npz -o m.tfm
+    tr_t 1 --steps 1 --tie none --init m.tfm -o tuned own.tfs
+    expect_error "the sources of the batches have 64 ids, those of the model 63"
+}
+
 @test "--init begins with the weights of a model" {
     train --steps 10 -o one b.tfs
     train --steps 1 --init one/ckpt-00000010.tfm --schedule constant --lr 0 --warmup 0 -o two b.tfs

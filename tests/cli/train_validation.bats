@@ -141,6 +141,9 @@ collapse=(--schedule constant --lr 0.3 --warmup 0 --valid v.tfs --valid-every 10
     batches n=0 >v.tfs
     tr_t 1 "${args[@]}" b.tfs
     expect_error "tf-train: v.tfs: contains no sentence"
+    batches n=5 gap=2 >v.tfs
+    tr_t 1 "${args[@]}" b.tfs
+    expect_error "tf-train: v.tfs: batch 3, expected batch 2"
     printf a >va; printf b >vb
     batches n=40 vocab=va >c.tfs
     batches n=2 vocab=va >v.tfs

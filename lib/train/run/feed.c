@@ -26,9 +26,9 @@ struct tf_feed {
     bool bos;                        /* a sentence with one was reported */
     struct tf_batch_cursor from;
     bool resume, any_corpus;
-    bool begun;             /* a batch of the current part was seen */
-    bool reached;           /* the batch at `from` was seen */
-    uint64_t part, ordinal; /* of the next batch */
+    bool reached;              /* the batch at `from` was seen */
+    uint64_t part;             /* the current one */
+    struct tf_batch_turn turn; /* of its batches */
 
     pthread_t thread;
     bool started;
@@ -94,13 +94,13 @@ static void push_item(struct tf_feed *f, struct tf_feed_item *item, int rc)
 static int check_end(const struct tf_feed *f, bool more, struct tf_err *err)
 {
     bool there =
-        f->part > f->from.part || (f->part == f->from.part && f->ordinal >= f->from.ordinal);
+        f->part > f->from.part || (f->part == f->from.part && f->turn.next >= f->from.ordinal);
     if (f->resume && !f->reached && !there)
         return tf_fail(err,
                        "%s: %s part %llu, batch %llu, before the checkpoint's position, part %llu, "
                        "batch %llu%s",
                        f->in.name, more ? "another part follows at" : "ends at",
-                       (unsigned long long)f->part, (unsigned long long)f->ordinal,
+                       (unsigned long long)f->part, (unsigned long long)f->turn.next,
                        (unsigned long long)f->from.part, (unsigned long long)f->from.ordinal,
                        f->other_corpus ? " (to start over, use --init in a new directory)" : "");
     return 0;
@@ -118,10 +118,10 @@ static int new_part(struct tf_feed *f, struct tf_err *err)
     if (f->part == f->from.part && check_end(f, true, err) != 0)
         return -1;
     f->part++;
-    f->begun = false;
-    f->ordinal = 0;
+    f->turn = (struct tf_batch_turn){0};
     snprintf(name, sizeof name, "part %llu", (unsigned long long)f->part);
-    if (tf_one_vocab_add(&f->vocab, tf_reader_header(f->reader), name, err) != 0)
+    if (tf_one_vocab_add(&f->vocab, tf_reader_header(f->reader), name, err) != 0 ||
+        tf_config_takes(f->config, tf_reader_header(f->reader), err) != 0)
         return tf_context(err, "%s", f->in.name);
     set_rules(f);
     return 0;
@@ -157,11 +157,8 @@ static int batch_is_due(struct tf_feed *f, const struct tf_batch *b, struct tf_e
 {
     if (check_counts(f, b, err) != 0)
         return -1;
-    if (f->begun && b->ordinal != f->ordinal)
-        return tf_fail(err, "%s: batch %llu, expected batch %llu", f->in.name,
-                       (unsigned long long)b->ordinal, (unsigned long long)f->ordinal);
-    f->begun = true;
-    f->ordinal = b->ordinal + 1;
+    if (tf_batch_take_turn(&f->turn, b, err) != 0)
+        return tf_context(err, "%s", f->in.name);
     if (!f->resume || f->reached)
         return 1;
     if (f->part == f->from.part && f->from.has_corpus && b->has_corpus &&
@@ -207,14 +204,15 @@ static int take_links(struct tf_feed *f, struct tf_feed_item *item, const struct
         return 0;
     if (b->links == NULL)
         return tf_fail(err, "no links for --guided-alignment (tf-batch --links)");
-    return tf_pairs_link(&item->pairs, f->config, &f->guide, b->links, b->links_off, err);
+    if (tf_batch_check_links(b, err) != 0)
+        return -1;
+    tf_pairs_link(&item->pairs, f->config, &f->guide, b->links, b->links_off);
+    return 0;
 }
 
 static int take_batch(struct tf_feed *f, struct tf_feed_item *item, const struct tf_batch *b,
                       struct tf_err *err)
 {
-    if (b->n == 0)
-        return tf_fail(err, "%s: batch %llu is empty", f->in.name, (unsigned long long)b->ordinal);
     if (check_ids(f, b, err) != 0 ||
         tf_pairs_set(&item->pairs, f->config, b->n, b->src, b->src_off, b->tgt, b->tgt_off, err) !=
             0 ||
@@ -243,9 +241,6 @@ static int fill_item(struct tf_feed *f, struct tf_feed_item *item, struct tf_err
         if (rec.type == TF_REC_HEADER) {
             if (new_part(f, err) != 0)
                 return -1;
-        } else if (rec.type == TF_REC_BAD) {
-            return tf_fail(err, "%s: a bad record (line %llu: %s) in a batch stream", f->in.name,
-                           (unsigned long long)rec.idx, rec.fault.text);
         } else if (rec.type != TF_REC_BATCH) {
             return tf_fail(err, "%s: a record of type %d in a batch stream", f->in.name, rec.type);
         } else {

@@ -31,6 +31,8 @@ static int complete_config(struct tf_setup *s, const struct tf_header *h, struct
                               (long long)c->vocab_size, (long long)h->size);
     if (h->special.eos < 0)
         return tf_fail(err, "the stream's vocabulary has no eos");
+    if (tf_config_takes(c, h, err) != 0)
+        return -1;
     c->bos = h->special.bos;
     c->eos = h->special.eos;
     c->pad = h->special.pad;

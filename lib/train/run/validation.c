@@ -22,6 +22,7 @@ double tf_sums_acc(const struct tf_sums *s)
 struct valid {
     const struct tf_config *config;
     struct tf_sentence_rule rule[2]; /* of this part */
+    struct tf_batch_turn turn;
     struct tf_one_vocab vocab; /* of the training stream, and the parts so far */
     struct tf_in in;
     struct tf_reader *reader;
@@ -34,7 +35,12 @@ static int begin_part(struct valid *v, struct tf_err *err)
 {
     for (int side = 0; side < 2; side++)
         v->rule[side] = tf_config_sentences(v->config, side, tf_reader_header(v->reader));
-    return tf_one_vocab_add(&v->vocab, tf_reader_header(v->reader), v->in.name, err);
+    v->turn = (struct tf_batch_turn){0};
+    if (tf_one_vocab_add(&v->vocab, tf_reader_header(v->reader), v->in.name, err) != 0)
+        return -1;
+    return tf_config_takes(v->config, tf_reader_header(v->reader), err) != 0
+               ? tf_context(err, "%s", v->in.name)
+               : 0;
 }
 
 static void close_valid(struct valid *v)
@@ -79,7 +85,7 @@ static void add_pairs(struct tf_sha256 *sha, const struct tf_pairs *pairs)
     add_ids(sha, pairs->tgt_out, pairs->tgt_off, pairs->n);
 }
 
-/* The next batch that is not empty, in v->pairs: 1; 0 at the end. */
+/* The next batch, in v->pairs: 1; 0 at the end. */
 static int next_batch(struct valid *v, struct tf_err *err)
 {
     struct tf_record rec;
@@ -91,8 +97,10 @@ static int next_batch(struct valid *v, struct tf_err *err)
                 return -1;
         } else if (rec.type != TF_REC_BATCH) {
             return tf_fail(err, "%s: a record of type %d in a batch stream", v->in.name, rec.type);
-        } else if (b->n > 0) {
+        } else {
             char text[TF_SENTENCE_TEXT];
+            if (tf_batch_take_turn(&v->turn, b, err) != 0)
+                return tf_context(err, "%s", v->in.name);
             if ((tf_batch_check_ids(b, v->rule, text) > TF_SENTENCE_BEGINS &&
                  tf_fail(err, "%s", text) != 0) ||
                 tf_pairs_set(&v->pairs, v->config, b->n, b->src, b->src_off, b->tgt, b->tgt_off,
