@@ -243,26 +243,49 @@ static bool is_linked(const struct copying *c, size_t s)
            c->linked[s].first <= c->linked[s].last;
 }
 
-/* A word of its own that is linked: it comes beside what is linked to it. After a number it is a
- * unit, for which the model has made one up that gives way, unless a word beside it has no link: it
- * may be the translation of that. */
+/* The target word that gives way to a source word which is a unit, since the model has made it up:
+ * the only one that is linked to it, or the one that follows the number; SIZE_MAX: none. Not where a
+ * word beside it has no link: it may be the translation of that. */
+static size_t made_up(const struct copying *c, size_t s)
+{
+    if (s == 0 || !is_number(c->source[s - 1]) || !is_linked(c, s - 1) || !is_linked(c, s + 1))
+        return SIZE_MAX;
+    const struct linked *l = &c->linked[s];
+    const size_t t = l->first == l->last ? l->first : c->linked[s - 1].last + 1;
+    return t < c->n_target && c->of[t] == s && !has(c->target[t], TF_UC_DECIMAL) ? t : SIZE_MAX;
+}
+
+/* A word of its own that is linked: it comes beside what is linked to it, or in place of that. */
 static bool put_own(struct copying *c, size_t s, struct tf_text part, struct tf_text after)
 {
-    const struct tf_text t = c->target[c->linked[s].first];
-    const bool one = c->linked[s].first == c->linked[s].last;
+    const struct linked *l = &c->linked[s];
+    const size_t gone = made_up(c, s);
+    const struct tf_text t = c->target[gone != SIZE_MAX ? gone : l->first];
     size_t begin, end;
     signs_around(t, &begin, &end);
     if (begin + end >= t.n || is_unspaced(t))
         return false;
-    if (one && s > 0 && is_number(c->source[s - 1]) && !has(t, TF_UC_DECIMAL) &&
-        is_linked(c, s - 1) && is_linked(c, s + 1))
+    if (gone != SIZE_MAX)
         add_edit(c, t.p + begin, t.n - begin - end, part, false, false, s);
     else if (part.n == c->source[s].n)
         return false;
-    else if (after.n == 0 || !one)
+    else if (after.n == 0 || l->first != l->last)
         add_edit(c, t.p + begin, 0, part, false, true, s);
     else
         add_edit(c, t.p + t.n - end, 0, part, true, false, s);
+    return true;
+}
+
+/* A number and a unit are the whole text: all that follows the number gives way. */
+static bool put_amount(struct copying *c, size_t s, struct tf_text part, struct tf_text after)
+{
+    if (s != 1 || c->n_source != 2 || !is_number(c->source[0]) || !is_linked(c, 0) ||
+        c->linked[0].last + 1 >= c->n_target || part.n + after.n < c->source[1].n)
+        return false;
+    const char *const from = c->target[c->linked[0].last + 1].p;
+    const struct tf_text last = c->target[c->n_target - 1];
+    const size_t end = (size_t)(last.p - from) + last.n - (has_end(last, after) ? after.n : 0);
+    add_edit(c, from, end, part, false, false, s);
     return true;
 }
 
@@ -277,6 +300,8 @@ static void insert_part(struct copying *c, const struct part *is_part)
     struct tf_text is;
     if (before.n > 0 && after.n > 0 && tf_text_is(part, APOSTROPHE))
         return; /* of the spelling of the source's language */
+    if (is_part->own && put_amount(c, s, part, after))
+        return;
     if (l->first <= l->last && stands_in(c->target[l->first], before, part, after, &is)) {
         add_edit(c, is.p, is.n, part, false, false, s);
         return;
