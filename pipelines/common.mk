@@ -5,14 +5,20 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
 
-$(foreach v,WORK DATA RESULTS,$(if $(word 2,$($v)), \
-    $(error $v=$($v): a name without spaces is required)))
+# What make or the shell would read as more than a part of a name is refused.
+is_name = $(shell LC_ALL=C.UTF-8; [[ $(call quote,$1) =~ ^[[:alnum:]._/+@~-]+$$ ]] && echo yes)
+quote = '$(subst ','\'',$1)'
+$(foreach v,$(if $(DATA),DATA) WORK RESULTS,$(if $(filter undefined,$(origin $v)),,$(if \
+    $(call is_name,$($v)),,$(error $v=$($v): a name of letters, digits and ._/+@~- is required))))
+# Of a list of what to try nothing may be left.
+$(foreach v,ROWS BEAMS ALPHAS DROPOUTS ATTENTION_DROPOUTS RATES,$(if $(filter undefined, \
+    $(origin $v)),,$(if $(strip $($v)),,$(error $v=: at least one is required))))
 # $(call is_number,TEXT,N): from 1 on, of at most 1 + N digits.
 is_number = $(shell [[ '$1' =~ ^[1-9][0-9]{0,$2}$$ ]] && echo yes)
 # The same number to make's recipes, bash and the tools: without k or M, and without a leading 0.
 $(foreach v,STEPS SAVE_EVERY AVERAGE,$(if $($v),$(if $(call is_number,$($v),11),, \
     $(error $v=$($v): a number from 1, written in digits, is required))))
-$(if $(PAIR),$(if $(filter 2,$(words $(subst -, ,$(PAIR)))),, \
+$(if $(PAIR),$(if $(and $(filter 2,$(words $(subst -, ,$(PAIR)))),$(filter-out $S,$T)),, \
     $(error PAIR=$(PAIR): two languages such as en-de are required)))
 
 # The tokenizer of tf-bleu: that of the language, and characters for those whose own it lacks.
@@ -38,7 +44,9 @@ whole = for f in $(or $1,$@); do sync $$f.part; mv $$f.part $$f; done
 # output is complete, and the tools have printed how many.
 BAD ?= warn
 allow_bad = { $1; } || { status=$$?; [ $$status,$(BAD) = 4,warn ] || exit $$status; }
-quote = '$(subst ','\'',$1)'
+# A text, and $(call pass,NAMES): settings, as another make is given them.
+for_make = $(call quote,$(subst $$,$$$$,$1))
+pass = $(foreach v,$1,$v=$(call for_make,$($v)))
 
 # NAME.settings contains the variable NAME, and is rewritten only if that changes.
 current = printf '%s\n' $(call quote,$($(basename $(notdir $1)))) | cmp -s - $1

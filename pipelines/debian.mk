@@ -72,7 +72,7 @@ $(WORK)/indices: $(WORK)/source.settings
 
 tuning: $(TEXTS) ## continue MODEL on the corpus; BLEU before and after, also on OTHER
 	$(if $(and $(MODEL),$(OTHER)),,$(error MODEL= and OTHER= are needed for $@))
-	$(jobs)$(MAKE) -f $(HERE)recipes.mk $@ MODEL='$(MODEL)' TEST='$(OTHER)' DOMAIN=$(WORK)/train \
-	    DOMAIN_DEV=$(WORK)/dev DOMAIN_TEST=$(WORK)/test WORK=$(RESULTS)/tuning PAIR=$(PAIR) \
-	    $(if $(TUNE_FLAGS),TUNE_FLAGS='$(TUNE_FLAGS)')
+	$(jobs)$(MAKE) -f $(HERE)recipes.mk $@ $(call pass,MODEL PAIR $(if $(TUNE_FLAGS),TUNE_FLAGS)) \
+	    TEST=$(call for_make,$(OTHER)) WORK=$(RESULTS)/tuning \
+	    DOMAIN=$(WORK)/train DOMAIN_DEV=$(WORK)/dev DOMAIN_TEST=$(WORK)/test
 .PHONY: tuning

@@ -232,8 +232,7 @@ train_alone = $1 | $2 $(threads) $(length) $(model) -o $(RESULTS)/run
 # has ended before, and if it failed, so has the training.
 train_from_fifo = fifo=$(RESULTS)/batches.fifo; rm -f $$fifo; mkfifo $$fifo; \
 	$1 >$$fifo & trap 'kill $$! 2>/dev/null || :; rm -f $$fifo' EXIT; \
-	$(if $(one_rank),,$(LAUNCH)) $2 $(if $(one_rank),$(threads)) $(length) $(model) \
-	    -o $(RESULTS)/run $$fifo; \
+	$(if $(one_rank),,$(LAUNCH)) $2 $(threads) $(length) $(model) -o $(RESULTS)/run $$fifo; \
 	! tail -n 1 $(RESULTS)/run/log.jsonl | grep -q '"reason":"signal"' || exit 75; \
 	kill $$! 2>/dev/null || wait $$!
 

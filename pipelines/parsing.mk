@@ -85,7 +85,7 @@ parse: $(RESULTS)/f1.json $(RESULTS)/curve.svg ## train, parse, score
 # sequences.
 define treebank
 $(WORK)/$1.trees: $($2) $(WORK)/$2.settings
-	$$(say)for f in $($2); do \
+	$$(say)for f in $(foreach f,$($2),$(call quote,$f)); do \
 	    $$(call allow_bad,tf-tree -c "$$$$f"); \
 	done >$$@.part
 	$$(whole)
@@ -127,8 +127,8 @@ score_name := F1
 # scored on DEV ----
 sweep := $(foreach d,$(DROPOUTS),$(foreach a,$(ATTENTION_DROPOUTS),$(foreach r,$(RATES),$d-$a-$r)))
 # Run this file on texts and streams that all share; the vocabulary needs some test set.
-on_dev = $(MAKE) -f $(firstword $(MAKEFILE_LIST)) TRAIN='$(TRAIN)' DEV='$(DEV)' TEST='$(DEV)' \
-    WORK=$(WORK)/sweep/data SMALL='$(SMALL)'
+on_dev = $(MAKE) -f $(firstword $(MAKEFILE_LIST)) WORK=$(WORK)/sweep/data \
+    TEST=$(call for_make,$(DEV))
 shared := $(corpus) dev.words.tfs dev.tfs $(if $(CONSTRAIN),brackets.tfs)
 
 sweep: $(sweep:%=$(WORK)/sweep/%/f1.txt) ## train and score all DROPOUTS ... on the development set
@@ -139,14 +139,16 @@ sweep: $(sweep:%=$(WORK)/sweep/%/f1.txt) ## train and score all DROPOUTS ... on 
 sweep-data:
 	$(jobs)$(on_dev) $(shared:%=$(WORK)/sweep/data/%)
 
-nth = $(word $1,$(subst -, ,$*))
+# A number may be 1e-3.
+nth = $(subst e~,e-,$(word $1,$(subst -, ,$(subst e-,e~,$*))))
 tried = --dropout $(call nth,1) --attention-dropout $(call nth,2) $(rate) $(call nth,3)
 of_beams = $(BEAMS:%=$(@D)/search/%-$(ALPHA).txt)
 $(WORK)/sweep/%/f1.txt: sweep-data
 	mkdir -p $(@D)
-	$(jobs)$(on_dev) RESULTS=$(@D) ALPHAS='$(ALPHA)' TRAIN_FLAGS='$(TRAIN_FLAGS) $(tried)' \
-	    $(of_beams) >&2
-	cat $(of_beams) | while read -r b a f; do echo "$(subst -, ,$*) $$b $$f"; done >$@.part
+	$(jobs)$(on_dev) RESULTS=$(@D) ALPHAS='$(ALPHA)' \
+	    TRAIN_FLAGS=$(call for_make,$(TRAIN_FLAGS) $(tried)) $(of_beams) >&2
+	cat $(of_beams) | while read -r b a f; do \
+	    echo "$(foreach n,1 2 3,$(call nth,$n)) $$b $$f"; done >$@.part
 	$(whole)
 
 .PHONY: parse sweep sweep-data

@@ -16,6 +16,8 @@
 # plain model continues on DOMAIN, and the best model by BLEU on DOMAIN_DEV is kept; MODEL, such as
 # a published one (tf-convert(1)), takes the place of the plain model, and TRAIN and DEV are not
 # needed then. Ensemble: models of SEEDS translate together, by the mean of their probabilities.
+#
+# make -jN trains up to N models at the same time, each on all CPUs unless THREADS gives it fewer.
 
 #: TRAIN text to train on
 #: DEV development set
@@ -74,15 +76,15 @@ of_preset := TOKENS STEPS SAVE_EVERY AVERAGE
 here := $(dir $(lastword $(MAKEFILE_LIST)))
 include $(or $(wildcard $(here)common.mk), \
     $(error $(strip $(MAKEFILE_LIST)): make reads no path with a blank; cd into that folder))
-need = $(foreach v,$1,$(if $($v),,$(error $v= is needed for $@)))
+# $(call need,NAMES,FOR)
+need = $(foreach v,$1,$(if $($v),,$(error $v= is needed for $2)))
 threads := $(if $(THREADS),--threads $(THREADS))
 
-# $(call text,NAME,SETTINGS): text.mk in a folder of that name, whose model or translation is made.
+# $(call text,NAME,SETTINGS,FILES): text.mk in a folder of that name, by default for the target.
 # Of a setting that is given twice make takes the last.
-text = $(MAKE) -f $(here)text.mk PAIR='$(PAIR)' TRAIN='$(TRAIN)' DEV='$(DEV)' TEST='$(TEST)' \
-    WORK='$(WORK)/$1' RESULTS='$(WORK)/$1' FIELDS='$(FIELDS)' PRESET='$(PRESET)' \
-    VOCAB_SIZE='$(VOCAB_SIZE)' TRAIN_FLAGS='$(TRAIN_FLAGS)' DECODE_FLAGS='$(DECODE_FLAGS)' \
-    $(foreach v,TOKENS STEPS SAVE_EVERY AVERAGE THREADS,$(if $($v),$v='$($v)')) $2 $@
+text = $(MAKE) -f $(here)text.mk WORK=$(WORK)/$1 RESULTS=$(WORK)/$1 \
+    $(call pass,PAIR TRAIN DEV TEST FIELDS PRESET VOCAB_SIZE TRAIN_FLAGS DECODE_FLAGS \
+    $(foreach v,TOKENS STEPS SAVE_EVERY AVERAGE THREADS,$(if $($v),$v))) $2 $(or $3,$@)
 # $(call scores,FILE,REFERENCE,NAMES): BLEU of a translation in each of these folders, and the
 # chance that it differs from the first by so much.
 scores = cd $(WORK); tf-bleu --paired-bs -f text -w 2 $2 -i $(3:%=%/$1.out) | sed -n '1,/^╘/p'
@@ -100,28 +102,32 @@ decoding = $(DECODE_FLAGS)
 batch    = --preset $(PRESET) $(if $(TOKENS),--tokens $(TOKENS))
 $(WORK)/tuning.settings: | tunable
 tunable:
-	$(call need,DOMAIN DOMAIN_DEV DOMAIN_TEST)$(call as_before,$(WORK)/tuning.settings,$(WORK)/tuned)
+	$(call need,DOMAIN DOMAIN_DEV DOMAIN_TEST,tuning)
+	$(if $(and $(MODEL),$(wildcard $(WORK)/plain/run)), \
+	    $(error WORK=$(WORK) has a plain model of its own: MODEL=$(MODEL) needs another folder))
+	$(call as_before,$(WORK)/tuning.settings,$(WORK)/tuned)
 $(WORK)/mono.settings: | trainable
 trainable:
-	$(call need,MONO)$(call as_before,$(WORK)/mono.settings,$(WORK)/back/run)
+	$(call need,MONO,back-translation)
+	$(call as_before,$(WORK)/mono.settings,$(WORK)/back/run)
 .PHONY: tunable trainable
 
 # $(call copy,FILE,TO): gzip copies a file that is not its own, sed ends the last line.
-copy = gzip -dcf $1 | sed '$$a\' >$2.part; $(call whole,$2)
+copy = gzip -dcf "$1" | sed '$$a\' >$2.part; $(call whole,$2)
 
 # $(call stems,FOLDER,NAME=STEM ...): copy both sides of each text.
-stems = mkdir -p $1; for l in $S $T; do for d in $2; do \
-        f=$${d\#*=}.$$l; [ -e $$f ] || f=$$f.gz; $(call copy,$$f,$1/$${d%%=*}.$$l); \
+stems = mkdir -p $1; for l in $S $T; do for d in $(foreach d,$2,$(call quote,$d)); do \
+        f=$${d\#*=}.$$l; [ -e "$$f" ] || f=$$f.gz; $(call copy,$$f,$1/$${d%%=*}.$$l); \
     done; done
 
 # The plain model, its translation of the test set, and the texts as text.mk has them; or MODEL.
 ifeq ($(MODEL),)
-$(WORK)/plain/model.tfm $(WORK)/plain/test.out: FORCE
-	$(jobs)$(call text,plain)
+$(WORK)/plain/model.tfm $(WORK)/plain/test.out &: FORCE
+	$(jobs)$(call text,plain,,$(@D)/model.tfm $(@D)/test.out)
 else
 $(WORK)/plain/model.tfm: $(MODEL) $(call files,$(TEST)) $(WORK)/tuning.settings
 	$(call stems,$(@D),test=$(TEST))
-	cp $< $@.part
+	cp $(call quote,$(MODEL)) $@.part
 	$(whole)
 $(WORK)/plain/test.out: $(WORK)/plain/model.tfm $(WORK)/decoding.settings
 	$(call translate,$<,$(WORK)/plain/test.$S)
@@ -140,7 +146,7 @@ $(WORK)/mono.$T: $(MONO) $(WORK)/mono.settings
 $(WORK)/mono.$S: $(WORK)/mono.$T $(WORK)/reverse/model.tfm
 	$(call translate,$(WORK)/reverse/model.tfm,$<,--sample)
 $(WORK)/back/test.out: $(WORK)/mono.$S FORCE
-	$(jobs)$(call text,back,TRAIN='$(TRAIN) $(WORK)/mono')
+	$(jobs)$(call text,back,TRAIN=$(call for_make,$(TRAIN) $(WORK)/mono))
 
 # ---- distillation ----
 distillation: $(WORK)/plain/test.out $(WORK)/student/test.out
@@ -156,7 +162,7 @@ $(WORK)/taught.$T: $(WORK)/plain/model.tfm
 	$(call translate,$<,$(WORK)/plain/train.$S)
 $(WORK)/taught.$S: $(WORK)/taught.$T
 	$(call copy,$(WORK)/plain/train.$S,$@)
-student := TRAIN_FLAGS='$(strip $(TRAIN_FLAGS) $(STUDENT))'
+student = TRAIN_FLAGS=$(call for_make,$(strip $(TRAIN_FLAGS) $(STUDENT)))
 $(WORK)/student/test.out: $(WORK)/taught.$S FORCE
 	$(jobs)$(call text,student,TRAIN=$(WORK)/taught $(student))
 $(WORK)/small/test.out: $(WORK)/plain/model.tfm FORCE
@@ -199,8 +205,8 @@ ensemble: $(WORK)/plain/test.out $(SEEDS:%=$(WORK)/seed-%/test.out)
 ensemble: $(WORK)/ensemble/test.out ## models of several SEEDS
 	@$(call scores,test,plain/test.$T,plain $(SEEDS:%=seed-%) ensemble)
 seeds := $(SEEDS:%=$(WORK)/seed-%/model.tfm)
-$(seeds) $(SEEDS:%=$(WORK)/seed-%/test.out): $(WORK)/seed-%: $(WORK)/plain/model.tfm FORCE
-	$(jobs)$(call text,plain,RESULTS=$(@D) SEED=$(patsubst seed-%,%,$(notdir $(@D))))
+$(WORK)/seed-%/model.tfm $(WORK)/seed-%/test.out: $(WORK)/plain/model.tfm FORCE
+	$(jobs)$(call text,plain,RESULTS=$(@D) SEED=$*,$(@D)/model.tfm $(@D)/test.out)
 $(WORK)/ensemble/test.out: $(WORK)/plain/model.tfm $(seeds) $(WORK)/plain/test.out
 	mkdir -p $(@D)
 	$(call translate,$(filter %.tfm,$^),$(WORK)/plain/test.$S)

@@ -117,11 +117,10 @@ endef
 export PAPER
 
 # $(call text,DIR,MORE): run text.mk with that folder for the results.
-text = $(MAKE) -f $(here)text.mk PAIR='$(PAIR)' TRAIN='$(TRAIN)' DEV='$(DEV)' TEST='$(DEV)' \
-    FIELDS='$(FIELDS)' WORK='$(WORK)/data' RESULTS='$1' DIALECT='$(DIALECT)' \
-    VOCAB_SIZE='$(VOCAB_SIZE)' VOCAB_TYPE='$(VOCAB_TYPE)' VOCAB_FLAGS='$(VOCAB_FLAGS)' \
-    TOKENS='$(TOKENS)' SAVE_EVERY='$(SAVE_EVERY)' AVERAGE='$(AVERAGE)' \
-    DECODE_FLAGS='$(DECODE_FLAGS)' $(foreach v,THREADS RANKS LAUNCH,$(if $($v),$v='$($v)')) $2
+text = $(MAKE) -f $(here)text.mk WORK=$(WORK)/data RESULTS=$1 \
+    $(call pass,PAIR TRAIN DEV FIELDS DIALECT VOCAB_SIZE VOCAB_TYPE VOCAB_FLAGS TOKENS \
+    SAVE_EVERY AVERAGE DECODE_FLAGS $(foreach v,THREADS RANKS LAUNCH,$(if $($v),$v))) \
+    TEST=$(call for_make,$(DEV)) $2
 
 # Vocabulary and streams, shared by all rows.
 streams := train.$S.tfs train.$T.tfs dev.tfs test.$S.tfs test.$T.tfs
@@ -159,7 +158,8 @@ row   = $(patsubst %/,%,$(dir $*))
 $(WORK)/%/row.txt: data
 	mkdir -p $(@D)
 	$(jobs)$(call text,$(@D),PRESET=$(row) STEPS=$(call steps,$(row)) SEED=$(notdir $*) \
-	    TRAIN_FLAGS='$(strip $(call widths,$(row)) $(call dropout,$(row)) $(TRAIN_FLAGS))' \
+	    TRAIN_FLAGS=$(call for_make,$(strip $(call widths,$(row)) $(call dropout,$(row)) \
+	    $(TRAIN_FLAGS))) \
 	    $(@D)/score.json $(@D)/perplexity.json)
 	ppl=$$(sed 's/.*"perplexity":\([^,}]*\).*/\1/' $(@D)/perplexity.json); \
 	    [ "$$ppl" != null ] || { \
@@ -200,8 +200,7 @@ paper-score: $(runs:%=$(WORK)/%/paper.bleu) ## BLEU of all ROWS, tokenised and w
 	@for run in $(runs); do printf '%-12s %s\n' $$run "$$(cat $(WORK)/$$run/paper.bleu)"; done
 
 small: ## try every row with SCALE=small and 4 updates; the scores mean nothing
-	$(MAKE) -f $(firstword $(MAKEFILE_LIST)) SCALE=small TRAIN='$(TRAIN)' DEV='$(DEV)' \
-	    WORK=$(WORK)-trial VOCAB_SIZE=200 STEPS=4 SAVE_EVERY=4 TOKENS=1000 \
-	    TRAIN_FLAGS='--warmup 30' DECODE_FLAGS='--max-extra 5'
+	$(MAKE) -f $(firstword $(MAKEFILE_LIST)) SCALE=small WORK=$(WORK)-trial VOCAB_SIZE=200 STEPS=4 \
+	    SAVE_EVERY=4 TOKENS=1000 TRAIN_FLAGS='--warmup 30' DECODE_FLAGS='--max-extra 5'
 
 .PHONY: table data paper-score small

@@ -73,7 +73,7 @@ $(WORK)/$1.$S $(WORK)/$1.$T &: $(sort $(foreach l,$S $T,$(call side,$($2),$l))) 
 	rm -f $(WORK)/$1.$S.part $(WORK)/$1.$T.part
 	read_file() { case $$$$1 in *.gz) gzip -dc "$$$$1" ;; *) cat "$$$$1" ;; esac; }; \
 	add() { read_file "$$$$1" | sed '$$$$a\' | tee -a "$$$$2.part" | $(lines); }; \
-	set -- $(foreach s,$($2),$s $(call side,$s,$S) $(call side,$s,$T)); \
+	set -- $(foreach s,$($2),$(foreach f,$s $(call side,$s,$S) $(call side,$s,$T),$(call quote,$f))); \
 	while [ $$$$# -gt 0 ]; do \
 	    if [ "$$$$2" = "$$$$3" ]; then \
 	        read_file "$$$$2" | LC_ALL=C awk -F '\t' -v name="$2=$$$$1" -v s=$(word 1,$(FIELDS)) \

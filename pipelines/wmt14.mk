@@ -71,13 +71,13 @@ ifneq ($(goals),)
 $(call keep,$(SMALL).$S $(SMALL).$T,$(TEXTS))
 endif
 $(WORK)/train.%: $(SMALL).%
-	tail -n +201 $< >$@.part
+	tail -n +201 "$<" >$@.part
 	$(whole)
 $(WORK)/dev.%: $(SMALL).%
-	head -n 100 $< >$@.part
+	head -n 100 "$<" >$@.part
 	$(whole)
 $(WORK)/test.%: $(SMALL).%
-	sed -n 101,200p $< >$@.part
+	sed -n 101,200p "$<" >$@.part
 	$(whole)
 else
 small: need_prefix

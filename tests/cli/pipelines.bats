@@ -71,7 +71,7 @@ load pipelines
     expect_error "DEV=data/d: neither data/d.en nor data/d.en.gz exists"
     t 2 make "${args[@]}" WORK=x TRAIN=data/a PAIR=en-fr
     expect_error "TRAIN=data/a: neither data/a.fr nor data/a.fr.gz exists"
-    for pair in ende en-de-fr; do
+    for pair in ende en-de-fr en-en; do
         t 2 make "${args[@]}" WORK=x TRAIN=data/a PAIR=$pair
         expect_error "PAIR=$pair: two languages such as en-de are required"
     done
@@ -138,14 +138,14 @@ load pipelines
     [ ! -e w/vocab.model ]
 }
 
-@test "text.mk: a file without the end of its last line keeps its pairs apart" {
+@test "text.mk: a file without the end of its last line keeps its pairs apart, whatever its name" {
     mkdir data
     printf 'one\ntwo' >data/a.en
     printf 'eins\nzwei\n' >data/a.de
-    printf 'three\nfour\n' >data/b.en
-    printf 'drei\nvier' >data/b.de
-    t 0 make -f "$TOP/pipelines/text.mk" TRAIN='data/a data/b' DEV=data/a TEST=data/b WORK=w \
-        w/paired
+    printf 'three\nfour\n' >"data/b(1)&it's.en"
+    printf 'drei\nvier' >"data/b(1)&it's.de"
+    t 0 make -f "$TOP/pipelines/text.mk" TRAIN="data/a data/b(1)&it's" DEV=data/a \
+        TEST=data/a WORK=w w/paired
     expect_contains "$output" "train: 4 pairs"
     [ "$(paste w/train.en w/train.de)" = $'one\teins\ntwo\tzwei\nthree\tdrei\nfour\tvier' ]
 }
@@ -291,8 +291,9 @@ PY
     flags='--max-extra 2 --min-length 3 --no-repeat-ngram 1' # those of small
     zcat data/dev.de.gz >mono.de
     args=(-s -f "$TOP/pipelines/recipes.mk" TRAIN=data/train DEV=data/dev TEST=data/test)
-    t 0 make "${args[@]}" small MONO=mono.de DOMAIN=data/test DOMAIN_DEV=data/dev \
-        DOMAIN_TEST=data/dev WORK=w
+    t 0 env -u MAKELEVEL -u MAKEFLAGS make -j2 "${args[@]}" small MONO=mono.de DOMAIN=data/test \
+        DOMAIN_DEV=data/dev DOMAIN_TEST=data/dev WORK=w
+    [[ $stderr != *jobserver* ]]
     # A table for each, in which the plain model is the baseline; tuning has two.
     [ "$(grep -c 'Baseline: plain/' <<<"$output")" -eq 5 ]
     for m in back student small tuned seed-2 ensemble; do
@@ -348,9 +349,16 @@ PY
     cp -p theirs.tfm other.tfm
     t 2 make "${args[@]}" MODEL=other.tfm TUNE_FLAGS='--steps 2 --save-every 1' tuning
     expect_contains "$stderr" "(theirs.tfm, not other.tfm); use another WORK, or remove d/tuning/tuned"
-    t 2 make -f "$TOP/pipelines/recipes.mk" TRAIN=data/train DEV=data/dev TEST=data/test WORK=w-small \
-        MONO=data/dev.de.gz back-translation
+    args=(-f "$TOP/pipelines/recipes.mk" TRAIN=data/train DEV=data/dev TEST=data/test \
+        DOMAIN=data/test DOMAIN_DEV=data/dev DOMAIN_TEST=data/dev)
+    t 2 make "${args[@]}" WORK=w-small MONO=data/dev.de.gz back-translation
     expect_contains "$stderr" "w-small/back/run was trained with different settings (mono.de, not data/dev.de.gz)"
+    # It never takes the place of a model that was trained, nor of itself.
+    t 2 make "${args[@]}" WORK=w-small MODEL=theirs.tfm w-small/plain/model.tfm
+    expect_contains "$stderr" "WORK=w-small has a plain model of its own: MODEL=theirs.tfm needs another"
+    rm -r d/tuning/tuned
+    t 0 make "${args[@]}" WORK=d/tuning MODEL=d/tuning/plain/model.tfm d/tuning/plain/model.tfm
+    cmp theirs.tfm d/tuning/plain/model.tfm
 }
 
 @test "table3.mk: make small never writes where SCALE=small does" {
@@ -396,6 +404,8 @@ X
         t 2 make -n -f "$TOP/pipelines/table3.mk" TRAIN=t DEV=d "$wrong"
         expect_contains "$stderr" "$wrong: "
     done
+    t 2 make -n -f "$TOP/pipelines/table3.mk" TRAIN=t DEV=d ROWS=
+    expect_error "ROWS=: at least one is required"
     t 2 make -n -f "$TOP/pipelines/table3.mk" SCALE=tiny TRAIN=t DEV=d
     expect_contains "$stderr" "SCALE=tiny: paper or small"
 }
@@ -477,15 +487,15 @@ PY
     args=(-f "$TOP/pipelines/parsing.mk" TRAIN=train.mrg DEV=dev.mrg SMALL=1 WORK=w VOCAB_SIZE=60 \
         TRAIN_FLAGS="$flags" STEPS=4 SAVE_EVERY=2 AVERAGE=2 TOKENS=500 BEAMS='1 2' \
         DECODE_FLAGS='--max-extra 5')
-    sweep=(sweep DROPOUTS=0.1 ATTENTION_DROPOUTS='0 0.2' RATES='0.001 0.01')
+    sweep=(sweep DROPOUTS=0.1 ATTENTION_DROPOUTS='0 0.2' RATES='1e-3 0.01')
     t 0 env -u MAKELEVEL -u MAKEFLAGS make -j2 "${args[@]}" "${sweep[@]}"
     [[ $stderr != *jobserver* ]]
     [ "$(grep -cE '^0\.1 ' <<<"$output")" -eq 8 ]
-    for rate in 0.001 0.01; do
+    for rate in 1e-3 0.01; do
         for a in 0 0.2; do
             grep -q "\"dropout\":0.1," "w/sweep/0.1-$a-$rate/run/log.jsonl"
             grep -q "\"attention_dropout\":$a}" "w/sweep/0.1-$a-$rate/run/log.jsonl"
-            grep -q "\"lr\":$rate," "w/sweep/0.1-$a-$rate/run/log.jsonl"
+            grep -q "\"lr\":${rate/1e-3/0.001}," "w/sweep/0.1-$a-$rate/run/log.jsonl"
             for beam in 1 2; do
                 grep -qE "^0\.1 +$a +$rate +$beam +([0-9.]+|null)$" <<<"$output"
             done

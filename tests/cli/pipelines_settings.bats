@@ -20,10 +20,16 @@ load pipelines
 
 @test "table3.mk passes on what to read and how to train: fields, threads, ranks, launcher" {
     t 0 env -u MAKELEVEL -u MAKEFLAGS make -n -f "$TOP/pipelines/table3.mk" SCALE=small TRAIN=t \
-        DEV=d WORK=w ROWS=base RANKS=2 LAUNCH='srun -n 2' THREADS=3 FIELDS='3 1'
+        DEV=d WORK=w ROWS=base RANKS=2 LAUNCH='srun -n 2' THREADS=3 FIELDS='3 1' \
+        TRAIN_FLAGS="--valid-command 'score \$\$TF_MODEL'"
     expect_contains "$output" "RANKS='2' LAUNCH='srun -n 2'"
     expect_contains "$output" "THREADS='3'"
     expect_contains "$output" "FIELDS='3 1'"
+    # Quotes, and the dollar for the shell.
+    expect_contains "$output" "TRAIN_FLAGS='--d-model 64 --d-ff 256 --valid-command '\\''score \$\$TF_MODEL'\\''' "
+    touch t.en t.de
+    t 0 make -n -f "$TOP/pipelines/text.mk" TRAIN=t DEV=t TEST=t WORK=w RANKS=2 THREADS=3
+    expect_contains "$(tr -s ' ' <<<"$output")" " tf-train --vocab w/vocab.model --valid w/dev.tfs --threads 3 "
 }
 
 @test "RANKS=2: training on two processes, the same model" {
@@ -105,7 +111,7 @@ load pipelines
     expect_error "RECIPE=good: default or best is required"
 }
 
-@test "multi30k.mk RECIPE=best: three trainings, each from the model before, the last on its choice, too" {
+@test "multi30k.mk RECIPE=best: three trainings, the last on the choice of the second, too" {
     corpus all train val test_2016_flickr
     mkdir data
     for f in all/*; do gzip -dc "$f" | head -n 40 | gzip >"data/${f#*/}"; done
@@ -418,10 +424,16 @@ X
             /^                    [^ ]/ { name = "" } END { if (name) print name }' <<<"$output")
         [ -z "$explained" ] || { echo "$p: not explained: $explained" >&2; return 1; }
         t 2 make -s -f "$p" WORK='my dir'
-        expect_error 'WORK=my dir: a name without spaces is required'
+        expect_error 'WORK=my dir: a name of letters, digits and ._/+@~- is required'
         t 2 make -s -f "$p" RESULTS='my dir'
-        expect_error 'RESULTS=my dir: a name without spaces is required'
+        expect_error 'RESULTS=my dir: a name of letters, digits and ._/+@~- is required'
     done
+    # An empty name would be the root folder.
+    for work in '' "it's" 'R&D' 'w(1)' '50%'; do
+        t 2 make -s -f "$TOP/pipelines/text.mk" help WORK="$work"
+        expect_error "WORK=$work: a name of letters, digits and ._/+@~- is required"
+    done
+    t 0 make -s -f "$TOP/pipelines/text.mk" help WORK=/a_b-c/ä.1+@~
     t 0 make -s -f "$TOP/pipelines/text.mk" help
     expect_contains "$output" '  TRAIN         (needed: a stem; STEM.en and STEM.de, plain or .gz, or a file'
     expect_contains "$output" "text.mk PAIR=en-de TRAIN='news/2011 subtitles/all' DEV="
