@@ -151,7 +151,7 @@ static void give_back(struct tf_pipe *p)
         struct tf_job_line *l = &job->lines[p->sent[i].line];
         const bool again = l->tries++ == 0;
         if (!again) {
-            l->out.text = NULL;
+            l->out.text = (struct tf_text){0};
             l->status = "failed";
             l->reason = "the pipeline ended twice";
         }

@@ -299,29 +299,34 @@ int tf_job_check(const struct tf_job *job, struct tf_err *err)
 
 /* ---- what tf-translate prints ---- */
 
-static int read_text(struct tf_job *job, struct tf_json_reader *r, const char **to,
+static struct tf_text keep(struct tf_job *job, const struct tf_buf *b)
+{
+    return (struct tf_text){tf_arena_strndup(&job->mem, b->len > 0 ? b->p : "", b->len), b->len};
+}
+
+static int read_text(struct tf_job *job, struct tf_json_reader *r, struct tf_text *to,
                      struct tf_err *err)
 {
     if (tf_json_expect(r, TF_JSON_STRING, "not a text", err) != 0)
         return -1;
-    *to = tf_arena_strndup(&job->mem, r->text.p, r->text.len);
+    *to = keep(job, &r->text);
     return 0;
 }
 
-static struct tf_text view(const char *s)
+static struct tf_text view(struct tf_text s)
 {
-    return s != NULL ? (struct tf_text){s, strlen(s)} : (struct tf_text){"", 0};
+    return s.p != NULL ? s : (struct tf_text){"", 0};
 }
 
 /* Put into a translation what was hidden of its line. */
 static void show_hidden(struct tf_job *job, const struct tf_job_line *l, struct tf_job_out *out)
 {
     struct tf_buf text = {0}, links = {0};
-    if (l->hidden == NULL || out->text == NULL)
+    if (l->hidden == NULL || out->text.p == NULL)
         return;
-    (void)tf_hidden_show(l->hidden, view(out->text), view(out->links), &text, &links);
-    out->text = tf_arena_strndup(&job->mem, text.len > 0 ? text.p : "", text.len);
-    out->links = links.len > 0 ? tf_arena_strndup(&job->mem, links.p, links.len) : NULL;
+    (void)tf_hidden_show(l->hidden, out->text, view(out->links), &text, &links);
+    out->text = keep(job, &text);
+    out->links = links.len > 0 ? keep(job, &links) : (struct tf_text){0};
     tf_buf_release(&text);
     tf_buf_release(&links);
 }
@@ -334,6 +339,7 @@ static int read_object(struct tf_job *job, struct tf_job_line *l, uint64_t *numb
                        struct tf_json_reader *r, struct tf_err *err)
 {
     enum tf_json_kind kind;
+    struct tf_text status = {0}, reason = {0};
     int rc = 0;
     while (rc == 0 && (rc = tf_json_next(r, &kind, err)) == 0 && kind == TF_JSON_KEY) {
         if (strcmp(r->text.p, "text") == 0)
@@ -341,9 +347,9 @@ static int read_object(struct tf_job *job, struct tf_job_line *l, uint64_t *numb
         else if (strcmp(r->text.p, "alignment") == 0)
             rc = read_text(job, r, &l->out.links, err);
         else if (strcmp(r->text.p, "status") == 0)
-            rc = read_text(job, r, &l->status, err);
+            rc = read_text(job, r, &status, err);
         else if (strcmp(r->text.p, "reason") == 0)
-            rc = read_text(job, r, &l->reason, err);
+            rc = read_text(job, r, &reason, err);
         else if (strcmp(r->text.p, "alternatives") == 0)
             rc = read_alternatives(job, l, r, err);
         else if (strcmp(r->text.p, "line") != 0)
@@ -351,9 +357,9 @@ static int read_object(struct tf_job *job, struct tf_job_line *l, uint64_t *numb
         else if ((rc = tf_json_next(r, &kind, err)) == 0)
             *number = kind == TF_JSON_NUMBER && r->is_int ? r->uint : 0;
     }
-    if (rc == 0 && l->status != NULL && strcmp(l->status, "ok") == 0)
-        l->status = NULL;
-    if (rc == 0 && (l->status == NULL ? l->out.text == NULL : l->reason == NULL))
+    l->status = status.p != NULL && !tf_text_is(status, "ok") ? status.p : NULL;
+    l->reason = reason.p;
+    if (rc == 0 && (l->status == NULL ? l->out.text.p == NULL : l->reason == NULL))
         rc = tf_fail(err, "neither a text nor a reason");
     return rc;
 }
@@ -380,7 +386,7 @@ static int read_alternatives(struct tf_job *job, struct tf_job_line *l, struct t
         if (read_object(job, &a, &number, r, err) != 0)
             return -1;
         show_hidden(job, l, &a.out);
-        if (a.out.text != NULL && l->n_alternatives < most)
+        if (a.out.text.p != NULL && l->n_alternatives < most)
             list[l->n_alternatives++] = a.out;
     }
 }
@@ -391,9 +397,9 @@ static void drop_equal(struct tf_job_line *l)
 {
     size_t n = 0;
     for (size_t i = 0; i < l->n_alternatives; i++) {
-        bool same = l->out.text != NULL && strcmp(l->alternatives[i].text, l->out.text) == 0;
+        bool same = tf_text_same(l->alternatives[i].text, l->out.text);
         for (size_t k = 0; k < n && !same; k++)
-            same = strcmp(l->alternatives[i].text, l->alternatives[k].text) == 0;
+            same = tf_text_same(l->alternatives[i].text, l->alternatives[k].text);
         if (!same)
             l->alternatives[n++] = l->alternatives[i];
     }
@@ -441,7 +447,7 @@ const struct tf_job_line *tf_job_failure(const struct tf_job *job)
 /* The translation of line l, or its alternative number k from 1 where it has so many. */
 static struct tf_job_out choice(const struct tf_job_line *l, size_t k)
 {
-    return l->status != NULL                 ? (struct tf_job_out){"", NULL}
+    return l->status != NULL                 ? (struct tf_job_out){{"", 0}, {0}}
            : k > 0 && k <= l->n_alternatives ? l->alternatives[k - 1]
                                              : l->out;
 }
@@ -452,7 +458,7 @@ static void put_html(const struct tf_job *job, const struct tf_job_text *t, size
 {
     for (size_t i = 0; n + i < t->end; i++) {
         const struct tf_job_out c = choice(&job->lines[n + i], k);
-        tf_html_set(t->html, i, view(c.text), view(c.links));
+        tf_html_set(t->html, i, c.text, view(c.links));
     }
     tf_html_write(t->html, out);
 }
@@ -474,7 +480,7 @@ static void write_text(const struct tf_job *job, size_t i, size_t k, struct tf_j
     for (; n < t->end; n++) {
         const struct tf_job_line *l = &job->lines[n];
         const struct tf_place place = {.before = {p, (size_t)(l->source - p)}, .joined = l->joined};
-        tf_layout_join(scratch, &place, view(choice(l, k).text), &last);
+        tf_layout_join(scratch, &place, choice(l, k).text, &last);
         p = l->source + l->n;
     }
     tf_buf_add(scratch, p, (size_t)(t->p + t->n - p));
@@ -499,15 +505,16 @@ static void write_alignment(const struct tf_job *job, size_t i, struct tf_json *
     tf_json_open(j, '[');
     for (size_t n = i > 0 ? job->texts[i - 1].end : 0; n < job->texts[i].end; n++) {
         const struct tf_job_line *l = &job->lines[n];
-        if (l->status != NULL || l->out.links == NULL)
+        if (l->status != NULL || l->out.links.p == NULL)
             continue;
         tf_json_open(j, '{');
         tf_json_key(j, "source");
         tf_json_strn(j, l->source, l->n);
-        tf_json_put_str(j, "target", l->out.text);
+        tf_json_key(j, "target");
+        tf_json_strn(j, l->out.text.p, l->out.text.n);
         tf_json_key(j, "links");
         tf_json_open(j, '[');
-        const char *p = l->out.links, *end = p + strlen(p);
+        const char *p = l->out.links.p, *end = p + l->out.links.n;
         while (p < end) {
             tf_json_open(j, '[');
             tf_json_uint(j, tf_links_number(&p, end, SIZE_MAX / 16));
@@ -594,7 +601,7 @@ void tf_job_write(const struct tf_job *job, struct tf_buf *out)
     bool failed = false, linked = false;
     for (size_t i = 0; i < job->n_lines; i++) {
         failed = failed || job->lines[i].status != NULL;
-        linked = linked || job->lines[i].out.links != NULL;
+        linked = linked || job->lines[i].out.links.p != NULL;
     }
     const bool has[MEMBERS] = {true, job->alternatives > 0,
                                job->alignment && linked && !job->html, job->detect};

@@ -12,7 +12,7 @@ struct tf_route;
 
 /* A translation, and links of its words, or NULL. */
 struct tf_job_out {
-    const char *text, *links;
+    struct tf_text text, links; /* p NULL: none */
 };
 
 struct tf_job_line {
@@ -20,7 +20,7 @@ struct tf_job_line {
     size_t n;
     struct tf_text seen;      /* as the model sees it */
     struct tf_hidden *hidden; /* of it, or NULL */
-    struct tf_job_out out; /* its translation; NULL until there is one */
+    struct tf_job_out out; /* its translation */
     struct tf_job_out *alternatives;
     size_t n_alternatives;
     const char *status, *reason; /* of one that failed; else NULL */

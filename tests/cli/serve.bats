@@ -433,7 +433,8 @@ no <no> [[0,0]]" ]
 
 @test "addresses, unknown characters and terms of a request, as tf-translate keeps them" {
     tf-convert "$MODEL" --to tfm --search alignment-head=1,2 -o aligning.tfm
-    printf '%s\n' 'a b see https://example.org/x?a=b c' 'b {name} a' 'a ☃ b 雪' 'c' >in
+    printf '%s\n' 'a b see https://example.org/x?a=b c' 'b {name} a' 'a ☃ b 雪' >in
+    printf 'b \0 c a\nc\n' >>in # what follows a NUL is translated, too
     serve tf-serve en-xx=aligning.tfm -l 127.0.0.1:0 -p 1 --no-split --placeholders --copy-unk
     tf-translate -q -m aligning.tfm --no-split --placeholders --copy-unk in 2>notes >want
     grep -q 'https://example.org/x?a=b' want
