@@ -63,6 +63,11 @@ as_before = [ -z "$(wildcard $2/*.tfm)" ] || [ ! -e $1 ] || $(call current,$1) |
     exit 2; }
 by_option = sed 's/: /\n/; s/ | / /g; s/ \(--*[a-z]\)/\n\1/g' | sed '1s/ /\n/g' \
     | awk 'NF && !seen[$$0]++'
+# $(call same_text,STEM,RUN): the same for a text, whose sum is in the target once the training has
+# ended; until then tf-train compares.
+same_text = [ -z "$(wildcard $2/*.tfm)" ] || [ ! -s $@ ] || $(call sum,$1) | cmp -s - $@ || { \
+    echo "$2 was trained on another text; use another WORK, or remove $2" >&2; exit 2; }
+sum = cat $1.$S $1.$T | sha256sum
 
 # $(jobs) begins a recipe line whose $(MAKE) comes from a variable: it shares the jobs of make -j.
 # Under make -n, -q and -t it stays empty, because make would run such a line.

@@ -8,7 +8,7 @@
 #
 # Repeat the same command after an interruption: make skips what is done, and tf-train resumes.
 # Changed settings rebuild what depends on them, but a training run, finished or not, accepts only a
-# larger STEPS; AVERAGE takes the checkpoints that there are.
+# larger STEPS, of the same text; AVERAGE takes the checkpoints that there are.
 
 # ---- settings, with the paper's values where it gives one ----
 # TOKENS, STEPS and SAVE_EVERY are the preset's if they are empty.
@@ -215,11 +215,12 @@ $(WORK)/dev.tfs: $(WORK)/dev.$S.tfs $(WORK)/dev.$T.tfs $(WORK)/validation.settin
 # Status 75 (stopped on request) stops make; repeat the command to resume.
 $(RESULTS)/trained: $(RESULTS)/training.settings $(RESULTS)/length.settings \
     $(corpus:%=$(WORK)/%) $(WORK)/dev.tfs
-	$(say)$(call train_$(if $(and $(one_rank),$(if $(SAMPLE),,yes)),alone,from_fifo),\
+	$(say)$(call same_text,$(WORK)/train,$(RESULTS)/run)
+	$(call train_$(if $(and $(one_rank),$(if $(SAMPLE),,yes)),alone,from_fifo),\
 	    $(if $(SAMPLE),$(sampled),\
 	        tf-batch $(batches) $(if $(parts),--list )$(beside)$(corpus:%=$(WORK)/%)),\
 	    tf-train --vocab $(WORK)/vocab.model --valid $(WORK)/dev.tfs)
-	touch $@
+	$(call sum,$(WORK)/train) >$@.part; $(whole)
 one_rank = $(filter 1,$(RANKS))
 # An endless stream whose epochs have segmentations of their own, on both sides.
 sampled  = { for ((e = 0;; e++)); do tf-batch -q $(batches) --first-epoch $$e $(foreach n,1 2,\

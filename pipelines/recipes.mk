@@ -181,7 +181,8 @@ $(WORK)/domain/copied: $(call files,$(DOMAIN) $(DOMAIN_DEV) $(DOMAIN_TEST)) $(WO
 # No target is best.tfm, which make would delete when the run is interrupted.
 tuned := $(WORK)/tuned/trained
 $(tuned): $(WORK)/domain/copied $(WORK)/plain/model.tfm
-	$(say)model=$(WORK)/plain/model.tfm; train=$(<D)/train; dev=$(<D)/dev; \
+	$(say)$(call same_text,$(<D)/train,$(@D))
+	model=$(WORK)/plain/model.tfm; train=$(<D)/train; dev=$(<D)/dev; \
 	for d in $$train $$dev; do \
 	    $(call allow_bad,tf-tokenize -m $$model -o $$d.$S.tfs $$d.$S); \
 	    $(call allow_bad,tf-tokenize -m $$model --target -o $$d.$T.tfs $$d.$T); \
@@ -191,7 +192,7 @@ $(tuned): $(WORK)/domain/copied $(WORK)/plain/model.tfm
 	| tf-train --init $$model --seed 2 --keep 1 --valid $$dev.tfs $(threads) $(TUNE_FLAGS) \
 	    -o $(WORK)/tuned --valid-command 'tf-decode -q -m $$TF_MODEL $(threads) $(<D)/dev.$S.tfs | \
 	        tf-tokenize -d -m $$TF_MODEL | tf-bleu -b -w 2 $(<D)/dev.$T'
-	touch $@
+	$(call sum,$(<D)/train) >$@.part; $(whole)
 $(addprefix $(WORK)/,plain/domain.out tuned/domain.out tuned/test.out): $(WORK)/decoding.settings
 $(WORK)/plain/domain.out: $(WORK)/plain/model.tfm $(WORK)/domain/copied
 	$(call translate,$<,$(WORK)/domain/test.$S)

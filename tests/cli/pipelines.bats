@@ -47,6 +47,11 @@ load pipelines
     expect_contains "${lines[0]}" "tf-bleu "
     t 0 env -u V make -n "${args[@]}" w/perplexity.json
     expect_contains "$output" "tf-score "
+    # Another text of the same names is another training.
+    gzip -dc data/a.de.gz | tac | gzip >data/b.gz
+    mv data/b.gz data/a.de.gz
+    t 2 make "${args[@]}" w/trained
+    expect_contains "$stderr" "w/run was trained on another text; use another WORK, or remove w/run"
 }
 
 @test "multi30k.mk without its data says where they are" {
@@ -343,7 +348,11 @@ PY
     rm d/tuning/tuned/trained
     t 0 make "${args[@]}" MODEL=theirs.tfm TUNE_FLAGS='--steps 2 --save-every 1' tuning
     expect_contains "$stderr" "step 2 of 2 is done: nothing left to do"
-    # A second model and other options, of which those tables would not be, are refused.
+    # Another text of the same names, a second model and other options, of which those tables would not be, are refused.
+    gzip -dc corpus/train.en-de.de.gz | tac | gzip >corpus/train.en-de.new
+    mv corpus/train.en-de.new corpus/train.en-de.de.gz
+    t 2 make "${args[@]}" MODEL=theirs.tfm TUNE_FLAGS='--steps 2 --save-every 1' tuning
+    expect_contains "$stderr" "d/tuning/tuned was trained on another text; use another WORK, or remove"
     t 2 make "${args[@]}" MODEL=theirs.tfm TUNE_FLAGS='--steps 3 --save-every 1' tuning
     expect_contains "$stderr" "d/tuning/tuned was trained with different settings (--steps 2, not --steps 3)"
     cp -p theirs.tfm other.tfm
