@@ -19,8 +19,8 @@ TOKENS     ?= 2500
 STEPS      ?= 3000
 SAVE_EVERY ?= 125
 AVERAGE    ?= 8
-BEAM       ?= 5
-ALPHA      ?= 1.6
+BEAM       ?= $(call chosen,1,5)
+ALPHA      ?= $(call chosen,2,1.6)
 SEED       ?= 3
 $(if $(stage),,$(if $(filter 0 1 2,$(SEED)), \
     $(error SEED=$(SEED): at least 3, for each of three trainings has its own)))

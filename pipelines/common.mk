@@ -28,11 +28,11 @@ tokenized = $(if $(filter ja ko,$T),--tokenize char,--language-pair $S-$T)
 # the system's folders comes first: stages of your own.
 BIN := $(wildcard $(dir $(lastword $(MAKEFILE_LIST)))../build/bin)
 system := /usr/local/sbin|/usr/local/bin|/usr/sbin|/usr/bin|/sbin|/bin
-export PATH := $(shell set -f; IFS=:; bin=$(abspath $(BIN)); p=; for d in $$PATH; do \
+export PATH := $(shell set -f; IFS=:; bin=$(call quote,$(abspath $(BIN))); p=; for d in $$PATH; do \
     case $$d in ($(system)) p+=$${bin:+:$$bin}; bin= ;; esac; p+=:$$d; \
     done; p+=$${bin:+:$$bin}; echo "$${p:1}")
 swapped = $(shell PATH='$(PATH)'; for own in $(BIN:%=%/tf-*); do tool=$$(type -P $${own/*\/}); \
-    [ $$tool -ef $$own ] || echo $$tool; done)
+    [ "$$tool" -ef $$own ] || echo "$$tool"; done)
 
 # awk, sort and printf read and write numbers with a point.
 export LC_ALL := C.UTF-8

@@ -16,6 +16,8 @@
 #: OTHER stem of the other test set of `tuning`
 #: TUNE_FLAGS options of tf-train for `tuning`; empty: those of recipes.mk
 NAME       := debian
+NEEDED     := $(if $(filter tuning,$(MAKECMDGOALS)),MODEL OTHER)
+NEEDS      := tuning continues that model, and scores it on OTHER, too
 DATA       ?=
 MODEL      ?=
 OTHER      ?=
@@ -71,7 +73,6 @@ $(WORK)/indices: $(WORK)/source.settings
 	touch $@
 
 tuning: $(TEXTS) ## continue MODEL on the corpus; BLEU before and after, also on OTHER
-	$(if $(and $(MODEL),$(OTHER)),,$(error MODEL= and OTHER= are needed for $@))
 	$(jobs)$(MAKE) -f $(HERE)recipes.mk $@ $(call pass,MODEL PAIR $(if $(TUNE_FLAGS),TUNE_FLAGS)) \
 	    TEST=$(call for_make,$(OTHER)) WORK=$(RESULTS)/tuning \
 	    DOMAIN=$(WORK)/train DOMAIN_DEV=$(WORK)/dev DOMAIN_TEST=$(WORK)/test

@@ -78,6 +78,7 @@ include $(or $(wildcard $(here)common.mk), \
     $(error $(strip $(MAKEFILE_LIST)): make reads no path with a blank; cd into that folder))
 # $(call need,NAMES,FOR)
 need = $(foreach v,$1,$(if $($v),,$(error $v= is needed for $2)))
+.DEFAULT_GOAL := help
 threads := $(if $(THREADS),--threads $(THREADS))
 
 # $(call text,NAME,SETTINGS,FILES): text.mk in a folder of that name, by default for the target.

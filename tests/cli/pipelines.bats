@@ -328,6 +328,11 @@ PY
     expect_contains "$stderr" "DOMAIN_DEV= is needed"
     t 2 make "${args[@]}" WORK=w back-translation
     expect_contains "$stderr" "MONO= is needed"
+    t 2 make -s -f "$TOP/pipelines/debian.mk" tuning MODEL=theirs.tfm
+    expect_contains "$stderr" "OTHER= is needed"
+    # Without a target, a list of them.
+    t 0 make "${args[@]}" WORK=w
+    expect_contains "$output" "models of several SEEDS"
     t 2 make "${args[@]}" WORK=w back-translation MONO=none.de
     expect_contains "$stderr" "No rule to make target 'none.de'"
     [ ! -e w/plain ]
@@ -605,6 +610,8 @@ PY
 @test "a path with a blank: from within it works, from elsewhere one line says why not" {
     mkdir 'a b'
     cp -r "$TOP/pipelines" 'a b'
+    mkdir 'a b/build'
+    ln -s "$(dirname "$(type -P tf-train)")" 'a b/build/bin'
     for l in en de; do echo x >"a b/t.$l"; done
     for p in 'a b'/pipelines/*.mk; do
         case $(basename "$p" .mk) in best | common | experiment | wmt14) continue ;; esac

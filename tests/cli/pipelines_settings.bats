@@ -101,6 +101,11 @@ load pipelines
     cmp w/train.de <(gzip -dc data/train.de.gz)
     t 0 make -n "${args[@]}" RECIPE=best RESULTS=r TRAIN_FLAGS='--dropout 0.1' r/trained
     expect_contains "$output" " --init r/annealed/model.tfm --dropout 0.1 "
+    # What make search chose holds here, too.
+    mkdir -p r/search
+    echo '1 0.2' >r/search/best
+    t 0 make -n "${args[@]}" RECIPE=best RESULTS=r r/test.out
+    expect_contains "$output" "--beam 1 --alpha 0.2 "
     t 0 make -n "${args[@]}" RECIPE=best small
     [[ $output != *sampled* ]]
     t 2 make "${args[@]}" RECIPE=best SEED=2 w/train.de
@@ -297,7 +302,7 @@ X
     for p in "$TOP"/pipelines/*.mk; do
         case $(basename "$p" .mk) in best | common | experiment | wmt14) continue ;; esac
         settings=$(make -s -f "$p" help | sed -n 's/^  \([A-Z_][A-Z_]*\) .*/\1=t/p' |
-            sed -E 's/^(PARTS|STEPS|SAVE_EVERY|AVERAGE|SEEDS|DROPOUT)=t/\1=2/; s/PAIR=t/PAIR=en-de/; s/SCALE=t/SCALE=small/; s/CORPORA=t/CORPORA=news/; s/RECIPE=t/RECIPE=best/; /FIELDS=t/d')
+            sed -E 's/^(PARTS|STEPS|SAVE_EVERY|AVERAGE|SEEDS|DROPOUT)=t/\1=2/; s/PAIR=t/PAIR=en-de/; s/SCALE=t/SCALE=small/; s/CORPORA=t/CORPORA=news/; s/RECIPE=t/RECIPE=default/; /FIELDS=t/d')
         # shellcheck disable=SC2086
         run env -u MAKELEVEL -u MAKEFLAGS make -n -f "$p" $settings none
         expect_contains "$output" "No rule to make target 'none'"
