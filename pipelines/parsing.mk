@@ -3,14 +3,14 @@
 #
 #     make -f pipelines/parsing.mk TRAIN='wsj/02-21.mrg' DEV=wsj/22.mrg TEST=wsj/23.mrg [SMALL=1]
 #
-# TRAIN, DEV and TEST are treebanks in Penn Treebank brackets, plain or .gz; TRAIN may list several.
-# Traces and function tags are removed. Decoding follows the paper: beam 21, alpha 0.3, at most 300
-# pieces more than the input. The model is the paper's, PRESET=parse-semi for the semi-supervised
-# one. The paper chose dropout (of sublayers and of attention weights), learning rate and beam on
-# the development set: `make sweep` does so; make -jN tries N models at the same time, each on all
-# CPUs unless THREADS gives it fewer. `make search` tries beams and alphas with the trained model.
-# DIALECT=t2t has the batches, updates and mean of experiment.mk, and sentences of 512 tokens with
-# the end.
+# TRAIN, DEV and TEST are treebanks in Penn Treebank brackets, plain or .gz; each may list several,
+# and have patterns such as 'wsj/*.mrg'. Traces and function tags are removed. Decoding follows the
+# paper: beam 21, alpha 0.3, at most 300 pieces more than the input. The model is the paper's,
+# PRESET=parse-semi for the semi-supervised one. The paper chose dropout (of sublayers and of
+# attention weights), learning rate and beam on the development set: `make sweep` does so; make -jN
+# tries N models at the same time, each on all CPUs unless THREADS gives it fewer. `make search`
+# tries beams and alphas with the trained model. DIALECT=t2t has the batches, updates and mean of
+# experiment.mk, and sentences of 512 tokens with the end.
 #
 # SMALL=1 is for treebanks and machines of a tenth of the paper's. Its sequences have the words in
 # place of the tags (BRACKETS=words, see tf-tree(1)): a small model that writes tags alone loses
@@ -81,6 +81,9 @@ parse: $(RESULTS)/f1.json $(RESULTS)/curve.svg ## train, parse, score
 	@echo "trees: $(RESULTS)/test.parsed"
 	@echo "learning curve: $(RESULTS)/curve.svg"
 
+# The files of a pattern are part of the setting.
+matched = $(foreach f,$1,$(or $(sort $(wildcard $f)),$f))
+$(foreach v,TRAIN DEV TEST,$(eval override $v := $(call matched,$($v))))
 # $(call treebank,PART,SETTING): the trees of a setting's files, one per line, and their words and
 # sequences.
 define treebank

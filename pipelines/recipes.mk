@@ -22,7 +22,7 @@
 #: TRAIN text to train on
 #: DEV development set
 #: TEST test set
-#: MONO text of the target language alone, plain or .gz
+#: MONO files of the target language alone, plain or .gz
 #: DOMAIN text of the domain to tune to: a stem
 #: DOMAIN_DEV its development set
 #: DOMAIN_TEST its test set
@@ -113,12 +113,12 @@ trainable:
 	$(call as_before,$(WORK)/mono.settings,$(WORK)/back/run)
 .PHONY: tunable trainable
 
-# $(call copy,FILE,TO): gzip copies a file that is not its own, sed ends the last line.
-copy = gzip -dcf "$1" | sed '$$a\' >$2.part; $(call whole,$2)
+# $(call copy,FILES,TO): gzip copies a file that is not its own, sed ends the last line.
+copy = gzip -dcf $1 | sed '$$a\' >$2.part; $(call whole,$2)
 
 # $(call stems,FOLDER,NAME=STEM ...): copy both sides of each text.
 stems = mkdir -p $1; for l in $S $T; do for d in $(foreach d,$2,$(call quote,$d)); do \
-        f=$${d\#*=}.$$l; [ -e "$$f" ] || f=$$f.gz; $(call copy,$$f,$1/$${d%%=*}.$$l); \
+        f=$${d\#*=}.$$l; [ -e "$$f" ] || f=$$f.gz; $(call copy,"$$f",$1/$${d%%=*}.$$l); \
     done; done
 
 # The plain model, its translation of the test set, and the texts as text.mk has them; or MODEL.
@@ -143,7 +143,7 @@ back-translation: $(WORK)/mono.$T $(WORK)/back/test.out ## with the text MONO of
 $(WORK)/reverse/model.tfm: FORCE
 	$(jobs)$(call text,reverse,PAIR=$T-$S)
 $(WORK)/mono.$T: $(MONO) $(WORK)/mono.settings
-	$(call copy,$(MONO),$@)
+	$(call copy,$(foreach f,$(filter-out %.settings,$+),$(call quote,$f)),$@)
 $(WORK)/mono.$S: $(WORK)/mono.$T $(WORK)/reverse/model.tfm
 	$(call translate,$(WORK)/reverse/model.tfm,$<,--sample)
 $(WORK)/back/test.out: $(WORK)/mono.$S FORCE

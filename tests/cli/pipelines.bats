@@ -294,10 +294,11 @@ for name, n in ("train", 300), ("dev", 40), ("test", 40):
             f.writelines(" ".join(x[::step]) + "\n" for x in lines)
 PY
     flags='--max-extra 2 --min-length 3 --no-repeat-ngram 1' # those of small
-    zcat data/dev.de.gz >mono.de
+    zcat data/dev.de.gz | head -n 30 >mono.de
+    zcat data/dev.de.gz | tail -n 10 | gzip >more.gz
     args=(-s -f "$TOP/pipelines/recipes.mk" TRAIN=data/train DEV=data/dev TEST=data/test)
-    t 0 env -u MAKELEVEL -u MAKEFLAGS make -j2 "${args[@]}" small MONO=mono.de DOMAIN=data/test \
-        DOMAIN_DEV=data/dev DOMAIN_TEST=data/dev WORK=w
+    t 0 env -u MAKELEVEL -u MAKEFLAGS make -j2 "${args[@]}" small MONO='mono.de more.gz' \
+        DOMAIN=data/test DOMAIN_DEV=data/dev DOMAIN_TEST=data/dev WORK=w
     [[ $stderr != *jobserver* ]]
     # A table for each, in which the plain model is the baseline; tuning has two.
     [ "$(grep -c 'Baseline: plain/' <<<"$output")" -eq 5 ]
@@ -308,7 +309,7 @@ PY
     grep -Eq '^student: [0-9.]+ s for the test set on one thread' <<<"$stderr"
     # What each trained on.
     [ "$(wc -l <w-small/back/train.en)" -eq 340 ]
-    cmp <(tail -n 40 w-small/back/train.de) mono.de
+    cmp <(tail -n 40 w-small/back/train.de) <(zcat data/dev.de.gz)
     cmp <(tail -n 40 w-small/back/train.en) w-small/mono.en
     cmp w-small/student/train.en w-small/plain/train.en
     cmp w-small/student/train.de w-small/taught.de
@@ -320,7 +321,7 @@ PY
         tf-decode -q -m $m -m w-small/seed-2/model.tfm $flags |
         tf-tokenize -d -m $m | cmp - w-small/ensemble/test.out
     # Again: nothing is trained.
-    t 0 make "${args[@]}" small MONO=mono.de DOMAIN=data/test DOMAIN_DEV=data/dev \
+    t 0 make "${args[@]}" small MONO='mono.de more.gz' DOMAIN=data/test DOMAIN_DEV=data/dev \
         DOMAIN_TEST=data/dev WORK=w
     [[ $stderr != *"finished at"* ]]
     # What is missing is named before anything is trained.
@@ -366,7 +367,7 @@ PY
     args=(-f "$TOP/pipelines/recipes.mk" TRAIN=data/train DEV=data/dev TEST=data/test \
         DOMAIN=data/test DOMAIN_DEV=data/dev DOMAIN_TEST=data/dev)
     t 2 make "${args[@]}" WORK=w-small MONO=data/dev.de.gz back-translation
-    expect_contains "$stderr" "w-small/back/run was trained with different settings (mono.de, not data/dev.de.gz)"
+    expect_contains "$stderr" "w-small/back/run was trained with different settings (mono.de more.gz, not data/dev.de.gz)"
     # It never takes the place of a model that was trained, nor of itself.
     t 2 make "${args[@]}" WORK=w-small MODEL=theirs.tfm w-small/plain/model.tfm
     expect_contains "$stderr" "WORK=w-small has a plain model of its own: MODEL=theirs.tfm needs another"
@@ -471,6 +472,14 @@ PY
     args=(-f "$TOP/pipelines/parsing.mk" TRAIN=t.mrg DEV=t.mrg TEST=t.mrg WORK=w w/test.tags)
     t 0 make "${args[@]}"
     grep -q DT w/test.tags
+    # Another file that a pattern matches is another treebank.
+    mkdir wsj
+    cp t.mrg wsj/1.mrg
+    t 0 make "${args[@]}" TEST='wsj/*.mrg'
+    cp t.mrg "wsj/it's(2).mrg"
+    touch -d '-1 hour' wsj/it*
+    t 0 make "${args[@]}" TEST='wsj/*.mrg'
+    [ "$(wc -l <w/test.trees)" -eq 10 ]
     t 0 make "${args[@]}" BRACKETS=words
     run -1 grep DT w/test.tags
     t 0 make "${args[@]}" w/training.settings
