@@ -37,12 +37,16 @@ static int named_descriptor(const char *path)
     return -1;
 }
 
-/* PATH.part, for this process alone. */
-static int open_part(struct tf_out *out, unsigned flags, mode_t mode, struct tf_err *err)
+void tf_out_return(struct tf_out *out)
 {
-    struct tf_buf name = {0};
-    tf_buf_printf(&name, "%s.part", out->path);
-    out->part = name.p;
+    if (out->adopted)
+        (void)!rename(out->part, out->path);
+    out->adopted = false;
+}
+
+/* For this process alone. */
+static int lock_part(struct tf_out *out, unsigned flags, mode_t mode, struct tf_err *err)
+{
     out->fd = tf_fd_open(out->part, O_RDWR | O_CREAT, mode);
     if (out->fd < 0)
         return tf_fail_errno(err, "%s", out->part);
@@ -58,21 +62,39 @@ static int open_part(struct tf_out *out, unsigned flags, mode_t mode, struct tf_
     return 0;
 }
 
+/* PATH.part. exists: there is a file that has the path. */
+static int open_part(struct tf_out *out, bool exists, unsigned flags, mode_t mode,
+                     struct tf_err *err)
+{
+    struct tf_buf name = {0};
+    tf_buf_printf(&name, "%s.part", out->path);
+    out->part = name.p;
+    if ((flags & TF_OUT_CONTINUE) && exists && access(out->part, F_OK) != 0) {
+        if (rename(out->path, out->part) != 0)
+            return tf_fail_errno(err, "%s: rename to %s", out->path, out->part);
+        out->adopted = true;
+    }
+    if (lock_part(out, flags, mode, err) == 0)
+        return 0;
+    tf_out_return(out);
+    return -1;
+}
+
 /* st: of the file that will be replaced; NULL if there is none. */
 static int open_temp(struct tf_out *out, const struct stat *st, unsigned flags, struct tf_err *err)
 {
     /* We own the new file: the mode of another owner's file would grant rights that we never gave,
      * and set-id bits would apply to us. */
-    bool keep = st != NULL && st->st_uid == geteuid();
+    const bool keep = st != NULL && st->st_uid == geteuid();
     /* Nobody else may open it before it has its rights. */
     const mode_t mode = keep ? st->st_mode & 0700 : 0666;
-    if ((flags & TF_OUT_PART) && open_part(out, flags, mode, err) != 0)
+    if ((flags & TF_OUT_PART) && open_part(out, st != NULL, flags, mode, err) != 0)
         return -1;
     if (out->part == NULL)
         out->fd = tf_temp_create(&out->temp, out->dir, out->path, mode);
     if (out->fd < 0)
         return tf_fail_errno(err, "%s: cannot create a temporary file in its directory", out->name);
-    if (keep && tf_rights_copy(out->fd, out->dir, out->path, st) != 0 && errno != EPERM)
+    if (keep && !out->adopted && tf_rights_copy(out->fd, out->dir, out->path, st) != 0 && errno != EPERM)
         return tf_fail_errno(err, "%s: chmod", out->name);
     return 0;
 }

@@ -15,6 +15,7 @@ struct tf_out {
     char *path;      /* where temp is renamed to; NULL if written in place (stdout, FIFO, device) */
     struct tf_temp *temp; /* see temp_private.h; NULL if written in place */
     char *part;           /* the temporary file of TF_OUT_PART */
+    bool adopted;         /* that had the name of the path */
     uint8_t *buf;
     size_t len, cap;
     uint64_t offset; /* bytes written so far, including those in buf */
@@ -28,7 +29,9 @@ enum {
     TF_OUT_BINARY = 1,   /* refuse to write to a terminal */
     TF_OUT_IN_PLACE = 2, /* a regular file is written in place too: others can read what is there */
     TF_OUT_PART = 4,     /* the temporary file is PATH.part, and stays when the output is aborted */
-    TF_OUT_CONTINUE = 8, /* with PART: keep what that file has already, and write after it */
+    /* With PART: keep what that file has already, and write after it. If there is none, a regular
+     * file that has the path, such as one of a redirection, gets its name. */
+    TF_OUT_CONTINUE = 8,
 };
 
 /* Open a path for writing.
@@ -49,6 +52,8 @@ int tf_out_open_at(struct tf_out *out, int dir, const char *base, const char *pa
                    struct tf_err *err) TF_MUST_CHECK;
 /* The name of its temporary file, in the directory of its path; NULL if it is written in place. */
 const char *tf_out_temp_name(const struct tf_out *out);
+/* Give a file that TF_OUT_CONTINUE took its name again. */
+void tf_out_return(struct tf_out *out);
 /* Is it, or does it become, a regular file? */
 bool tf_out_is_file(const struct tf_out *out);
 int tf_out_write(struct tf_out *out, const void *p, size_t n, struct tf_err *err) TF_MUST_CHECK;

@@ -65,7 +65,6 @@ struct through {
     uint32_t last;
     char *old; /* what the output has from the first line on that is made again */
     size_t old_n, old_at;
-    bool adopted;                /* the output had another name */
     uint64_t skipped, sentences; /* lines of the input that the output had; sentences that came */
     struct tf_progress progress;
     uint64_t total; /* lines of the input; 0: unknown */
@@ -460,33 +459,11 @@ static int continue_output(struct through *t, struct tf_err *err)
     return skipped < 0 ? -1 : 0;
 }
 
-/* Rename FILE to FILE.part, or back. */
-static int rename_part(const char *file, bool back, struct tf_err *err)
-{
-    struct tf_buf part = {0};
-    tf_buf_printf(&part, "%s.part", file);
-    const char *from = back ? part.p : file, *to = back ? file : part.p;
-    const bool is = access(from, F_OK) == 0 && access(to, F_OK) != 0;
-    const int rc =
-        is && rename(from, to) != 0 ? tf_fail_errno(err, "%s: rename to %s", from, to) : is;
-    tf_buf_release(&part);
-    return rc;
-}
-
-/* An output that was written by other means, such as a redirection, is continued too. */
-static int adopt_output(struct through *t, struct tf_err *err)
-{
-    const int rc = rename_part(t->o->output, false, err);
-    t->adopted = rc > 0;
-    return rc < 0 ? -1 : 0;
-}
-
 /* A file that is no beginning of this output gets its name back. */
-static void return_output(const struct through *t)
+static void return_output(struct through *t)
 {
-    struct tf_err ignored = {0};
-    if (t->adopted && (t->old_n == 0 || t->old_at < t->old_n))
-        (void)!rename_part(t->o->output, true, &ignored);
+    if (t->old_n == 0 || t->old_at < t->old_n)
+        tf_out_return(&t->out);
 }
 
 /* ---- begin and end ---- */
@@ -510,7 +487,6 @@ static int open_files(struct through *t, struct tf_err *err)
     const unsigned flags = TF_OUT_PART | (o->resume ? TF_OUT_CONTINUE : 0);
     if (tf_text_open(&t->in, o->input, TF_TEXT_AS_IS, err) != 0 ||
         tf_document_new(&t->document, &o->text, &t->in, err) != 0 ||
-        (o->resume && adopt_output(t, err) != 0) ||
         tf_out_open(&t->out, o->output, flags, err) != 0)
         return -1;
     if (o->resume && t->out.part == NULL)
@@ -590,8 +566,8 @@ static int interrupted(struct through *t, struct tf_err *err)
     if (kept)
         tf_fail_status(err, TF_AGAIN, "stopped after line %llu%s",
                        (unsigned long long)tf_document_lines(t->document), hint(t));
-    tf_out_abort(&t->out);
     return_output(t);
+    tf_out_abort(&t->out);
     if (!kept || signalled != SIGINT)
         return -1;
     tf_note("%s", err->msg);
@@ -644,10 +620,10 @@ int tf_through(const struct tf_through *o, struct tf_err *err)
     } else {
         const bool done = rc == TF_OK || rc == TF_PARTIAL;
         const char *const how = hint(&t);
+        if (!done)
+            return_output(&t);
         const int finished = tf_out_finish(&t.out, done ? 0 : -1, err);
         rc = done && finished != 0 ? -1 : rc;
-        if (rc != TF_OK && rc != TF_PARTIAL)
-            return_output(&t);
         /* One for all processes, such as that of timeout(1), has ended the tools. */
         if (!done && signalled == SIGTERM && t.tools_rc != TF_OK && t.tools_rc != TF_PARTIAL)
             rc = tf_fail_status(err, TF_AGAIN, "stopped by SIGTERM%s", how);

@@ -227,7 +227,22 @@ X
     t 1 bash -c 'capitals --lang en --resume -o out "$0"' "$MANY"
     expect_error "line 8 is not what would be written now"
     cmp before out
+    # So does what cannot be continued; with rights to do so, /dev/null would be gone.
+    mkdir dir
+    ln -s /dev/null null
+    echo other >./-
+    t 1 tf-translate -m "$MODEL" --resume -o dir "$MANY"
+    expect_error "dir: is a directory"
+    t 2 tf-translate -m "$MODEL" --resume -o null "$MANY"
+    t 2 tf-translate -m "$MODEL" --resume -o - "$MANY"
+    [ -d dir ] && [ -L null ] && [ "$(<./-)" = other ]
     rm out
+    # A symbolic link stays one.
+    head -n 9 "$WANT" >real
+    ln -s real link
+    bash -c 'capitals --lang en --resume -o link "$0"' "$MANY"
+    cmp "$WANT" real
+    [ -L link ] && [ ! -e real.part ] && [ ! -e link.part ]
     head -n 20 "$WANT" >out.part
     head -n 10 "$MANY" >in
     t 1 bash -c 'capitals --lang en --resume -o out in'
