@@ -38,7 +38,7 @@ struct tf_http_private {
     struct MHD_Connection *c;
     char type[64];
     char *path;
-    bool too_large, no_room, gone;
+    bool encoded, too_large, no_room, gone;
     /* The answer, once there is one. */
     struct MHD_Response *response;
     int status;
@@ -199,14 +199,22 @@ static struct tf_http_private *new_request(struct MHD_Connection *connection, co
     return p;
 }
 
-/* Is the body as long as its sender says too long? */
-static bool declares_too_much(const struct tf_http *h, struct MHD_Connection *c)
+/* Does its sender say that the body is longer? */
+static bool declares_more(struct MHD_Connection *c, size_t most)
 {
     struct tf_err err;
     int64_t n;
     const char *length =
         MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
-    return length != NULL && tf_parse_int(&n, length, 0, (int64_t)h->o.max_body, &err) != 0;
+    return length != NULL && tf_parse_int(&n, length, 0, (int64_t)most, &err) != 0;
+}
+
+/* Where a body that is refused comes without asking (Expect), it is received, and left out: most
+ * programs read no answer before they have sent it, and fail if they cannot. */
+static bool may_receive(const struct tf_http *h, struct MHD_Connection *c)
+{
+    return MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_EXPECT) == NULL &&
+           !declares_more(c, h->o.max_bodies);
 }
 
 /* Is the body compressed? */
@@ -222,7 +230,7 @@ static enum MHD_Result receive(struct tf_http *h, struct tf_http_private *p, con
 {
     p->too_large = p->too_large || p->r.body.len + n > h->o.max_body;
     p->no_room = p->no_room || h->bodies + n > h->o.max_bodies;
-    if (!p->no_room && !p->too_large) {
+    if (!p->no_room && !p->too_large && !p->encoded) {
         tf_buf_add(&p->r.body, data, n);
         h->bodies += n;
     }
@@ -259,6 +267,17 @@ static enum MHD_Result check_header(void *cls, enum MHD_ValueKind kind, const ch
     return MHD_YES;
 }
 
+/* Answer a body that is not taken, if it is that. */
+static void refuse_body(struct tf_http_private *p)
+{
+    if (p->encoded)
+        refuse(p, 415, "the content is encoded (Content-Encoding); send it as it is", 0);
+    else if (p->too_large)
+        refuse(p, 413, "the request is too large", 0);
+    else if (p->no_room)
+        refuse(p, 503, "the service is busy", 1);
+}
+
 static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, const char *url,
                               const char *method, const char *version, const char *data, size_t *n,
                               void **context)
@@ -272,10 +291,10 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, cons
         if (f.lengths > 1 || f.unclear)
             return MHD_NO;
         p = *context = new_request(connection, url, method);
-        if (is_encoded(connection))
-            refuse(p, 415, "the content is encoded (Content-Encoding); send it as it is", 0);
-        else if (declares_too_much(h, connection))
-            refuse(p, 413, "the request is too large", 0);
+        p->encoded = is_encoded(connection);
+        p->too_large = declares_more(connection, h->o.max_body);
+        if (!may_receive(h, connection))
+            refuse_body(p);
         return p->response != NULL ? send_answer(p) : MHD_YES;
     }
     if (*n > 0) {
@@ -285,10 +304,8 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, cons
     }
     if (p->gone)
         return MHD_NO;
-    if (p->response == NULL && p->too_large)
-        refuse(p, 413, "the request is too large", 0);
-    if (p->response == NULL && p->no_room)
-        refuse(p, 503, "the service is busy", 1);
+    if (p->response == NULL)
+        refuse_body(p);
     if (p->response == NULL)
         h->o.request(h->o.arg, &p->r);
     if (p->response != NULL)

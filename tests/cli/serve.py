@@ -114,7 +114,10 @@ def hostile(patience):
               kind="application/x-www-form-urlencoded"), (400,)),
         (post(b"no form", "Connection: close\r\n", kind="multipart/form-data; boundary=x"), (400,)),
         (post(b"q", "Connection: close\r\n", kind="text/plain"), (400,)),
-        (post(b"x" * 20000, "Connection: close\r\n"), (413, 0)),
+        (post(b"x" * 20000, "Connection: close\r\n"), (413,)),
+        (post(b"x" * 5000000, "Connection: close\r\n"), (413,)), # read after all is sent
+        (post(b"x" * 5000000, "Connection: close\r\nContent-Encoding: gzip\r\n"), (415,)),
+        (post(b"", "Expect: 100-continue\r\n").replace(b"h: 0", b"h: 5000000"), (413,)),
         (b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n", (0, 400)),
         (b"POST /translate HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n",
          (0, 400, 413)),
