@@ -105,6 +105,8 @@ int tf_plain_vocab(struct tf_import *m, const char *name, struct tf_err *err)
         vocab->len = 0;
         tf_buf_add(vocab, bytes, n);
         free(bytes);
+        if (tf_vocab_file_check(vocab->p, vocab->len, err) != 0)
+            return tf_context(err, "%s", path);
     }
     if (vocab->p == NULL || (m->from == TF_FORMAT_TFM && path == NULL))
         return 0;

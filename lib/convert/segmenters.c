@@ -17,7 +17,8 @@ static int check_fit(const struct tf_import *m, int side, const char *name, int6
                      const struct tf_special *special, struct tf_err *err)
 {
     const struct tf_buf *b = &m->segmenter[side];
-    return tf_vocab_file_fits(b->p, b->len, name, size, special, err);
+    /* The hash of a model of ours says more. */
+    return tf_vocab_file_fits(b->p, b->len, name, size, !m->header.has_vocab, special, err);
 }
 
 int tf_import_check_vocab(const struct tf_import *m, const char *name, const char *config_name,
@@ -35,8 +36,10 @@ int tf_import_check_vocab(const struct tf_import *m, const char *name, const cha
     if (tf_same_vocab(&given, name, &m->header, config_name, err) != 0 ||
         check_fit(m, 0, name, tf_config_source_ids(c), own_ids ? &source : &target, err) != 0)
         return -1;
-    return own_ids && m->segmenter[1].p != NULL ? check_fit(m, 1, name, c->vocab_size, &target, err)
-                                                : 0;
+    if (!own_ids || m->segmenter[1].p == NULL)
+        return 0;
+    return check_fit(m, 1, m->files.vocab[1] != NULL ? m->files.vocab[1] : name, c->vocab_size,
+                     &target, err);
 }
 
 /* ---- segmenters, and perhaps a list of ids for both ---- */
@@ -90,6 +93,8 @@ static int make_segmenter(struct tf_import *m, int side, const char *path, const
         return -1;
     tf_buf_add(to, bytes, n);
     free(bytes);
+    if (tf_vocab_file_check(to->p, to->len, err) != 0)
+        return tf_context(err, "%s", path);
     if (list->n == 0 || (m->added == NULL && has_ids(m->arena, to, list)))
         return 0;
     struct tf_buf own = *to;

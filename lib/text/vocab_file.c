@@ -1,6 +1,7 @@
 /* vocab_file.c - see vocab_file.h. */
 #include "text/vocab_file.h"
 #include "base/gunzip.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "stream/model.h"
 #include "stream/recognise.h"
@@ -76,9 +77,10 @@ int tf_vocab_file_check(const char *bytes, size_t n, struct tf_err *err)
     return -1;
 }
 
-int tf_vocab_file_fits(const void *bytes, size_t n, const char *name, int64_t size,
+int tf_vocab_file_fits(const void *bytes, size_t n, const char *name, int64_t size, bool few,
                        const struct tf_special *special, struct tf_err *err)
 {
+    enum { PADDING = 128 }; /* most embeddings that a program adds, to make a round number of them */
     const struct {
         const char *piece;
         int64_t id;
@@ -97,6 +99,9 @@ int tf_vocab_file_fits(const void *bytes, size_t n, const char *name, int64_t si
     else if (n_pieces > (uint64_t)size)
         rc = tf_fail(err, "%s: a vocabulary of %zu pieces for a model of %lld", name, n_pieces,
                      (long long)size);
+    else if (few && n_pieces + PADDING <= (uint64_t)size)
+        tf_warn("%s: a vocabulary of %zu pieces for a model of %lld: is it the model's own?", name,
+                n_pieces, (long long)size);
     for (size_t id = 0; id < n_pieces && rc == 0; id++)
         for (size_t i = 0; pieces[id] != NULL && i < sizeof want / sizeof *want && rc == 0; i++)
             if (want[i].id >= 0 && (uint64_t)want[i].id != id &&

@@ -20,8 +20,8 @@ int tf_vocab_file_check(const char *bytes, size_t n, struct tf_err *err) TF_MUST
 
 /* Does a vocabulary belong to a model of so many ids with these special ones? Refuse more pieces
  * than ids, and a piece <pad>, <unk>, <s> or </s> that is not at its id (-1: not known). name: of
- * the file, for messages. */
-int tf_vocab_file_fits(const void *bytes, size_t n, const char *name, int64_t size,
+ * the file, for messages. few: warn where it has far fewer pieces. */
+int tf_vocab_file_fits(const void *bytes, size_t n, const char *name, int64_t size, bool few,
                        const struct tf_special *special, struct tf_err *err) TF_MUST_CHECK;
 
 /* Find the piece that a sentence begins with by its text, as it is or after a space: one of the

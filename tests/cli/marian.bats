@@ -117,6 +117,8 @@ trained() {
 @test "outputs at the limit are cut off as Marian does" {
     local golden=$TOP/tests/golden/marian
     tf-convert "$golden/tied-src.npz.gz" --vocab "$golden/vocab.spm" --vocab-target "$golden/vocab.spm" -o m.tfm
+    t 1 tf-convert "$golden/tied-src.npz.gz" --vocab "$golden/vocab.spm" --vocab-target "$golden/en" -o x.tfm
+    expect_error "tf-convert: $golden/en: text, not a vocabulary: not a SentencePiece model"
     head -40 "$golden/en" | tf-translate -q -m m.tfm --beam 12 --max-factor 1 --max-extra 1 >got
     diff got "$golden/tied-src.cut"
 }

@@ -126,7 +126,7 @@ static int read_vocab(struct tf_setup *s, struct tf_header *h, struct tf_err *er
     if (tf_same_vocab(&own, o->vocab, h, "that of the stream", err) != 0)
         return explain_mismatch(bytes, n, o->vocab, err);
     if (!h->has_vocab &&
-        tf_vocab_file_fits(bytes, n, o->vocab, s->config.vocab_size, &h->special, err) != 0)
+        tf_vocab_file_fits(bytes, n, o->vocab, s->config.vocab_size, false, &h->special, err) != 0)
         return -1;
     memcpy(h->vocab, own.vocab, sizeof h->vocab);
     h->has_vocab = true;
