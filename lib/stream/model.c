@@ -303,7 +303,10 @@ int tf_model_open(struct tf_in *in, const char *path, struct tf_err *err)
     if (tf_in_open(in, path, err) == 0)
         return 0;
     if (err->sys == EISDIR)
-        tf_fail(err, "%s: is a directory (use a .tfm file in it, or tf-avgckpt %s)", path, path);
+        tf_fail(err,
+                "%s: is a directory (use a .tfm file in it or tf-avgckpt %s, of another program's "
+                "model tf-convert %s)",
+                path, path, path);
     return -1;
 }
 

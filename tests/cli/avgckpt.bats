@@ -98,7 +98,7 @@ PY
     expect_contains "$stderr" "a run: 1 regular checkpoint (of step 40), 5 requested; try: "
     mkdir none
     t 1 tf-avgckpt none
-    expect_error "tf-avgckpt: none: 0 regular checkpoints"
+    expect_error "tf-avgckpt: none: 0 regular checkpoints (files such as ckpt-00000100.tfm)"
     cp 'a run/best.tfm' none
     t 1 tf-avgckpt none
     expect_error "tf-avgckpt: none: 0 regular checkpoints; try: tf-avgckpt none/best.tfm -o model.tfm"

@@ -283,9 +283,9 @@ begin_saved() {
         done
         same 10.tfm 7-8-10.tfm
     done
-    tr_t 0 --force --steps 6 -o as_it_was c.tfs
+    sh_t 0 'tf-train "$@" <c.tfs' "${small[@]}" --force --steps 6 -o as_it_was
     expect_contains "$stderr" \
-        "warning: c.tfs: the corpus differs from the checkpoint's; continuing with the new one"
+        "warning: stdin: the corpus differs from the checkpoint's; continuing with the new one"
 }
 
 # Sets that this machine has, other than that of its checkpoint; the first is always there.

@@ -76,7 +76,7 @@ setup_file() {
     done
     mkdir run
     t 1 tf-translate -m run "$LINES_TXT"
-    expect_error "run: is a directory (use a .tfm file in it, or tf-avgckpt run)"
+    expect_error "run: is a directory (use a .tfm file in it or tf-avgckpt run, of another program's model tf-convert run)"
     t 2 tf-translate -m "$MODEL" --beam 0 "$LINES_TXT"
     expect_error "tf-translate: --beam 0: too small, minimum 1"
     sh_t 2 'tf-translate -m <(cat "$MODEL") "$LINES_TXT"'

@@ -1,5 +1,6 @@
 /* start.c - setup and checkpoint become a run that is ready for its first batch. */
 #include "train/run/start_private.h"
+#include "base/path.h"
 #include "train/run/history_private.h"
 #include "train/run/length_private.h"
 #include "train/run/new_weights_private.h"
@@ -147,7 +148,7 @@ static void record_override(struct tf_run *r, const struct tf_resume *from)
     wait_first(r);
     if (tf_feed_other_corpus(r->setup.feed))
         tf_warn("%s: the corpus differs from the checkpoint's; continuing with the new one",
-                r->o->input);
+                tf_is_std(r->o->input) ? "stdin" : r->o->input);
     else if (!from->overridden)
         return;
     tf_setup_add_stage(&r->setup, &none);

@@ -1,6 +1,7 @@
 /* tune.c - a few passes, for what the device measures in them. */
 #include "train/run/tune.h"
 #include "base/output.h"
+#include "base/path.h"
 #include "train/run/new_weights_private.h"
 
 #include <stdlib.h>
@@ -52,7 +53,8 @@ static int measure_model(struct tf_setup *s, struct tf_stepper *stepper, struct 
     if (rc < 0)
         return -1;
     if (batches == 0)
-        return tf_fail(err, "%s: no batch to measure with", s->o->input);
+        return tf_fail(err, "%s: no batch to measure with",
+                       tf_is_std(s->o->input) ? "stdin" : s->o->input);
     char *text = stepper->be->get_tuning(stepper->ctx[0], err);
     if (text == NULL)
         return -1;

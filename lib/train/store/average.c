@@ -132,6 +132,8 @@ static void fail_too_few(const struct tf_checkpoint_list *l, const char *dir, ui
         tf_buf_printf(&b, "%s%llu", i == 0 ? " (of step " : ", ", (unsigned long long)l->v[i].step);
     if (l->n > 0)
         tf_buf_str(&b, l->n > NAMED ? ", ...)" : ")");
+    else
+        tf_buf_str(&b, " (files such as ckpt-00000100.tfm)");
     if (wanted > 0)
         tf_buf_printf(&b, ", %llu requested", (unsigned long long)wanted);
     struct tf_buf command = {0};
@@ -213,7 +215,8 @@ struct mean {
     struct tf_value inputs; /* MAP: number -> fingerprint */
 };
 
-static int begin_mean(struct mean *s, const struct tf_model_file *m, struct tf_err *err)
+static int begin_mean(struct mean *s, const struct tf_model_file *m, const char *path,
+                      struct tf_err *err)
 {
     s->header = m->header;
     s->header.config = tf_value_clone(&s->arena, &m->header.config);
@@ -221,7 +224,7 @@ static int begin_mean(struct mean *s, const struct tf_model_file *m, struct tf_e
     s->header.search = tf_value_clone(&s->arena, &m->header.search);
     s->header.extra = tf_value_map();
     if (tf_model_load(m, &s->config, NULL, "p/", err) != 0)
-        return -1;
+        return tf_context(err, "%s", path);
     tf_params_init(&s->params, &s->config);
     s->sum = tf_try_alloc(s->params.size * sizeof *s->sum, err);
     if (s->sum == NULL)
@@ -269,7 +272,7 @@ static int add_file(struct mean *s, size_t i, struct tf_in *in, const char *firs
     char number[32];
     if (tf_model_read_in(&m, in, ema ? 0 : TF_MODEL_WEIGHTS, 0, err) != 0)
         return -1;
-    int rc = i == 0 ? begin_mean(s, &m, err) : same_model(s, &m, in->name, first, err);
+    int rc = i == 0 ? begin_mean(s, &m, in->name, err) : same_model(s, &m, in->name, first, err);
     if (rc == 0 && (rc = tf_model_load(&m, &config, &flat, ema ? "e/" : "p/", err)) != 0)
         tf_context(err, "%s%s", in->name, ema ? ": no moving average (--ema)" : "");
     if (rc == 0) {
