@@ -17,6 +17,9 @@ BINDIR ?= $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
 MANDIR ?= $(PREFIX)/share/man
 DATADIR ?= $(PREFIX)/share
+# GNU's names for them would be ignored.
+$(foreach v,prefix bindir libdir mandir datadir docdir,$(if $(filter command%,$(origin $v)),\
+    $(error $v=$($v): the name is in capital letters here)))
 # SAN=address,undefined: a separate build with these sanitizers. CUDA=auto|yes|no. CUDA_ARCH:
 # compute capabilities, newest last (later devices compile its PTX at run time).
 SAN ?=

@@ -333,6 +333,11 @@ built_version() {
     top_make 0 -n help CUDA=no
 }
 
+@test "GNU's names of directories, which are not ours, are refused" {
+    top_make 2 install prefix=/opt
+    expect_error "prefix=/opt: the name is in capital letters here"
+}
+
 @test "check fails when there are no tests, and when one fails" {
     top_make 2 -o all run-tests TESTS=
     expect_contains "$stderr" "no tests"
