@@ -2,7 +2,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "common_options.h"
-#include "model/config.h"
+#include "model/load.h"
 #include "stream/inspect.h"
 #include "text/text_file.h"
 
@@ -52,7 +52,9 @@ static const struct tf_tool tool = {
 
 static int check_file(const char *path, struct tf_err *err)
 {
-    const struct tf_inspect how = {.max_tensor = (uint64_t)o.max_tensor, .allow_nan = o.allow_nan};
+    const struct tf_inspect how = {.max_tensor = (uint64_t)o.max_tensor,
+                                   .allow_nan = o.allow_nan,
+                                   .model = tf_model_check};
     struct tf_in in;
     if (tf_in_open(&in, path, err) != 0)
         return -1;

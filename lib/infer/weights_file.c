@@ -279,6 +279,6 @@ int tf_weights_end(struct tf_weights *w, const struct tf_model_file *m, struct t
             (!w->loaded[i] && load_stored(w, i, &s, err) != 0))
             return -1;
     }
-    return 0;
+    return tf_model_only(m, &w->params, err);
 }
 

@@ -11,10 +11,16 @@
  * frees *flat. flat NULL: the configuration only. */
 int tf_model_load(const struct tf_model_file *m, struct tf_config *c, float **flat,
                   const char *prefix, struct tf_err *err) TF_MUST_CHECK;
+/* Fail if the configuration of a file is a Transformer's, which has a key of ours, and no model of
+ * this program, or if the file's parameters are not those of it. Data may be missing. */
+int tf_model_check(const struct tf_model_file *m, struct tf_err *err) TF_MUST_CHECK;
 /* Find the tensor of a parameter in a file: it must be as tf_model_load requires. One without data
  * was found before. */
 int tf_stored_find(struct tf_stored *s, const struct tf_model_file *m, const struct tf_param *p,
                    const char *prefix, struct tf_err *err) TF_MUST_CHECK;
+/* Fail if a file has a parameter that is none of a table: with it the model would be another. */
+int tf_model_only(const struct tf_model_file *m, const struct tf_params *p,
+                  struct tf_err *err) TF_MUST_CHECK;
 /* Fail if the tensors of a file cannot be the parameters of a table, before there is memory for
  * those: sizes come from the file. */
 int tf_model_check_size(const struct tf_model_file *m, const struct tf_params *p,

@@ -5,6 +5,7 @@
 #include "stream/decode_private.h"
 #include "stream/reader_private.h"
 #include "stream/inspect.h"
+#include "stream/search_settings.h"
 #include "stream/sentence.h"
 #include "stream/writer.h"
 #include "stream/writer_private.h"
@@ -38,7 +39,7 @@ struct checked {
     struct tf_sentence_rule rule[2];
     struct tf_batch_turn turn;
     uint64_t last[3];          /* cursor after the last batch */
-    uint64_t records, bad;     /* those with ids; those that readers would not use */
+    uint64_t records, bad;     /* those with ids or attention; those that readers would not use */
     bool bos;                  /* one of them was reported */
     char why[TF_SENTENCE_TEXT + 40];
 };
@@ -80,9 +81,14 @@ static enum tf_sentence_fault check_ids(const struct checked *c, const struct tf
     return worst;
 }
 
-/* The alignments of a record, if it has some. */
+/* The alignments of a record, if it has some, or its attention. */
 static int check_alignments(const struct tf_record *rec, struct tf_err *err)
 {
+    const struct tf_attn *a = &rec->attn;
+    const size_t n = rec->type == TF_REC_ATTN ? a->n_heads * a->n_rows * a->n_cols : 0;
+    for (size_t i = 0; i < n; i++)
+        if (!(a->weights[i] >= 0 && a->weights[i] <= 1.001F))
+            return tf_fail(err, "an attention weight of %g", a->weights[i]);
     if (rec->alignment != NULL && tf_alignment_check(rec->n, rec->n_source, rec->alignment,
                                                      rec->n_alignment, err) != 0)
         return -1;
@@ -108,7 +114,7 @@ static void count_ids(struct checked *c, const struct tf_record *rec)
     const char *what = batch ? "batch" : "record";
     const unsigned long long n = batch ? rec->batch.ordinal : rec->idx;
     c->records += batch || rec->type == TF_REC_TOKENS || rec->type == TF_REC_PAIR ||
-                  rec->type == TF_REC_NBEST;
+                  rec->type == TF_REC_NBEST || rec->type == TF_REC_ATTN;
     if (is > TF_SENTENCE_BEGINS && c->bad++ == 0)
         snprintf(c->why, sizeof c->why, "%s %llu: %s", what, n, text);
     if (is == TF_SENTENCE_BEGINS && !c->bos) {
@@ -153,8 +159,13 @@ int tf_inspect_check(struct tf_in *in, const struct tf_inspect *how, struct tf_e
         struct tf_model_file m;
         unsigned flags = TF_MODEL_CHECK | (how->allow_nan ? TF_MODEL_ALLOW_NAN : 0);
         rc = tf_model_read_part(&m, r, in, flags, how->max_tensor, NULL, err);
-        if (!rc)
+        if (rc == 0) {
+            if ((m.header.search.kind == TF_MAP &&
+                 tf_search_settings_check(&m.header.search, err) != 0) ||
+                (how->model != NULL && how->model(&m, err) != 0))
+                rc = tf_context(err, "%s", in->name);
             tf_model_release(&m);
+        }
     } else {
         rc = check_records(r, in->name, err);
     }

@@ -12,6 +12,8 @@ struct tf_inspect {
     size_t max_bytes;
     uint64_t records; /* head: how many */
     bool allow_nan;   /* check: accept NaN and infinities in tensors */
+    /* check: called with each model or checkpoint, without the data of tensors; NULL: none */
+    int (*model)(const struct tf_model_file *m, struct tf_err *err);
     /* from JSON: a stage of provenance to append to every header (borrowed); NULL: none */
     const struct tf_value *stage;
     /* from JSON: called with the `config` of each model, a map whose items it may change, since

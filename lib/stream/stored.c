@@ -54,7 +54,7 @@ int tf_stored_find_amax(struct tf_stored *s, const struct tf_model_file *m, stru
         return tf_fail(err, "tensor '%s' is i8, and '%s' is missing", s->t->name, name);
     if (a->dtype != TF_F32 || a->rank != 1 || a->dims[0] != n)
         return tf_fail(err, "tensor '%s': want %llu values of f32", name, (unsigned long long)n);
-    return check_values(s->t, a, err);
+    return s->t->data == NULL ? 0 : check_values(s->t, a, err);
 }
 
 /* w [rows, columns] from q, stride ld: amax is of the rows, or else of the columns. */

@@ -24,8 +24,8 @@ struct tf_stored {
 int tf_check_shape(const struct tf_tensor *t, const int64_t *dims, int rank,
                    struct tf_err *err) TF_MUST_CHECK;
 /* Find the amax of s->t in file m; s->t has 8 bits, and the shape that it should have. Fails if it
- * may not be in 8 bits, if amax is missing, misshapen, negative or not finite, and if a q is -128.
- */
+ * may not be in 8 bits, if amax is missing, misshapen, negative or not finite, and if a q is -128;
+ * without data the last three are not looked at. */
 int tf_stored_find_amax(struct tf_stored *s, const struct tf_model_file *m,
                         struct tf_err *err) TF_MUST_CHECK;
 /* All values. */

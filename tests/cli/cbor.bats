@@ -138,6 +138,20 @@ kinds='tokens tokens-wide pairs batch nbest attention scores stats bad parts mod
     done
 }
 
+@test "check: attention weights are from 0 to 1" {
+    for w in 0 1 1.5 -1 '"nan"'; do
+        printf '%s\n' '{"type":"header","header":{"v":1,"kind":"attention"}}' '{"type":"attention",
+            "idx":0,"kind":"cross","layer":1,"heads":[1],"rows":["a"],"columns":["b"],
+            "weights":['"$w]}" '{"type":"end"}' | tr -d '\n' | sed 's/}{/}\n{/g' | tf-cbor unjson >a.tfs
+        if [[ $w == [01] ]]; then
+            t 0 tf-cbor check a.tfs
+        else
+            t 1 tf-cbor check a.tfs
+            expect_error "1 of 1 records bad; the first is record 0: an attention weight of ${w//\"/}"
+        fi
+    done
+}
+
 # Check a stream of four batches, of which Python code has edited each map b with ordinal k.
 check_batches() {
     need "$TF_PYTHON"

@@ -448,6 +448,9 @@ save("twice.npz", config=text(json.dumps(c)[:-1] + ', "unk": 1}'))
 save("hash.npz", config=text({**c, "vocab": "00"}))
 save("cut.npz", vocab=m["vocab"][:-3])
 save("few.npz", config=text({**c, "vocab_size": 10}), embed=m["embed"][:10])
+wide = np.vstack([m["embed"]] * 13) # 143 rows
+save("padded.npz", config=text({**c, "vocab_size": 138}), embed=wide[:138])
+save("wide.npz", config=text({**c, "vocab_size": 139}), embed=wide[:139])
 save("eos.npz", config=text({**c, "eos": 4}))
 save("large.npz", embed=m["embed"].astype(np.float64) * 1e300)
 PY
@@ -478,12 +481,81 @@ PY
     expect_error "cut.npz: vocabulary: not a SentencePiece model, or a damaged one"
     t 1 tf-convert few.npz
     expect_error "few.npz: a vocabulary of 11 pieces for a model of 10"
+    # A wrong one that has fewer; programs pad the embeddings to a multiple of up to 128.
+    t 0 tf-convert padded.npz -o padded.tfm
+    [ -z "$stderr" ]
+    t 0 tf-convert wide.npz -o wide.tfm
+    expect_error "warning: wide.npz: a vocabulary of 11 pieces for a model of 139: is it the model's own?"
     t 1 tf-convert eos.npz
     expect_error "eos.npz: vocabulary: </s> is 3, and 4 in the configuration"
     t 1 tf-convert --vocab "$LINES_TXT" m.npz
-    expect_error "not a SentencePiece model"
+    expect_error "tf-convert: $LINES_TXT: text, not a vocabulary: not a SentencePiece model"
     t 2 tf-convert --to npz --dtype bf16 "$MODEL"
     expect_error "numpy has none"
+}
+
+# A model of one's own, as its readers see it: check says what tf-decode would.
+@test "check: a model that no reader takes is not valid" {
+    natively
+    need "$TF_PYTHON"
+    tf-convert --to tfm --dtype i8 "$MODEL" -o i8.tfm
+    tf-cbor json "$MODEL" >right.jsonl
+    tf-cbor json i8.tfm >i8.jsonl
+    "$TF_PYTHON" - >names <<'PY'
+import json
+
+def write(name, edit, of="right.jsonl"):
+    out = []
+    for line in open(of):
+        x = json.loads(line)
+        if x["type"] == "header":
+            x["header"].pop("model")
+        out += edit(x) or []
+    open(name + ".jsonl", "w").writelines(json.dumps(x) + "\n" for x in out)
+    print(name)
+
+def config(**more):
+    def edit(x):
+        if x["type"] == "header":
+            c = x["header"]["config"]
+            c.update(more)
+            x["header"]["config"] = {k: v for k, v in c.items() if v is not None}
+        return [x]
+    return edit
+
+def tensor(change):
+    return lambda x: change(x) if x.get("name") == "p/embed" else [x]
+
+def search(**s):
+    return lambda x: [x] if x["type"] != "header" or x["header"].update(search=s) else [x]
+
+write("missing_key", config(tie=None))
+write("unknown_key", config(rotary=True))
+write("layers", config(encoder_layers=2))
+write("width", config(d_ff=63))
+write("word", config(activation="silu"))
+write("tensor", tensor(lambda x: []))
+write("turned", tensor(lambda x: [{**x, "dims": x["dims"][::-1]}]))
+write("type", tensor(lambda x: [{**x, "dtype": "i32", "data": [1] * len(x["data"])}]))
+write("more", tensor(lambda x: [x, {**x, "name": "p/dec.project.b"}]))
+write("amax", tensor(lambda x: [x, {**x, "name": "p/embed.amax"}]))
+write("alone", lambda x: [x] if not x.get("name", "").endswith(".amax") else [], "i8.jsonl")
+write("setting", search(patience=2))
+write("beam", search(beam=0))
+PY
+    while read -r name; do
+        tf-cbor unjson $name.jsonl -o bad.tfm
+        t 1 tf-cbor check bad.tfm
+        said=${stderr#*: }
+        expect_error "tf-cbor: bad.tfm: "
+        t 1 tf-decode --device cpu -m bad.tfm "$LINES_TFS"
+        expect_error "tf-decode: $said"
+    done <names
+    [ "$(wc -l <names)" = 13 ]
+    t 0 tf-cbor check "$MODEL" i8.tfm
+    tf-cbor unjson missing_key.jsonl -o bad.tfm
+    t 1 tf-avgckpt bad.tfm
+    expect_error "tf-avgckpt: bad.tfm: config: tie is missing"
 }
 
 @test "a model that only names its vocabulary comes back the same" {
