@@ -18,6 +18,8 @@ is_number = $(shell [[ '$1' =~ ^[1-9][0-9]{0,$2}$$ ]] && echo yes)
 # The same number to make's recipes, bash and the tools: without k or M, and without a leading 0.
 $(foreach v,STEPS SAVE_EVERY AVERAGE,$(if $($v),$(if $(call is_number,$($v),11),, \
     $(error $v=$($v): a number from 1, written in digits, is required))))
+S := $(firstword $(subst -, ,$(PAIR)))
+T := $(lastword $(subst -, ,$(PAIR)))
 $(if $(PAIR),$(if $(and $(filter 2,$(words $(subst -, ,$(PAIR)))),$(filter-out $S,$T)),, \
     $(error PAIR=$(PAIR): two languages such as en-de are required)))
 
@@ -47,6 +49,7 @@ allow_bad = { $1; } || { status=$$?; [ $$status,$(BAD) = 4,warn ] || exit $$stat
 # A text, and $(call pass,NAMES): settings, as another make is given them.
 for_make = $(call quote,$(subst $$,$$$$,$1))
 pass = $(foreach v,$1,$v=$(call for_make,$($v)))
+threads := $(if $(THREADS),--threads $(THREADS))
 
 # NAME.settings contains the variable NAME, and is rewritten only if that changes.
 current = printf '%s\n' $(call quote,$($(basename $(notdir $1)))) | cmp -s - $1

@@ -57,8 +57,6 @@
 #: SENTENCE test sentence of the attention figures
 #: LAYER layer of the attention figures
 PAIR       ?= en-de
-S          := $(firstword $(subst -, ,$(PAIR)))
-T          := $(lastword $(subst -, ,$(PAIR)))
 WORK       ?= run/$(NAME)-$(PAIR)
 RESULTS    ?= $(WORK)
 VOCAB_SIZE ?= 37000
@@ -90,7 +88,7 @@ TRAIN_FLAGS ?=
 DECODE_FLAGS ?=
 # Of each tool; empty: its default.
 THREADS    ?=
-# Training on so many processes (tf(7), "Many processes"), started by LAUNCH; the bytes are the same.
+# Training on so many processes (tf(7), "Many processes"), started by LAUNCH: the same bytes.
 RANKS      ?= 1
 LAUNCH     ?= mpirun -n $(RANKS) --bind-to none
 # Cut the training text into so many files, tokenise them at the same time (make -j) and let
@@ -104,7 +102,7 @@ SAMPLE     ?=
 SENTENCE   ?= 1
 LAYER      ?=
 
-TEXTS := $(foreach d,train dev test,$(WORK)/$d.$S $(WORK)/$d.$T)
+TEXTS = $(foreach d,train dev test,$(WORK)/$d.$S $(WORK)/$d.$T)
 
 # $(call keep,FILES,OUTPUTS): refuse input files that rules would overwrite. The path of the current
 # folder may have blanks.
@@ -115,7 +113,6 @@ blank := $(subst ,, )
 
 of_preset := TOKENS STEPS SAVE_EVERY
 
-threads     := $(if $(THREADS),--threads $(THREADS))
 most_tokens := $(or $(TOKENS),$(if $(t2t),4096))
 
 include $(dir $(lastword $(MAKEFILE_LIST)))common.mk
@@ -319,7 +316,8 @@ search: $(searches) ## try BEAMS and ALPHAS on the development set
 	row beam alpha $(score_name); \
 	sort -k3,3rn -k1,1n $^ | while read -r b a s; do row $$b $$a $$s; done; \
 	read -r b a s < <(sort -k3,3rn -k1,1n $^); \
-	echo "$$b $$a" >$(RESULTS)/search/best.part; mv $(RESULTS)/search/best.part $(RESULTS)/search/best; \
+	echo "$$b $$a" >$(RESULTS)/search/best.part; \
+	$(call whole,$(RESULTS)/search/best); \
 	echo "best: BEAM=$$b ALPHA=$$a, the defaults for $(RESULTS) from now on"
 
 # ---- the same translation on the CPU and on a GPU in each precision ----

@@ -69,8 +69,6 @@ AVERAGE     ?=
 TRAIN_FLAGS ?=
 DECODE_FLAGS ?=
 THREADS     ?=
-S := $(firstword $(subst -, ,$(PAIR)))
-T := $(lastword $(subst -, ,$(PAIR)))
 of_preset := TOKENS STEPS SAVE_EVERY AVERAGE
 
 here := $(dir $(lastword $(MAKEFILE_LIST)))
@@ -79,7 +77,6 @@ include $(or $(wildcard $(here)common.mk), \
 # $(call need,NAMES,FOR)
 need = $(foreach v,$1,$(if $($v),,$(error $v= is needed for $2)))
 .DEFAULT_GOAL := help
-threads := $(if $(THREADS),--threads $(THREADS))
 
 # $(call text,NAME,SETTINGS,FILES): text.mk in a folder of that name, by default for the target.
 # Of a setting that is given twice make takes the last.

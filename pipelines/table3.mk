@@ -74,8 +74,6 @@ RANKS      ?=
 LAUNCH     ?=
 
 $(if $(filter-out paper small,$(SCALE)),$(error SCALE=$(SCALE): paper or small))
-S := $(firstword $(subst -, ,$(PAIR)))
-T := $(lastword $(subst -, ,$(PAIR)))
 here := $(dir $(lastword $(MAKEFILE_LIST)))
 include $(or $(wildcard $(here)common.mk), \
     $(error $(strip $(MAKEFILE_LIST)): make reads no path with a blank; cd into that folder))

@@ -354,7 +354,8 @@ PY
     rm d/tuning/tuned/trained
     t 0 make "${args[@]}" MODEL=theirs.tfm TUNE_FLAGS='--steps 2 --save-every 1' tuning
     expect_contains "$stderr" "step 2 of 2 is done: nothing left to do"
-    # Another text of the same names, a second model and other options, of which those tables would not be, are refused.
+    # Another text of the same names, a second model and other options, of which those tables would
+    # not be, are refused.
     gzip -dc corpus/train.en-de.de.gz | tac | gzip >corpus/train.en-de.new
     mv corpus/train.en-de.new corpus/train.en-de.de.gz
     t 2 make "${args[@]}" MODEL=theirs.tfm TUNE_FLAGS='--steps 2 --save-every 1' tuning

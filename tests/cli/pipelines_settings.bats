@@ -133,7 +133,9 @@ X
         TOKENS=200 r/model.tfm)
     PATH=$PWD/bin:$PATH t 0 make -j2 "${args[@]}"
     expect_contains "$output" "tf-rerank --mbr bleu --tokenize none "
-    train() { bin/tf-train -q --vocab w/vocab.model --valid w/dev.tfs --preset tiny --save-every 9 "$@"; }
+    train() {
+        bin/tf-train -q --vocab w/vocab.model --valid w/dev.tfs --preset tiny --save-every 9 "$@"
+    }
     batch() { tf-batch -q --tokens 200 --max-length 256 "$@"; }
     sample() { tf-tokenize -m w/vocab.model --sample --alpha 0.05 --seed "$@"; }
     linear=(--schedule linear --lr 0.003 --lr-end 0 --dropout 0.25)
@@ -143,8 +145,9 @@ X
     batch --epochs 0 --seed 2 w/train.en.tfs w/train.de.tfs |
         train --steps 7500 --seed 2 --init one.tfm "${linear[@]}" --warmup 200 -o two
     tf-avgckpt -o two.tfm two/ckpt-0000000[12].tfm
-    tf-decode -q -m two.tfm --beam 12 --nbest 12 w/train.en.tfs | tf-tokenize -d --nbest -m two.tfm |
-        tf-rerank --mbr bleu --tokenize none | tee own.de | tf-tokenize -m w/vocab.model -o own.tfs
+    tf-decode -q -m two.tfm --beam 12 --nbest 12 w/train.en.tfs |
+        tf-tokenize -d --nbest -m two.tfm | tf-rerank --mbr bleu --tokenize none | tee own.de |
+        tf-tokenize -m w/vocab.model -o own.tfs
     cmp own.de r/own.de
     batch --epochs 0 --seed 3 -w 1 w/train.en.tfs own.tfs -w 1 w/train.{en,de}.tfs |
         train --steps 3000 --seed 3 --init two.tfm "${linear[@]}" --warmup 100 -o three
