@@ -80,7 +80,7 @@ int tf_vocab_file_check(const char *bytes, size_t n, struct tf_err *err)
 int tf_vocab_file_fits(const void *bytes, size_t n, const char *name, int64_t size, bool few,
                        const struct tf_special *special, struct tf_err *err)
 {
-    enum { PADDING = 128 }; /* most embeddings that a program adds, to make a round number of them */
+    enum { PADDING = 128 }; /* most embeddings that a program adds to make their number round */
     const struct {
         const char *piece;
         int64_t id;

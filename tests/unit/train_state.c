@@ -103,14 +103,14 @@ int main(void)
         {"micro", NULL, "state: micro", false},
         {"src_tokens", NULL, "state: src_tokens", false},
         {"tgt_tokens", NULL, "state: tgt_tokens", false},
-        {"cursor", NULL, "state: cursor: missing", false},
+        {"cursor", NULL, "state: cursor: ", false},
         {"cursor", "part", "state: cursor: part", false},
         {"cursor", "ordinal", "state: cursor: ordinal", false},
         {"cursor", "epoch", "state: cursor: epoch", false},
         {"cursor", "record", "state: cursor: record", false},
         {"cursor", "corpus", "state: cursor: corpus", true},
         {"cursor", "group", "state: cursor: group", true},
-        {"best", NULL, "state: best: missing", false},
+        {"best", NULL, "state: best: ", false},
         {"best", "valid_step", "state: best: valid_step", false},
         {"best", "stale", "state: best: stale", false},
         {"best", "step", "state: best: step", false},
@@ -127,6 +127,10 @@ int main(void)
             refused(parts[i].record, parts[i].key, &negative, parts[i].why);
         }
     }
+    refused("cursor", NULL, NULL, "state: cursor: missing");
+    refused("cursor", NULL, &text, "state: cursor: not a map");
+    refused("best", NULL, NULL, "state: best: missing");
+    refused("best", NULL, &text, "state: best: not a map");
     struct tf_run_state s = full();
     struct tf_model_file m = checkpoint(&s);
     struct tf_err err = {0};

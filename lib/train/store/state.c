@@ -90,7 +90,7 @@ static int need(const struct tf_value *map, const char *key, int64_t most, uint6
 static int read_cursor(struct tf_batch_cursor *c, const struct tf_value *v, struct tf_err *err)
 {
     if (v == NULL || v->kind != TF_MAP)
-        return tf_fail(err, "missing");
+        return tf_fail(err, v == NULL ? "missing" : "not a map");
     /* The stream decides these, up to the largest position that can be recorded. */
     if (need(v, "part", INT64_MAX, &c->part, err) != 0 ||
         need(v, "ordinal", INT64_MAX, &c->ordinal, err) != 0 ||
@@ -108,7 +108,7 @@ static int read_cursor(struct tf_batch_cursor *c, const struct tf_value *v, stru
 static int read_best(struct tf_run_state *s, const struct tf_value *v, struct tf_err *err)
 {
     if (v == NULL || v->kind != TF_MAP)
-        return tf_fail(err, "missing");
+        return tf_fail(err, v == NULL ? "missing" : "not a map");
     if (need(v, "valid_step", MOST, &s->valid_step, err) != 0 ||
         need(v, "stale", MOST, &s->stale, err) != 0)
         return -1;
