@@ -94,7 +94,8 @@ static int open_temp(struct tf_out *out, const struct stat *st, unsigned flags, 
         out->fd = tf_temp_create(&out->temp, out->dir, out->path, mode);
     if (out->fd < 0)
         return tf_fail_errno(err, "%s: cannot create a temporary file in its directory", out->name);
-    if (keep && !out->adopted && tf_rights_copy(out->fd, out->dir, out->path, st) != 0 && errno != EPERM)
+    if (keep && !out->adopted && tf_rights_copy(out->fd, out->dir, out->path, st) != 0 &&
+        errno != EPERM)
         return tf_fail_errno(err, "%s: chmod", out->name);
     return 0;
 }

@@ -299,7 +299,7 @@ int tf_job_check(const struct tf_job *job, struct tf_err *err)
 
 /* ---- what tf-translate prints ---- */
 
-static struct tf_text keep(struct tf_job *job, const struct tf_buf *b)
+static struct tf_text keep_text(struct tf_job *job, const struct tf_buf *b)
 {
     return (struct tf_text){tf_arena_strndup(&job->mem, b->len > 0 ? b->p : "", b->len), b->len};
 }
@@ -309,7 +309,7 @@ static int read_text(struct tf_job *job, struct tf_json_reader *r, struct tf_tex
 {
     if (tf_json_expect(r, TF_JSON_STRING, "not a text", err) != 0)
         return -1;
-    *to = keep(job, &r->text);
+    *to = keep_text(job, &r->text);
     return 0;
 }
 
@@ -325,8 +325,8 @@ static void show_hidden(struct tf_job *job, const struct tf_job_line *l, struct 
     if (l->hidden == NULL || out->text.p == NULL)
         return;
     (void)tf_hidden_show(l->hidden, out->text, view(out->links), &text, &links);
-    out->text = keep(job, &text);
-    out->links = links.len > 0 ? keep(job, &links) : (struct tf_text){0};
+    out->text = keep_text(job, &text);
+    out->links = links.len > 0 ? keep_text(job, &links) : (struct tf_text){0};
     tf_buf_release(&text);
     tf_buf_release(&links);
 }

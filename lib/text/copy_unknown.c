@@ -244,8 +244,8 @@ static bool is_linked(const struct copying *c, size_t s)
 }
 
 /* The target word that gives way to a source word which is a unit, since the model has made it up:
- * the only one that is linked to it, or the one that follows the number; SIZE_MAX: none. Not where a
- * word beside it has no link: it may be the translation of that. */
+ * the only one that is linked to it, or the one that follows the number; SIZE_MAX: none. Not where
+ * a word beside it has no link: it may be the translation of that. */
 static size_t made_up(const struct copying *c, size_t s)
 {
     if (s == 0 || !is_number(c->source[s - 1]) || !is_linked(c, s - 1) || !is_linked(c, s + 1))

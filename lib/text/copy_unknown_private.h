@@ -18,11 +18,12 @@
  *
  * If no letter or digit of a source word is known, and words are linked to it, the part comes
  * beside these and not into them: before the first, or after the only one if signs follow the part.
- * After a number (digits without a letter before them), as in "8 <euro>.", it comes in place of one:
- * the only one, or the one after the number's, as models make up a unit there. A word with a digit
- * does not give way, nor does one that may be the translation of a word beside the source word,
- * because that is linked to none; nor one of a script without spaces, which may be a sentence. Where
- * the number and the unit are the whole text, all that follows the number gives way. */
+ * After a number (digits without a letter before them), as in "8 <euro>.", it comes in place of
+ * one: the only one, or the one after the number's, as models make up a unit there. A word with a
+ * digit does not give way, nor does one that may be the translation of a word beside the source
+ * word, because that is linked to none; nor one of a script without spaces, which may be a
+ * sentence. Where the number and the unit are the whole text, all that follows the number gives
+ * way. */
 #ifndef TF_TEXT_COPY_UNKNOWN_PRIVATE_H
 #define TF_TEXT_COPY_UNKNOWN_PRIVATE_H
 
