@@ -198,7 +198,8 @@ static void find_names(struct placing *x)
     }
 }
 
-/* Find names in the translation of a sentence, and append those of addresses that it lacks. */
+/* Find names in the translation of a sentence, and append those of addresses that it lacks, unless
+ * the sentence could not be translated. */
 static void find_translated(struct placing *x, const struct tf_html_sentence *s, size_t from)
 {
     const struct tf_placeholders *names = &x->g->names;
@@ -211,7 +212,7 @@ static void find_translated(struct placing *x, const struct tf_html_sentence *s,
     }
     TF_FIRST(first, 0, names->n, x->names[first] >= s->begin);
     for (size_t i = first; i < names->n && x->names[i] < s->end; i++)
-        if (x->found[i] == SIZE_MAX && x->g->named[i] == 0)
+        if (x->found[i] == SIZE_MAX && x->g->named[i] == 0 && s->out.n > 0)
             tf_buf_printf(&x->text, "%sX%u", x->text.len > 0 ? " " : "", names->v[i].name);
 }
 
