@@ -113,9 +113,9 @@ tf-decode -m vocab tokens|vocab: a SentencePiece model, not a model of tf-tools
 tf-decode -m tokens tokens|tokens: kind is tokens, expected model or checkpoint
 tf-tokenize -m text text|text, not a vocabulary: not a SentencePiece model or a model
 tf-tokenize -m tokens text|tokens: kind is tokens, expected model or checkpoint
-tf-tokenize -m run text|run: is a directory (use a .tfm file in it or tf-avgckpt run, of another program's model tf-convert run)
-tf-decode -m run tokens|run: is a directory (use a .tfm file in it or tf-avgckpt run, of another program's model tf-convert run)
-tf-info run|run: is a directory (use a .tfm file in it or tf-avgckpt run, of another program's model tf-convert run)
+tf-tokenize -m run text|run: is a directory (use a .tfm file in it or tf-avgckpt run, of
+tf-decode -m run tokens|run: is a directory (use a .tfm file in it or tf-avgckpt run, of
+tf-info run|run: is a directory (use a .tfm file in it or tf-avgckpt run, of
 tf-batch run run|run: is a directory
 X
 }
