@@ -336,6 +336,8 @@ built_version() {
 @test "GNU's names of directories, which are not ours, are refused" {
     top_make 2 install prefix=/opt
     expect_error "prefix=/opt: the name is in capital letters here"
+    # Those of a make that calls this one.
+    top_make 0 -n help prefix=/opt PREFIX=/opt CUDA=no
 }
 
 @test "check fails when there are no tests, and when one fails" {
