@@ -81,14 +81,17 @@ parse: $(RESULTS)/f1.json $(RESULTS)/curve.svg ## train, parse, score
 	@echo "trees: $(RESULTS)/test.parsed"
 	@echo "learning curve: $(RESULTS)/curve.svg"
 
-# The files of a pattern are part of the setting.
-matched = $(foreach f,$1,$(or $(sort $(wildcard $f)),$f))
-$(foreach v,TRAIN DEV TEST,$(eval override $v := $(call matched,$($v))))
-# $(call treebank,PART,SETTING): the trees of a setting's files, one per line, and their words and
-# sequences.
+# Files for the shell, which matches patterns: thousands of names are too long for a command.
+listed = $(foreach f,$1,$(if $(findstring *,$f)$(findstring ?,$f)$(findstring [,$f),$f,\
+    $(call quote,$f)))
+# $(call treebank,PART,SETTING): which files a setting has, their trees, one per line, and the words
+# and sequences of those.
 define treebank
-$(WORK)/$1.trees: $($2) $(WORK)/$2.settings
-	$$(say)for f in $(foreach f,$($2),$(call quote,$f)); do \
+$(WORK)/$2.files: FORCE
+	@mkdir -p $$(@D); printf '%s\n' $(call listed,$($2)) | cmp -s - $$@ \
+	    || { printf '%s\n' $(call listed,$($2)) >$$@.part; $$(whole); }
+$(WORK)/$1.trees: $($2) $(WORK)/$2.files
+	$$(say)for f in $(call listed,$($2)); do \
 	    $$(call allow_bad,tf-tree -c "$$$$f"); \
 	done >$$@.part
 	$$(whole)

@@ -482,6 +482,11 @@ PY
     touch -d '-1 hour' wsj/it*
     t 0 make "${args[@]}" TEST='wsj/*.mrg'
     [ "$(wc -l <w/test.trees)" -eq 10 ]
+    # Thousands of files are no command that is too long.
+    mkdir many
+    touch many/{1..600}-"$(printf '%0240d' 0)"
+    t 0 make -n "${args[@]}" TRAIN='many/*' w/train.trees
+    [ "${#output}" -lt 20000 ]
     t 0 make "${args[@]}" BRACKETS=words
     run -1 grep DT w/test.tags
     t 0 make "${args[@]}" w/training.settings
