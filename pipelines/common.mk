@@ -6,7 +6,8 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 
 # What make or the shell would read as more than a part of a name is refused.
-is_name = $(shell LC_ALL=C.UTF-8; [[ $(call quote,$1) =~ ^[[:alnum:]._/+@~-]+$$ ]] && echo yes)
+is_name = $(shell LC_ALL=C; n=$(call quote,$1); n=$${n//[^[:ascii:]]/a}; \
+    [[ $$n =~ ^[[:alnum:]._/+@~-]+$$ ]] && echo yes)
 quote = '$(subst ','\'',$1)'
 $(foreach v,$(if $(DATA),DATA) WORK RESULTS,$(if $(filter undefined,$(origin $v)),,$(if \
     $(call is_name,$($v)),,$(error $v=$($v): a name of letters, digits and ._/+@~- is required))))

@@ -441,7 +441,7 @@ X
         t 2 make -s -f "$TOP/pipelines/text.mk" help WORK="$work"
         expect_error "WORK=$work: a name of letters, digits and ._/+@~- is required"
     done
-    t 0 make -s -f "$TOP/pipelines/text.mk" help WORK=/a_b-c/ä.1+@~
+    t 0 make -s -f "$TOP/pipelines/text.mk" help WORK=/a_b-c/ä.1+@~हिन्दी/$'e\u301\xe9'
     t 0 make -s -f "$TOP/pipelines/text.mk" help
     expect_contains "$output" '  TRAIN         (needed: a stem; STEM.en and STEM.de, plain or .gz, or a file'
     expect_contains "$output" "text.mk PAIR=en-de TRAIN='news/2011 subtitles/all' DEV="
