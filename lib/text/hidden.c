@@ -85,7 +85,7 @@ size_t tf_hidden_show(const struct tf_hidden *h, struct tf_text translation, str
     if (h->alone) {
         translation = sent;
         link_words(new_links, sent);
-    } else if (translation.n == 0 && links.n == 0) { /* it could not be translated */
+    } else if (translation.p == NULL) {
         return 0;
     } else if (h->copy_unknown) {
         tf_buf_grow(&copied, 1);

@@ -345,6 +345,8 @@ static struct tf_text show_hidden(struct through *t, const struct item *it, stru
     tf_buf_clear(&t->shown);
     tf_buf_clear(&t->links);
     tf_buf_grow(&t->shown, 1);
+    if (line.n == 0 && links.n == 0) /* that of a sentence which could not be translated */
+        line.p = NULL;
     if (tf_hidden_show(it->hidden, line, links, &t->shown, &t->links) > 0)
         tf_warn("%s: line %llu: a placeholder was lost and is at the end of its sentence",
                 t->in.name, (unsigned long long)it->lines);

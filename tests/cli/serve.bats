@@ -431,6 +431,12 @@ no <no> [[0,0]]" ]
     ends 0
 }
 
+@test "a name of which the model leaves nothing stays, as the others do" {
+    with_script -p 1 --placeholders
+    [[ $(client say 'nothing {a}') = *'{a}' ]]
+    [ "$(client say 'see {a}')" = '<see {a}>' ]
+}
+
 @test "addresses, unknown characters and terms of a request, as tf-translate keeps them" {
     tf-convert "$MODEL" --to tfm --search alignment-head=1,2 -o aligning.tfm
     printf '%s\n' 'a b see https://example.org/x?a=b c' 'b {name} a' 'a ☃ b 雪' >in
