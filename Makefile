@@ -18,7 +18,8 @@ LIBDIR ?= $(PREFIX)/lib
 MANDIR ?= $(PREFIX)/share/man
 DATADIR ?= $(PREFIX)/share
 # GNU's names for them would be ignored. Those of a make that calls this one, with ours, are its own.
-$(if $(filter command% environment%,$(foreach v,PREFIX BINDIR LIBDIR MANDIR DATADIR,$(origin $v))),,\
+$(if $(filter command% environment%,\
+    $(foreach v,PREFIX BINDIR LIBDIR MANDIR DATADIR,$(origin $v))),,\
     $(foreach v,prefix bindir libdir mandir datadir docdir,$(if $(filter command%,$(origin $v)),\
     $(error $v=$($v): the name is in capital letters here))))
 # SAN=address,undefined: a separate build with these sanitizers. CUDA=auto|yes|no. CUDA_ARCH:
