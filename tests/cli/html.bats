@@ -426,7 +426,7 @@ X
     # file that was converted to UTF-8 says so.
     printf 'msgid "a"\n msgstr "" \n' >e.po
     "$T" e.po tr a-z A-Z | diff - <(printf '#, fuzzy\nmsgid "a"\nmsgstr "A" \n')
-    printf '1\n0:00:01,0 --> 0:00:02,0\n2\n0:00:02,0 --> 0:00:03,0\na\n\n0:00:03,0 --> 0:00:04,0' >c.srt
+    printf '1\n 0:00:01,0 --> 0:00:02,0\n2\n0:00:02,0 --> 0:00:03,0\na\n\n0:00:03,0 --> 0:00:04,0' >c.srt
     "$T" c.srt tr a-z A-Z | cmp - <(tr a-z A-Z <c.srt)
     printf '<?xml version="1.0" encoding="%s"?>\n<xliff/>\n' latin1 >b.xlf
     "$T" b.xlf cat | diff - <(sed s/latin1/UTF-8/ b.xlf)
