@@ -97,11 +97,12 @@ PY
     done
     expect_contains "$stderr" "a run: 1 regular checkpoint (of step 40), 5 requested; try: "
     mkdir none
+    none='tf-avgckpt: none: 0 regular checkpoints (files such as ckpt-00000100.tfm)'
     t 1 tf-avgckpt none
-    expect_error "tf-avgckpt: none: 0 regular checkpoints (files such as ckpt-00000100.tfm)"
+    expect_error "$none"
     cp 'a run/best.tfm' none
     t 1 tf-avgckpt none
-    expect_error "tf-avgckpt: none: 0 regular checkpoints; try: tf-avgckpt none/best.tfm -o model.tfm"
+    expect_error "$none; try: tf-avgckpt none/best.tfm -o model.tfm"
 }
 
 @test "fewer checkpoints than the default: all of them, with a note" {
