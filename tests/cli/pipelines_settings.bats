@@ -99,8 +99,11 @@ load pipelines
     [ "$(tail -n 1 w/train.de)" = "Zwei. de" ]
     t 0 make "${args[@]}" w/train.de
     cmp w/train.de <(gzip -dc data/train.de.gz)
-    t 0 make -n "${args[@]}" RECIPE=best RESULTS=r TRAIN_FLAGS='--dropout 0.1' r/trained
-    expect_contains "$output" " --init r/annealed/model.tfm --dropout 0.1 "
+    t 0 make -n "${args[@]}" RECIPE=best RESULTS=r SEED=6 TRAIN_FLAGS='--dropout 0.1' r/trained
+    expect_contains "$output" "--seed 41\$e w/train.en"
+    expect_contains "$output" " --seed 5  w/train.en.tfs w/train.de.tfs |"
+    expect_contains "$output" " --seed 6  -w 1 w/train.en.tfs r/own.de.tfs -w 1 "
+    expect_contains "$output" " --seed 6 --init r/annealed/model.tfm --dropout 0.1 "
     # What make search chose holds here, too.
     mkdir -p r/search
     echo '1 0.2' >r/search/best
