@@ -45,6 +45,7 @@
 #: BEAMS beam sizes that search tries
 #: ALPHAS length penalties that search tries
 #: SEED random seed of the batches, the first weights and dropout
+#: SEEDS seeds whose models translate together with that of SEED
 #: MAX_LENGTH tokens of the longest sentence to train on
 #: BATCH_FLAGS more options of tf-batch
 #: TRAIN_FLAGS more options of tf-train
@@ -82,6 +83,8 @@ ALPHA      ?= $(call chosen,2,0.6)
 BEAMS      ?= 1 2 4 8
 ALPHAS     ?= 0 0.2 0.4 0.6 0.8 1
 SEED       ?= 1
+# An ensemble: RESULTS/seed-N has each of the others. Perplexity and figures are those of SEED.
+SEEDS      ?=
 MAX_LENGTH ?= $(if $(t2t),255,256)
 BATCH_FLAGS ?=
 TRAIN_FLAGS ?=
@@ -155,7 +158,9 @@ training   = $(strip $(DATA) $(SMALL) $(TRAIN) $(PAIR): $(vocabulary) | $(batche
 source     = $(strip $(DATA) $(PAIR))
 length     = $(if $(STEPS),--steps $(STEPS)) --keep $(AVERAGE)
 decoding   = --beam $(BEAM) --alpha $(ALPHA) $(decode_flags)
-decode_flags = $(DECODE_FLAGS)
+decode_flags = $(strip $(models:%=-m %) $(DECODE_FLAGS))
+models     = $(RESULTS)/model.tfm \
+             $(patsubst %,$(RESULTS)/seed-%/model.tfm,$(filter-out $(SEED),$(SEEDS)))
 
 $(TEXTS): $(WORK)/source.settings
 
@@ -234,17 +239,18 @@ train_from_fifo = fifo=$(RESULTS)/batches.fifo; rm -f $$fifo; mkfifo $$fifo; \
 	! tail -n 1 $(RESULTS)/run/log.jsonl | grep -q '"reason":"signal"' || exit 75; \
 	kill $$! 2>/dev/null || wait $$!
 
+# $(MAKE) $(before): another training of the same text.
+before = --no-print-directory -f $(firstword $(MAKEFILE_LIST)) $@ RESULTS=$(@D) SEEDS=
+
 # ---- RECIPE=best: the trainings before the last, and what their model chose of its own ----
 stage =
 ifneq ($(best),)
 training += | best
 ifeq ($(stage),)
-before = -f $(firstword $(MAKEFILE_LIST)) $@ RESULTS=$(@D) stage=$(notdir $(@D)) \
-    $(stage.$(notdir $(@D)))
 $(RESULTS)/sampled/model.tfm: $(corpus:%=$(WORK)/%) $(WORK)/dev.tfs
 $(RESULTS)/annealed/model.tfm: $(RESULTS)/sampled/model.tfm
 $(RESULTS)/sampled/model.tfm $(RESULTS)/annealed/model.tfm: FORCE
-	$(MAKE) --no-print-directory $(before)
+	$(MAKE) $(before) stage=$(notdir $(@D)) $(stage.$(notdir $(@D)))
 $(RESULTS)/own.$T: $(RESULTS)/annealed/model.tfm $(WORK)/train.$S.tfs
 	$(say)$(call allow_bad,tf-decode -m $< $(threads) --beam 12 --nbest 12 $(WORK)/train.$S.tfs \
 	    | tf-tokenize -d --nbest -m $< | tf-rerank --mbr bleu $(utility) -o $@)
@@ -274,11 +280,15 @@ last_step = $(lastword 0 $(sort $(patsubst $(RESULTS)/run/ckpt-%.tfm,%, \
 
 $(RESULTS)/model.tfm: $(RESULTS)/trained
 	$(say)tf-avgckpt --at-most $(AVERAGE) -o $@ $(RESULTS)/run
+ifneq ($(SEEDS),)
+$(RESULTS)/seed-%/model.tfm: $(corpus:%=$(WORK)/%) $(WORK)/dev.tfs FORCE
+	$(MAKE) $(before) SEED=$*
+endif
 
 # ---- translation and score ----
-$(RESULTS)/test.out: $(WORK)/test.$S $(RESULTS)/model.tfm $(RESULTS)/decoding.settings
+$(RESULTS)/test.out: $(WORK)/test.$S $(models) $(RESULTS)/decoding.settings
 	$(say)$(call allow_bad,tf-tokenize -m $(RESULTS)/model.tfm <$< \
-	| tf-decode -m $(RESULTS)/model.tfm $(threads) $(decoding) \
+	| tf-decode $(threads) $(decoding) \
 	| tf-tokenize -d -m $(RESULTS)/model.tfm -o $@)
 
 $(RESULTS)/score.json: $(WORK)/test.$T $(RESULTS)/test.out
@@ -302,11 +312,11 @@ searches = $(foreach b,$(BEAMS),$(foreach a,$(ALPHAS),$(RESULTS)/search/$b-$a.tx
 # $(call score,OUTPUT): print the score of a translation of the development set.
 score      = tf-bleu $(tokenized) -b -w 2 $(WORK)/dev.$T -i $1
 score_name := BLEU
-$(searches): $(RESULTS)/search/%.txt: $(WORK)/dev.$S.tfs $(WORK)/dev.$T $(RESULTS)/model.tfm \
+$(searches): $(RESULTS)/search/%.txt: $(WORK)/dev.$S.tfs $(WORK)/dev.$T $(models) \
     $(RESULTS)/decode_flags.settings
 	$(say)mkdir -p $(@D)
 	setting=$*; b=$${setting%%-*} a=$${setting#*-}; \
-	$(call allow_bad,tf-decode -m $(RESULTS)/model.tfm $(threads) --beam $$b --alpha $$a \
+	$(call allow_bad,tf-decode $(threads) --beam $$b --alpha $$a \
 	    $(decode_flags) $< | tf-tokenize -d -m $(RESULTS)/model.tfm -o $(basename $@).out); \
 	score=$$($(call score,$(basename $@).out)); \
 	echo "$$b $$a $$score" >$@.part
@@ -325,8 +335,8 @@ on_cpu  := --device cpu
 on_fp32 := --device cuda --precision fp32
 on_fp16 := --device cuda --precision fp16
 on_bf16 := --device cuda --precision bf16
-$(RESULTS)/device.%.out: $(WORK)/test.$S.tfs $(RESULTS)/model.tfm $(RESULTS)/decoding.settings
-	$(say)$(call allow_bad,tf-decode -m $(RESULTS)/model.tfm $(threads) $(decoding) $(on_$*) $< \
+$(RESULTS)/device.%.out: $(WORK)/test.$S.tfs $(models) $(RESULTS)/decoding.settings
+	$(say)$(call allow_bad,tf-decode $(threads) $(decoding) $(on_$*) $< \
 	| tf-tokenize -d -m $(RESULTS)/model.tfm -o $@)
 
 kinds = cpu fp32 fp16 bf16

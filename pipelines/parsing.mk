@@ -134,7 +134,7 @@ score_name := F1
 sweep := $(foreach d,$(DROPOUTS),$(foreach a,$(ATTENTION_DROPOUTS),$(foreach r,$(RATES),$d-$a-$r)))
 # Run this file on texts and streams that all share; the vocabulary needs some test set.
 on_dev = $(MAKE) -f $(firstword $(MAKEFILE_LIST)) WORK=$(WORK)/sweep/data \
-    TEST=$(call for_make,$(DEV))
+    TEST=$(call for_make,$(DEV)) SEEDS=
 shared := $(corpus) dev.words.tfs dev.tfs $(if $(CONSTRAIN),brackets.tfs)
 
 sweep: $(sweep:%=$(WORK)/sweep/%/f1.txt) ## train and score all DROPOUTS ... on the development set

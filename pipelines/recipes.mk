@@ -82,7 +82,7 @@ need = $(foreach v,$1,$(if $($v),,$(error $v= is needed for $2)))
 # Of a setting that is given twice make takes the last.
 text = $(MAKE) -f $(here)text.mk WORK=$(WORK)/$1 RESULTS=$(WORK)/$1 \
     $(call pass,PAIR TRAIN DEV TEST FIELDS PRESET VOCAB_SIZE TRAIN_FLAGS DECODE_FLAGS \
-    $(foreach v,TOKENS STEPS SAVE_EVERY AVERAGE THREADS,$(if $($v),$v))) $2 $(or $3,$@)
+    $(foreach v,TOKENS STEPS SAVE_EVERY AVERAGE THREADS,$(if $($v),$v))) SEEDS= $2 $(or $3,$@)
 # $(call scores,FILE,REFERENCE,NAMES): BLEU of a translation in each of these folders, and the
 # chance that it differs from the first by so much.
 scores = cd $(WORK); tf-bleu --paired-bs -f text -w 2 $2 -i $(3:%=%/$1.out) | sed -n '1,/^╘/p'

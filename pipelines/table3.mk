@@ -118,7 +118,7 @@ export PAPER
 text = $(MAKE) -f $(here)text.mk WORK=$(WORK)/data RESULTS=$1 \
     $(call pass,PAIR TRAIN DEV FIELDS DIALECT VOCAB_SIZE VOCAB_TYPE VOCAB_FLAGS TOKENS \
     SAVE_EVERY AVERAGE DECODE_FLAGS $(foreach v,THREADS RANKS LAUNCH,$(if $($v),$v))) \
-    TEST=$(call for_make,$(DEV)) $2
+    TEST=$(call for_make,$(DEV)) SEEDS= $2
 
 # Vocabulary and streams, shared by all rows.
 streams := train.$S.tfs train.$T.tfs dev.tfs test.$S.tfs test.$T.tfs
@@ -148,10 +148,8 @@ dropout.D-p0.2  := 0.2
 dropout.big     := 0.3
 
 # ROW/SEED
-seeds := $(foreach s,$(sort $(SEEDS)),$(if $(call is_number,$s,9),$s))
-$(if $(filter $(words $(seeds)),$(words $(SEEDS))),$(if $(seeds),, \
-    $(error SEEDS=: a number is required)),$(error SEEDS=$(SEEDS): different numbers are required))
-runs := $(foreach r,$(ROWS),$(seeds:%=$r/%))
+$(if $(strip $(SEEDS)),,$(error SEEDS=: at least one is required))
+runs := $(foreach r,$(ROWS),$(SEEDS:%=$r/%))
 row   = $(patsubst %/,%,$(dir $*))
 $(WORK)/%/row.txt: data
 	mkdir -p $(@D)
@@ -170,7 +168,7 @@ $(WORK)/%/row.txt: data
 # Row, PPL, BLEU, parameters, and the paper's three.
 $(WORK)/rows.txt: $(runs:%=$(WORK)/%/row.txt)
 	awk '{ n[$$1]++; log_ppl[$$1] += log($$2); bleu[$$1] += $$3; size[$$1] = $$4 } \
-	    n[$$1] == $(words $(seeds)) { printf "%s %.7g %.4g %s\n", $$1, \
+	    n[$$1] == $(words $(SEEDS)) { printf "%s %.7g %.4g %s\n", $$1, \
 	        exp(log_ppl[$$1] / n[$$1]), bleu[$$1] / n[$$1], size[$$1] }' $^ \
 	| while read -r row ours; do \
 	    echo "$$row $$ours $$(sed -n "s/^$$row //p" <<<"$$PAPER")"; \

@@ -62,7 +62,7 @@ define ending
 @echo "translations of the test set: $(RESULTS)/test.out"
 @echo "to translate other text:"
 @echo "    tf-tokenize -m $(RESULTS)/model.tfm <FILE |"
-@echo "        tf-decode -m $(RESULTS)/model.tfm $(decoding) |"
+@echo "        tf-decode $(decoding) |"
 @echo "        tf-tokenize -d -m $(RESULTS)/model.tfm"
 endef
 # $(call text,PART,SETTING): concatenate the files of a setting, each with as many lines as its

@@ -395,6 +395,32 @@ X
     [[ $output != *tf-train* ]]
 }
 
+@test "SEEDS: the models of several seeds translate together" {
+    numbers 60 1 >mine.en
+    numbers 60 2 >mine.de
+    args=(-f "$TOP/pipelines/text.mk" TRAIN=mine DEV=mine TEST=mine VOCAB_SIZE=100 TOKENS=200 STEPS=2 \
+        SAVE_EVERY=1 AVERAGE=2 BEAM=2 DECODE_FLAGS='--max-extra 5' WORK=w \
+        TRAIN_FLAGS='--layers 1 --d-model 16 --d-ff 16')
+    t 0 make -j2 "${args[@]}" RESULTS=three SEEDS='3 1 2'
+    expect_contains "$output" "tf-decode --beam 2 --alpha 0.6 -m three/model.tfm -m three/seed-3/model.tfm "
+    for s in 1 2 3; do
+        t 0 make "${args[@]}" RESULTS="r$s" SEED="$s" "r$s/model.tfm"
+        alone+=(-m "r$s/model.tfm")
+    done
+    cmp r1/model.tfm three/model.tfm
+    cmp r2/model.tfm three/seed-2/model.tfm
+    cmp r3/model.tfm three/seed-3/model.tfm
+    tf-decode -q "${alone[@]}" -k 2 -a 0.6 --max-extra 5 w/test.en.tfs |
+        tf-tokenize -d -m w/vocab.model | cmp - three/test.out
+    # Fewer of them only translate again.
+    t 0 make "${args[@]}" RESULTS=three
+    [[ $output != *tf-train* ]]
+    tf-decode -q -m r1/model.tfm -k 2 -a 0.6 --max-extra 5 w/test.en.tfs |
+        tf-tokenize -d -m w/vocab.model | cmp - three/test.out
+    t 2 make "${args[@]}" SEEDS='2 2'
+    expect_error "SEEDS=2 2: different numbers are required"
+}
+
 @test "other files in a setting make that part again" {
     corpus data a dev test
     args=(-f "$TOP/pipelines/text.mk" DEV=data/dev TEST=data/test WORK=w w/paired)
