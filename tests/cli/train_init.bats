@@ -49,6 +49,13 @@ PY
     expect_error "own.tfs: the sources of the batches have ids of their own"
     sh_t 1 'tf-cbor json own.tfs | sed "1s/64/63/" | tf-cbor unjson >wider.tfs'
     expect_error "source_size: 64: too large, maximum 63"
+    # A new one, with a matrix for each side.
+    own 63 fewer.tfs
+    train --steps 2 --tie none -o two own.tfs
+    train --steps 2 --tie none -o two own.tfs
+    tf-info two/ckpt-00000002.tfm | grep -Eq '^  source_vocab_size +64$'
+    tr_t 1 --steps 3 --tie none -o two fewer.tfs
+    expect_error "source_vocab_size: 64 in the checkpoint, 63 in this run"
     # One that has 63 for sources.
     train --steps 1 --tie none -o run b.tfs
     tf-convert --to npz run/ckpt-00000001.tfm -o m.npz

@@ -31,6 +31,8 @@ static int complete_config(struct tf_setup *s, const struct tf_header *h, struct
                               (long long)c->vocab_size, (long long)h->size);
     if (h->special.eos < 0)
         return tf_fail(err, "the stream's vocabulary has no eos");
+    if (s->env->from == NULL && c->tie != TF_TIE_ALL)
+        c->source_vocab_size = h->source_size;
     if (tf_config_takes(c, h, err) != 0)
         return -1;
     c->bos = h->special.bos;
@@ -324,6 +326,9 @@ int tf_setup_from_checkpoint(struct tf_setup *s, const struct tf_settings *o,
         word = precision->text;
     *s = (struct tf_setup){.o = o, .env = env};
     stream.config = batches != NULL ? *batches : tf_value_map();
+    if (tf_value_int_of(&m->header.config, "source_vocab_size", 0, UINT32_MAX, &stream.source_size,
+                        err) < 0)
+        return -1;
     return read_tuning(s, err) != 0 ? -1 : configure(s, stream, word, NULL, err);
 }
 
