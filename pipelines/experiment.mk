@@ -275,6 +275,10 @@ ifneq ($(STEPS),)
 	        "use another RESULTS" >&2; exit 2; }
 endif
 	@$(call as_before,$(RESULTS)/training.settings,$(RESULTS)/run)
+	$(if $(filter --valid-command% --rank%,$(planned)),,@why=$$(tf-train --plan $(planned) 2>&1) \
+	    || { echo "$$why" >&2; exit 2; })
+planned    = --valid $(WORK)/dev.tfs $(if $(findstring --init,$(TRAIN_FLAGS)),, \
+             --vocab-size $(VOCAB_SIZE)) $(length) $(subst $(init),,$(model))
 last_step = $(lastword 0 $(sort $(patsubst $(RESULTS)/run/ckpt-%.tfm,%, \
     $(wildcard $(RESULTS)/run/ckpt-*.tfm))))
 

@@ -245,6 +245,11 @@ X
     t 2 make "${args[@]}" STEPS=2
     expect_contains "$stderr" "AVERAGE=2: STEPS=2 and SAVE_EVERY=2 give only 1 checkpoints"
     [ ! -e w/run ]
+    t 2 make "${args[@]}" STEPS=3 PRESET=tinny
+    expect_contains "$stderr" "tf-train: preset 'tinny': unknown"
+    t 2 make "${args[@]}" STEPS=3 RECIPE=best TRAIN_FLAGS='--warmpu 3'
+    expect_contains "$stderr" "tf-train: unknown option --warmpu"
+    [ ! -e w ]
     t 0 make "${args[@]}" STEPS=3
     [ -e w/dev.en ]
     [ -e w/dev.de ]
