@@ -47,13 +47,13 @@ both = $(filter-out $(patsubst %/.,%,$(wildcard $1/.)),$(wildcard $1))
 right = $(foreach f,$(FIELDS),$(if $(call is_number,$f,3),$f))
 $(if $(filter 2-2,$(words $(FIELDS))-$(words $(right))),, \
     $(error FIELDS=$(FIELDS): two numbers from 1 are required))
-$(foreach v,$(NEEDED),$(eval override $v := $(foreach s,$($v),$(call stem,$s))))
+$(foreach v,$(NEEDED),$(eval stems.$v := $(foreach s,$($v),$(call stem,$s))))
 ifneq ($(goals),)
-$(foreach v,$(NEEDED),$(foreach s,$($v),$(foreach l,$S $T,$(if $(call side,$s,$l),, \
+$(foreach v,$(NEEDED),$(foreach s,$(stems.$v),$(foreach l,$S $T,$(if $(call side,$s,$l),, \
     $(error $v=$s: neither $s.$l nor $s.$l.gz exists)))))
-$(foreach v,$(NEEDED),$(foreach l,$S $T,$(call keep,$(call side,$($v),$l),$(TEXTS))))
+$(foreach v,$(NEEDED),$(foreach l,$S $T,$(call keep,$(call side,$(stems.$v),$l),$(TEXTS))))
 endif
-ifneq ($(strip $(foreach v,$(NEEDED),$(call both,$($v)))),)
+ifneq ($(strip $(foreach v,$(NEEDED),$(call both,$(stems.$v)))),)
 source   += $(FIELDS)
 training += | --fields $(FIELDS)
 endif
@@ -66,29 +66,34 @@ define ending
 @echo "        tf-tokenize -d -m $(RESULTS)/model.tfm"
 endef
 # $(call text,PART,SETTING): concatenate the files of a setting, each with as many lines as its
-# partner. sed adds a missing LF to the last line.
+# partner. sed adds a missing LF to the last line. The list is in a file: thousands of names are too
+# long for a command.
+same = $(and $(findstring $1,$2),$(findstring $2,$1))
 define text
-$(WORK)/$1.$S $(WORK)/$1.$T &: $(sort $(foreach l,$S $T,$(call side,$($2),$l))) \
-    $(WORK)/$2.settings
+files.$2 = $(foreach s,$(stems.$2),$s $(call side,$s,$S) $(call side,$s,$T))
+$(WORK)/$2.files: FORCE
+	$$(if $$(call same,$$(file <$$@),$$(files.$2)),,$$(if $$(jobs),$$(shell \
+	    mkdir -p $$(@D))$$(file >$$@.part,$$(files.$2)))$$(whole))
+$(WORK)/$1.$S $(WORK)/$1.$T &: $(sort $(foreach l,$S $T,$(call side,$(stems.$2),$l))) \
+    $(WORK)/$2.files
 	rm -f $(WORK)/$1.$S.part $(WORK)/$1.$T.part
 	read_file() { case $$$$1 in *.gz) gzip -dc "$$$$1" ;; *) cat "$$$$1" ;; esac; }; \
 	add() { read_file "$$$$1" | sed '$$$$a\' | tee -a "$$$$2.part" | $(lines); }; \
-	set -- $(foreach s,$($2),$(foreach f,$s $(call side,$s,$S) $(call side,$s,$T),$(call quote,$f))); \
-	while [ $$$$# -gt 0 ]; do \
-	    if [ "$$$$2" = "$$$$3" ]; then \
-	        read_file "$$$$2" | LC_ALL=C awk -F '\t' -v name="$2=$$$$1" -v s=$(word 1,$(FIELDS)) \
-	            -v t=$(word 2,$(FIELDS)) -v source=$(WORK)/$1.$S.part \
-	            -v target=$(WORK)/$1.$T.part ' \
+	tr ' ' '\n' <$(WORK)/$2.files | while read -r stem && read -r source && read -r target; do \
+	    if [ "$$$$source" = "$$$$target" ]; then \
+	        read_file "$$$$source" | LC_ALL=C awk -F '\t' -v name="$2=$$$$stem" \
+	            -v s=$(word 1,$(FIELDS)) -v t=$(word 2,$(FIELDS)) \
+	            -v source=$(WORK)/$1.$S.part -v target=$(WORK)/$1.$T.part ' \
 	            NF < s || NF < t { \
 	                print name ": line " NR " has " NF " of the fields " s " and " t >"/dev/stderr"; \
 	                exit 1 } \
 	            { print $$$$s >>source; print $$$$t >>target }'; \
 	    else \
-	        s=$$$$(add "$$$$2" $(WORK)/$1.$S); \
-	        t=$$$$(add "$$$$3" $(WORK)/$1.$T); \
-	        [ $$$$s = $$$$t ] || { echo "$2=$$$$1: $$$$s lines of $S, $$$$t of $T" >&2; exit 1; }; \
+	        s=$$$$(add "$$$$source" $(WORK)/$1.$S); \
+	        t=$$$$(add "$$$$target" $(WORK)/$1.$T); \
+	        [ $$$$s = $$$$t ] || { \
+	            echo "$2=$$$$stem: $$$$s lines of $S, $$$$t of $T" >&2; exit 1; }; \
 	    fi; \
-	    shift 3; \
 	done
 	touch $(WORK)/$1.$S.part $(WORK)/$1.$T.part
 	$$(call whole,$(WORK)/$1.$S $(WORK)/$1.$T)

@@ -207,6 +207,14 @@ load pipelines
     expect_error "TRAIN=news/2: neither news/2.de nor news/2.de.gz exists"
     t 2 make "${args[@]}" TRAIN='old/*'
     expect_error "TRAIN=old/*: neither old/*.en nor old/*.en.gz exists"
+    # Their names may be longer than what one command takes.
+    long=$(printf '%0250d' 0)
+    mkdir many
+    for i in {1..300}; do
+        echo "$i"$'\t'"$i" >"many/$long$i"
+    done
+    t 0 make "${args[@]}" TRAIN='many/*' w/train.de
+    [ "$(wc -l <w/train.de)" = 300 ]
 }
 
 @test "a pipeline never overwrites its input" {
