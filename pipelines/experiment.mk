@@ -83,7 +83,8 @@ ALPHA      ?= $(call chosen,2,0.6)
 BEAMS      ?= 1 2 4 8
 ALPHAS     ?= 0 0.2 0.4 0.6 0.8 1
 SEED       ?= 1
-# An ensemble: RESULTS/seed-N has each of the others. Perplexity and figures are those of SEED.
+# An ensemble: RESULTS/seed-N has each of the others. Perplexity and figures are those of SEED. make
+# -jN trains up to N models at the same time, each on all CPUs unless THREADS gives it fewer.
 SEEDS      ?=
 MAX_LENGTH ?= $(if $(t2t),255,256)
 BATCH_FLAGS ?=
@@ -151,7 +152,7 @@ replicas   = $(if $(ACCUMULATE),--accumulate $(ACCUMULATE)) \
              $(if $(EMBEDDINGS),--vocab-size $(EMBEDDINGS))
 model      = --preset $(PRESET) --as $(DIALECT) $(save_every) --seed $(SEED) \
              $(strip $(replicas) $(init)) $(TRAIN_FLAGS)
-training   = $(strip $(DATA) $(SMALL) $(TRAIN) $(PAIR): $(vocabulary) | $(batches) \
+training   = $(strip $(DATA) $(SMALL) $(or $(texts),$(TRAIN)) $(PAIR): $(vocabulary) | $(batches) \
              $(if $(parts),--parts $(PARTS)) $(if $(SAMPLE),--sample $(SAMPLE)) \
              $(if $(BRACKETS),--brackets $(BRACKETS)) | $(model))
 # What the texts depend on besides their files.
@@ -259,6 +260,12 @@ $(RESULTS)/trained: $(RESULTS)/own.$T.tfs
 endif
 endif
 
+# The options of a new training, for --plan; none if some are only for training, or in a file.
+last_step = $(lastword 0 $(sort $(patsubst $(RESULTS)/run/ckpt-%.tfm,%, \
+    $(wildcard $(RESULTS)/run/ckpt-*.tfm))))
+planned   = $(if $(filter --valid-c% --rank% --settings%,$(model)),,--valid $(WORK)/dev.tfs \
+    $(if $(filter --init --init=%,$(TRAIN_FLAGS)),,--vocab-size $(VOCAB_SIZE)) \
+    $(length) $(subst $(init),,$(model)))
 # Check the settings before a day of training, and before the vocabulary and the streams of a run
 # that was begun with others are overwritten. The message lists the differing options.
 $(WORK)/source.settings $(WORK)/vocabulary.settings $(WORK)/validation.settings \
@@ -275,12 +282,9 @@ ifneq ($(STEPS),)
 	        "use another RESULTS" >&2; exit 2; }
 endif
 	@$(call as_before,$(RESULTS)/training.settings,$(RESULTS)/run)
-	$(if $(filter --valid-command% --rank%,$(planned)),,@why=$$(tf-train --plan $(planned) 2>&1) \
-	    || { echo "$$why" >&2; exit 2; })
-planned    = --valid $(WORK)/dev.tfs $(if $(findstring --init,$(TRAIN_FLAGS)),, \
-             --vocab-size $(VOCAB_SIZE)) $(length) $(subst $(init),,$(model))
-last_step = $(lastword 0 $(sort $(patsubst $(RESULTS)/run/ckpt-%.tfm,%, \
-    $(wildcard $(RESULTS)/run/ckpt-*.tfm))))
+ifneq ($(if $(filter 0,$(last_step)),$(planned)),)
+	@why=$$(tf-train --plan $(planned) 2>&1) || { echo "$$why" >&2; exit 2; }
+endif
 
 $(RESULTS)/model.tfm: $(RESULTS)/trained
 	$(say)tf-avgckpt --at-most $(AVERAGE) -o $@ $(RESULTS)/run

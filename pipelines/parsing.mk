@@ -143,7 +143,7 @@ sweep: $(sweep:%=$(WORK)/sweep/%/f1.txt) ## train and score all DROPOUTS ... on 
 	sort -k5,5 -rn $^ | while read -r d a r b f; do row $$d $$a $$r $$b $$f; done
 
 sweep-data:
-	$(jobs)$(on_dev) $(shared:%=$(WORK)/sweep/data/%)
+	$(jobs)$(on_dev) planned= $(shared:%=$(WORK)/sweep/data/%)
 
 # A number may be 1e-3.
 nth = $(subst e~,e-,$(word $1,$(subst -, ,$(subst e-,e~,$*))))

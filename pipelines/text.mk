@@ -48,6 +48,8 @@ right = $(foreach f,$(FIELDS),$(if $(call is_number,$f,3),$f))
 $(if $(filter 2-2,$(words $(FIELDS))-$(words $(right))),, \
     $(error FIELDS=$(FIELDS): two numbers from 1 are required))
 $(foreach v,$(NEEDED),$(eval stems.$v := $(foreach s,$($v),$(call stem,$s))))
+# What the settings of the training say of them.
+texts      = $(if $(word 100,$(stems.TRAIN)),$(TRAIN) texts:$(words $(stems.TRAIN)),$(stems.TRAIN))
 ifneq ($(goals),)
 $(foreach v,$(NEEDED),$(foreach s,$(stems.$v),$(foreach l,$S $T,$(if $(call side,$s,$l),, \
     $(error $v=$s: neither $s.$l nor $s.$l.gz exists)))))
@@ -71,7 +73,7 @@ endef
 same = $(and $(findstring $1,$2),$(findstring $2,$1))
 define text
 files.$2 = $(foreach s,$(stems.$2),$s $(call side,$s,$S) $(call side,$s,$T))
-$(WORK)/$2.files: FORCE
+$(WORK)/$2.files: FORCE | trainable
 	$$(if $$(call same,$$(file <$$@),$$(files.$2)),,$$(if $$(jobs),$$(shell \
 	    mkdir -p $$(@D))$$(file >$$@.part,$$(files.$2)))$$(whole))
 $(WORK)/$1.$S $(WORK)/$1.$T &: $(sort $(foreach l,$S $T,$(call side,$(stems.$2),$l))) \

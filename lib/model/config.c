@@ -213,8 +213,10 @@ int tf_config_read(struct tf_config *c, const struct tf_value *map, struct tf_er
 int tf_config_takes(const struct tf_config *c, const struct tf_header *batches, struct tf_err *err)
 {
     if (batches->source_size > 0 && c->source_vocab_size == 0)
-        return tf_fail(err, "the sources of the batches have ids of their own, the model has one "
-                            "vocabulary for both sides (a new model has two with --tie none)");
+        return tf_fail(err,
+                       "the sources of the batches have ids of their own, the model has one "
+                       "vocabulary for both sides%s",
+                       c->tie == TF_TIE_ALL ? " (a new model has two with --tie none)" : "");
     if (batches->source_size > c->source_vocab_size)
         return tf_fail(err, "the sources of the batches have %lld ids, those of the model %lld",
                        (long long)batches->source_size, (long long)c->source_vocab_size);

@@ -215,6 +215,18 @@ load pipelines
     done
     t 0 make "${args[@]}" TRAIN='many/*' w/train.de
     [ "$(wc -l <w/train.de)" = 300 ]
+    # Once a training has begun, its text stays as it is.
+    mkdir w/run
+    : >w/run/ckpt-00000001.tfm
+    make -s "${args[@]}" TRAIN='many/*' w/training.settings
+    echo $'a\tb' >many/more
+    for text in 'many/*' news/1; do
+        t 2 make -j2 "${args[@]}" TRAIN="$text" DEV=news/3 w/train.de
+        expect_contains "$stderr" "w/run was trained with different settings ("
+        expect_contains "$stderr" "texts:300"
+    done
+    [ "$(wc -l <w/train.de)" = 300 ]
+    [ "$(<w/DEV.files)" = "news/1 news/1.en news/1.de" ]
 }
 
 @test "a pipeline never overwrites its input" {
@@ -521,7 +533,7 @@ PY
 @test "parsing.mk sweep: dropouts, rate and beam on the development set" {
     treebank 100 1 >train.mrg
     treebank 10 2 >dev.mrg
-    flags='--schedule linear --lr 0.005 --lr-end 0 --warmup 2'
+    flags='--schedule linear --lr-end 0 --warmup 2'
     args=(-f "$TOP/pipelines/parsing.mk" TRAIN=train.mrg DEV=dev.mrg SMALL=1 WORK=w VOCAB_SIZE=60 \
         TRAIN_FLAGS="$flags" STEPS=4 SAVE_EVERY=2 AVERAGE=2 TOKENS=500 BEAMS='1 2' \
         DECODE_FLAGS='--max-extra 5')
@@ -554,7 +566,7 @@ PY
     [[ $stderr != *tf-train* && $stderr != *tf-decode* ]]
     [ "$(outputs)" = "$made" ]
     # Beams and alphas of one model; F1 counts sentences that EVALB does not score as missed.
-    t 0 make -s "${args[@]}" search TEST=dev.mrg CONSTRAIN=1 ALPHAS='0 0.3'
+    t 0 make -s "${args[@]}" TRAIN_FLAGS="$flags" search TEST=dev.mrg CONSTRAIN=1 ALPHAS='0 0.3'
     [ "$(grep -cE '^[12] +0(\.3)? +([0-9.]+|null)$' <<<"$output")" -eq 4 ]
     f1=$(tf-evalb --json --max-error 100000 --bad ok w/dev.trees w/search/2-0.3.out.trees |
         jq '.failures_as_misses.f1')

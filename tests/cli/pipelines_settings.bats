@@ -249,6 +249,11 @@ X
     expect_contains "$stderr" "tf-train: preset 'tinny': unknown"
     t 2 make "${args[@]}" STEPS=3 RECIPE=best TRAIN_FLAGS='--warmpu 3'
     expect_contains "$stderr" "tf-train: unknown option --warmpu"
+    t 2 make -f "$TOP/pipelines/text.mk" TRAIN=data/val DEV=data/val TEST=data/val WORK=w \
+        TRAIN_FLAGS='--initializer fuse' w/train.en
+    expect_contains "$stderr" "tf-train: --initializer fuse: not one of"
+    t 2 make "${args[@]}" STEPS=3 RECIPE=best SEEDS='1 6'
+    expect_error "SEED=1: at least 3, for each of three trainings has its own"
     [ ! -e w ]
     t 0 make "${args[@]}" STEPS=3
     [ -e w/dev.en ]
@@ -313,7 +318,7 @@ X
     for p in "$TOP"/pipelines/*.mk; do
         case $(basename "$p" .mk) in best | common | experiment | wmt14) continue ;; esac
         settings=$(make -s -f "$p" help | sed -n 's/^  \([A-Z_][A-Z_]*\) .*/\1=t/p' |
-            sed -E 's/^(PARTS|STEPS|SAVE_EVERY|AVERAGE|SEEDS|DROPOUT)=t/\1=2/; s/PAIR=t/PAIR=en-de/; s/SCALE=t/SCALE=small/; s/CORPORA=t/CORPORA=news/; s/RECIPE=t/RECIPE=default/; /FIELDS=t/d')
+            sed -E 's/^(PARTS|STEPS|SAVE_EVERY|AVERAGE|SEEDS?|DROPOUT)=t/\1=2/; s/PAIR=t/PAIR=en-de/; s/SCALE=t/SCALE=small/; s/CORPORA=t/CORPORA=news/; s/RECIPE=t/RECIPE=default/; /FIELDS=t/d')
         # shellcheck disable=SC2086
         run env -u MAKELEVEL -u MAKEFLAGS make -n -f "$p" $settings none
         expect_contains "$output" "No rule to make target 'none'"
@@ -422,8 +427,17 @@ X
     [[ $output != *tf-train* ]]
     tf-decode -q -m r1/model.tfm -k 2 -a 0.6 --max-extra 5 w/test.en.tfs |
         tf-tokenize -d -m w/vocab.model | cmp - three/test.out
-    t 2 make "${args[@]}" SEEDS='2 2'
-    expect_error "SEEDS=2 2: different numbers are required"
+    for wrong in 'SEEDS=2 2: different numbers are' 'SEED=01: a number, written in digits, is'; do
+        t 2 make "${args[@]}" "${wrong%%: *}" SEEDS='2 2'
+        expect_error "$wrong required"
+    done
+    # Without the model that they began with they still translate.
+    cp r1/model.tfm start.tfm
+    args+=(TRAIN_FLAGS='--layers 1 --d-model 16 --d-ff 16 --init start.tfm' RESULTS=on)
+    t 0 make "${args[@]}"
+    rm start.tfm
+    t 0 make "${args[@]}" BEAM=3
+    [[ $output != *tf-train* ]]
 }
 
 @test "other files in a setting make that part again" {

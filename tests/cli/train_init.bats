@@ -56,6 +56,16 @@ PY
     tf-info two/ckpt-00000002.tfm | grep -Eq '^  source_vocab_size +64$'
     tr_t 1 --steps 3 --tie none -o two fewer.tfs
     expect_error "source_vocab_size: 64 in the checkpoint, 63 in this run"
+    # Its targets may have fewer ids.
+    tf-cbor json own.tfs | sed '1s/64/90/g' | tf-cbor unjson -o more.tfs
+    train --steps 1 --tie none --vocab-size 64 -o more more.tfs
+    tf-info more/ckpt-00000001.tfm | grep -Eq '^  source_vocab_size +90$'
+    tf-info more/ckpt-00000001.tfm | grep -Eq '^  vocab_size +64$'
+    train --steps 2 --tie none --vocab-size 64 -o more more.tfs
+    tr_t 2 --steps 1 --tie none --vocab-size 63 -o run b.tfs
+    expect_error "--vocab-size 63: the stream's vocabulary has 64"
+    tr_t 1 --steps 2 --tie all -o two own.tfs
+    expect_error "tie: 'none' in the checkpoint, 'all' in this run"
     # One that has 63 for sources.
     train --steps 1 --tie none -o run b.tfs
     tf-convert --to npz run/ckpt-00000001.tfm -o m.npz

@@ -20,19 +20,20 @@ static int complete_config(struct tf_setup *s, const struct tf_header *h, struct
 {
     struct tf_config *c = &s->config;
     *c = s->o->config;
+    if (s->env->from == NULL && c->tie != TF_TIE_ALL)
+        c->source_vocab_size = h->source_size;
     if (c->vocab_size == 0)
         c->vocab_size = h->size;
     if (c->vocab_size == 0)
         return tf_fail_status(err, TF_USAGE,
                               "the stream does not contain its vocabulary's size: --vocab-size is "
                               "required");
-    if (c->vocab_size < h->size)
+    const bool fewer = c->source_vocab_size > 0 && h->source_size == h->size;
+    if (c->vocab_size < h->size && !fewer)
         return tf_fail_status(err, TF_USAGE, "--vocab-size %lld: the stream's vocabulary has %lld",
                               (long long)c->vocab_size, (long long)h->size);
     if (h->special.eos < 0)
         return tf_fail(err, "the stream's vocabulary has no eos");
-    if (s->env->from == NULL && c->tie != TF_TIE_ALL)
-        c->source_vocab_size = h->source_size;
     if (tf_config_takes(c, h, err) != 0)
         return -1;
     c->bos = h->special.bos;
@@ -326,7 +327,8 @@ int tf_setup_from_checkpoint(struct tf_setup *s, const struct tf_settings *o,
         word = precision->text;
     *s = (struct tf_setup){.o = o, .env = env};
     stream.config = batches != NULL ? *batches : tf_value_map();
-    if (tf_value_int_of(&m->header.config, "source_vocab_size", 0, UINT32_MAX, &stream.source_size,
+    if (o->config.tie != TF_TIE_ALL &&
+        tf_value_int_of(&m->header.config, "source_vocab_size", 0, UINT32_MAX, &stream.source_size,
                         err) < 0)
         return -1;
     return read_tuning(s, err) != 0 ? -1 : configure(s, stream, word, NULL, err);
