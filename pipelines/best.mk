@@ -5,13 +5,16 @@
 #   2. in RESULTS/annealed, with the usual one, at a rate that falls to 0;
 #   3. in RESULTS, at such a rate, half of the text with its references and half with what the model
 #      of 2 writes: of its 12 best for each sentence the one that agrees most with the others
-#      (minimum Bayes risk; Finkelstein and Freitag 2023).
+#      (minimum Bayes risk; Finkelstein and Freitag 2023). With TEACHERS='6 9' the models of 2 of
+#      these seeds, too, in RESULTS/seed-6 and seed-9, write with it, as an ensemble.
 # STEPS, SAVE_EVERY, AVERAGE and TRAIN_FLAGS are those of the third; the first two take SEED less 2
 # and less 1, so other seeds are SEED=6, 9 ..., and three together SEEDS='3 6 9'.
 # tests/bench/RESULTS.md has what each training gains.
 
 #: RECIPE default, or best: three trainings in turn
+#: TEACHERS with RECIPE=best, more seeds: their models of 2 choose for 3, too
 RECIPE ?= default
+TEACHERS ?=
 best   := $(filter best,$(RECIPE))
 $(if $(filter default best,$(RECIPE)),,$(error RECIPE=$(RECIPE): default or best is required))
 ifneq ($(best),)
@@ -23,7 +26,7 @@ AVERAGE    ?= 8
 BEAM       ?= $(call chosen,1,5)
 ALPHA      ?= $(call chosen,2,1.6)
 SEED       ?= 3
-$(if $(stage),,$(foreach s,$(filter 0 1 2,$(SEED) $(SEEDS)), \
+$(if $(stage),,$(foreach s,$(filter 0 1 2,$(SEED) $(SEEDS) $(TEACHERS)), \
     $(error SEED=$s: at least 3, for each of three trainings has its own)))
 $(if $(and $(SAMPLE),$(if $(stage),,yes)), \
     $(error SAMPLE=$(SAMPLE): RECIPE=best has its own, in the first of three trainings))

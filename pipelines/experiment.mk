@@ -241,19 +241,23 @@ train_from_fifo = fifo=$(RESULTS)/batches.fifo; rm -f $$fifo; mkfifo $$fifo; \
 	kill $$! 2>/dev/null || wait $$!
 
 # $(MAKE) $(before): another training of the same text.
-before = --no-print-directory -f $(firstword $(MAKEFILE_LIST)) $@ RESULTS=$(@D) SEEDS=
+before = --no-print-directory -f $(firstword $(MAKEFILE_LIST)) $@ RESULTS=$(@D) SEEDS= TEACHERS=
 
-# ---- RECIPE=best: the trainings before the last, and what their model chose of its own ----
+# ---- RECIPE=best: the trainings before the last, and what their models chose of their own ----
 stage =
 ifneq ($(best),)
-training += | best
+teachers  = $(patsubst %,$(RESULTS)/seed-%/annealed/model.tfm,$(filter-out $(SEED),$(TEACHERS)))
+training += | best$(if $(TEACHERS), --teachers $(TEACHERS))
 ifeq ($(stage),)
 $(RESULTS)/sampled/model.tfm: $(corpus:%=$(WORK)/%) $(WORK)/dev.tfs
 $(RESULTS)/annealed/model.tfm: $(RESULTS)/sampled/model.tfm
 $(RESULTS)/sampled/model.tfm $(RESULTS)/annealed/model.tfm: FORCE
 	$(MAKE) $(before) stage=$(notdir $(@D)) $(stage.$(notdir $(@D)))
-$(RESULTS)/own.$T: $(RESULTS)/annealed/model.tfm $(WORK)/train.$S.tfs
-	$(say)$(call allow_bad,tf-decode -m $< $(threads) --beam 12 --nbest 12 $(WORK)/train.$S.tfs \
+$(RESULTS)/seed-%/annealed/model.tfm: $(corpus:%=$(WORK)/%) $(WORK)/dev.tfs FORCE
+	$(MAKE) $(before) RESULTS=$(RESULTS)/seed-$* SEED=$*
+$(RESULTS)/own.$T: $(RESULTS)/annealed/model.tfm $(teachers) $(WORK)/train.$S.tfs
+	$(say)$(call allow_bad,tf-decode $(patsubst %,-m %,$< $(teachers)) $(threads) \
+	    --beam 12 --nbest 12 $(WORK)/train.$S.tfs \
 	    | tf-tokenize -d --nbest -m $< | tf-rerank --mbr bleu $(utility) -o $@)
 beside = -w 1 $(WORK)/train.$S.tfs $(RESULTS)/own.$T.tfs -w 1 # and a blank
 $(RESULTS)/trained: $(RESULTS)/own.$T.tfs

@@ -158,6 +158,18 @@ X
     # Again: nothing is done.
     PATH=$PWD/bin:$PATH t 0 make "${args[@]}"
     [[ $output != *-o\ r/* ]]
+    # A teacher of another seed: the same trainings, and what both models write.
+    PATH=$PWD/bin:$PATH t 0 make "${args[@]/r\/model.tfm/r2/own.de}" RESULTS=r2 TEACHERS='3 6'
+    for f in annealed seed-6/sampled seed-6/annealed; do
+        alone+=("$(jq -c 'select(.event == "start").settings.seed' "r2/$f/run/log.jsonl")")
+    done
+    [ "${alone[*]}" = "2 4 5" ]
+    cmp r/annealed/model.tfm r2/annealed/model.tfm
+    tf-decode -q -m two.tfm -m r2/seed-6/annealed/model.tfm --beam 12 --nbest 12 w/train.en.tfs |
+        tf-tokenize -d --nbest -m two.tfm | tf-rerank --mbr bleu --tokenize none | cmp - r2/own.de
+    PATH=$PWD/bin:$PATH t 2 make "${args[@]}" TEACHERS=6
+    expect_contains "$stderr" "r/run was trained with different settings ("
+    expect_contains "$stderr" "--teachers 6"
 }
 
 @test "PARTS=3: the training text in parts, tokenised at the same time" {
@@ -318,7 +330,7 @@ X
     for p in "$TOP"/pipelines/*.mk; do
         case $(basename "$p" .mk) in best | common | experiment | wmt14) continue ;; esac
         settings=$(make -s -f "$p" help | sed -n 's/^  \([A-Z_][A-Z_]*\) .*/\1=t/p' |
-            sed -E 's/^(PARTS|STEPS|SAVE_EVERY|AVERAGE|SEEDS?|DROPOUT)=t/\1=2/; s/PAIR=t/PAIR=en-de/; s/SCALE=t/SCALE=small/; s/CORPORA=t/CORPORA=news/; s/RECIPE=t/RECIPE=default/; /FIELDS=t/d')
+            sed -E 's/^(PARTS|STEPS|SAVE_EVERY|AVERAGE|SEEDS?|TEACHERS|DROPOUT)=t/\1=2/; s/PAIR=t/PAIR=en-de/; s/SCALE=t/SCALE=small/; s/CORPORA=t/CORPORA=news/; s/RECIPE=t/RECIPE=default/; /FIELDS=t/d')
         # shellcheck disable=SC2086
         run env -u MAKELEVEL -u MAKEFLAGS make -n -f "$p" $settings none
         expect_contains "$output" "No rule to make target 'none'"
