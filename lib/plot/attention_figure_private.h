@@ -22,7 +22,7 @@ struct tf_attention_figure {
     double least;     /* weights below are not drawn, nor is 0 (lines only) */
 };
 
-/* Append a figure. Weights up to 1.001, which rounding can give, count as 1. Errors, after which
+/* Append a figure. Weights above 1 by rounding (tf_attn_is_weight) count as 1. Errors, after which
  * nothing was appended: no row, column or head, no row among `only`, too many weights, a weight
  * that is not between 0 and 1, a width too small.
  *

@@ -1,5 +1,6 @@
 /* attention_parts.c - see attention_parts_private.h. */
 #include "plot/attention_parts_private.h"
+#include "stream/record.h"
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@ int tf_attention_check(const struct tf_attention_figure *f, struct tf_err *err)
                        f->n_heads, f->n_rows, f->n_cols, TF_MATRIX_CELLS);
     size_t cells = f->n_rows * f->n_cols;
     for (size_t i = 0; i < f->n_heads * cells; i++)
-        if (!(f->weights[i] >= 0 && f->weights[i] <= 1.001f))
+        if (!tf_attn_is_weight(f->weights[i]))
             return tf_fail(err,
                            "head %" PRId64
                            ", row %zu, column %zu: %g is not a weight between 0 and 1",

@@ -87,7 +87,7 @@ static int check_alignments(const struct tf_record *rec, struct tf_err *err)
     const struct tf_attn *a = &rec->attn;
     const size_t n = rec->type == TF_REC_ATTN ? a->n_heads * a->n_rows * a->n_cols : 0;
     for (size_t i = 0; i < n; i++)
-        if (!(a->weights[i] >= 0 && a->weights[i] <= 1.001F))
+        if (!tf_attn_is_weight(a->weights[i]))
             return tf_fail(err, "an attention weight of %g", a->weights[i]);
     if (rec->alignment != NULL && tf_alignment_check(rec->n, rec->n_source, rec->alignment,
                                                      rec->n_alignment, err) != 0)

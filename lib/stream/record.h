@@ -102,6 +102,12 @@ struct tf_attn {
     size_t n_heads, n_rows, n_cols;
 };
 
+/* Is this 0 to 1, but for rounding? Not NaN. */
+static inline bool tf_attn_is_weight(float x)
+{
+    return x >= 0 && x <= 1.001F;
+}
+
 /* Log-probability of a sentence, and of each of its tokens. */
 struct tf_score {
     float logp;
