@@ -13,6 +13,7 @@ int tf_bad_add(struct tf_bad_count *c, const char *input, uint64_t number, const
                bool reported, struct tf_err *err)
 {
     const struct tf_place_of at = tf_place(input, c->place, number, c->text);
+    tf_place_set_bad(number, c->text);
     c->found += !reported;
     if (c->on_bad == TF_ON_BAD_MARK && !reported)
         tf_warn("%s: %s %llu: %s", at.input, at.what, (unsigned long long)at.number, reason);

@@ -13,6 +13,7 @@
 struct places {
     char name[4096];
     uint64_t line[TF_PLACES]; /* by number, of the last ones; 0: none */
+    bool bad[TF_PLACES];
 };
 
 static struct places *ours;
@@ -35,21 +36,28 @@ int tf_places_begin(const char *name, struct tf_err *err)
 
 void tf_places_put(uint64_t number, uint64_t line)
 {
-    if (ours != NULL)
-        ours->line[number % TF_PLACES] = line;
+    if (ours == NULL)
+        return;
+    ours->line[number % TF_PLACES] = line;
+    ours->bad[number % TF_PLACES] = false;
+}
+
+bool tf_places_is_bad(uint64_t number)
+{
+    return ours != NULL && ours->bad[number % TF_PLACES];
 }
 
 /* What the process that started this one has noted, or NULL. */
-static const struct places *theirs(void)
+static struct places *theirs(void)
 {
-    static const struct places *found;
+    static struct places *found;
     const char *value = getenv(PLACES);
     long parent;
     int fd;
     if (found != NULL || value == NULL || sscanf(value, "%ld %d", &parent, &fd) != 2 ||
         parent != (long)getppid())
         return found;
-    void *p = mmap(NULL, sizeof *found, PROT_READ, MAP_SHARED, fd, 0);
+    void *p = mmap(NULL, sizeof *found, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     found = p != MAP_FAILED ? p : NULL;
     return found;
 }
@@ -60,4 +68,11 @@ struct tf_place_of tf_place(const char *input, const char *what, uint64_t number
     const uint64_t line = p != NULL ? p->line[(number - first) % TF_PLACES] : 0;
     return line > 0 ? (struct tf_place_of){p->name, "line", line, true}
                     : (struct tf_place_of){input, what, number, false};
+}
+
+void tf_place_set_bad(uint64_t number, uint64_t first)
+{
+    struct places *p = theirs();
+    if (p != NULL)
+        p->bad[(number - first) % TF_PLACES] = true;
 }

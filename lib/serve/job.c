@@ -444,10 +444,11 @@ const struct tf_job_line *tf_job_failure(const struct tf_job *job)
     return job->list && good ? NULL : first;
 }
 
-/* The translation of line l, or its alternative number k from 1 where it has so many. */
+/* The translation of line l, or its alternative number k from 1 where it has so many; p NULL: it
+ * failed. */
 static struct tf_job_out choice(const struct tf_job_line *l, size_t k)
 {
-    return l->status != NULL                 ? (struct tf_job_out){{"", 0}, {0}}
+    return l->status != NULL                 ? (struct tf_job_out){0}
            : k > 0 && k <= l->n_alternatives ? l->alternatives[k - 1]
                                              : l->out;
 }
@@ -480,7 +481,7 @@ static void write_text(const struct tf_job *job, size_t i, size_t k, struct tf_j
     for (; n < t->end; n++) {
         const struct tf_job_line *l = &job->lines[n];
         const struct tf_place place = {.before = {p, (size_t)(l->source - p)}, .joined = l->joined};
-        tf_layout_join(scratch, &place, choice(l, k).text, &last);
+        tf_layout_join(scratch, &place, view(choice(l, k).text), &last);
         p = l->source + l->n;
     }
     tf_buf_add(scratch, p, (size_t)(t->p + t->n - p));

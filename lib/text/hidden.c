@@ -85,8 +85,6 @@ size_t tf_hidden_show(const struct tf_hidden *h, struct tf_text translation, str
     if (h->alone) {
         translation = sent;
         link_words(new_links, sent);
-    } else if (translation.p == NULL) {
-        return 0;
     } else if (h->copy_unknown) {
         tf_buf_grow(&copied, 1);
         tf_copy_unknown(&copied, sent, translation, links, new_links);

@@ -16,10 +16,10 @@ struct tf_hidden *tf_hidden_new(struct tf_text sentence, struct tf_hide hide, bo
                                 bool named, struct tf_buf *out);
 void tf_hidden_free(struct tf_hidden *h); /* may be NULL */
 
-/* Append the translation as a user is to see it; p NULL: it could not be translated, and nothing is
- * appended. links: of its words, with copy_unknown hard ones with unknown parts (links.h);
- * new_links, which is empty, gets those of the result, or stays so if there are names, whose words
- * are others. Returns the number of names that it has lost, which stand at its end. */
+/* Append the translation as a user is to see it. links: of its words, with copy_unknown hard ones
+ * with unknown parts (links.h); new_links, which is empty, gets those of the result, or stays so if
+ * there are names, whose words are others. Returns the number of names that it has lost, which
+ * stand at its end. */
 size_t tf_hidden_show(const struct tf_hidden *h, struct tf_text translation, struct tf_text links,
                       struct tf_buf *out, struct tf_buf *new_links);
 

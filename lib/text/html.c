@@ -452,8 +452,9 @@ struct tf_text tf_html_sentence(const struct tf_html *h, size_t i)
 void tf_html_set(struct tf_html *h, size_t i, struct tf_text translation, struct tf_text links)
 {
     struct tf_html_sentence *s = &h->sentences[i];
-    s->out =
-        (struct tf_text){tf_arena_strndup(&h->outs, translation.p, translation.n), translation.n};
+    s->out = translation;
+    if (translation.p != NULL)
+        s->out.p = tf_arena_strndup(&h->outs, translation.p, translation.n);
     s->links = (struct tf_text){tf_arena_strndup(&h->outs, links.p, links.n), links.n};
 }
 

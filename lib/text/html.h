@@ -45,9 +45,9 @@ void tf_html_free(struct tf_html *h); /* may be NULL */
 size_t tf_html_count(const struct tf_html *h);
 struct tf_text tf_html_sentence(const struct tf_html *h, size_t i);
 
-/* The translation of sentence i, which is copied, and links of its words (links.h, hard); without
- * any, words are aligned in proportion. Another one takes its place. Reads and writes nothing that
- * tf_html_sentence reads. */
+/* The translation of sentence i, which is copied, p NULL: it could not be translated; and links of
+ * its words (links.h, hard): without any, words are aligned in proportion. Another one takes its
+ * place. Reads and writes nothing that tf_html_sentence reads. */
 void tf_html_set(struct tf_html *h, size_t i, struct tf_text translation, struct tf_text links);
 /* Append the fragment with the translations. */
 void tf_html_write(struct tf_html *h, struct tf_buf *out);

@@ -212,7 +212,7 @@ static void find_translated(struct placing *x, const struct tf_html_sentence *s,
     }
     TF_FIRST(first, 0, names->n, x->names[first] >= s->begin);
     for (size_t i = first; i < names->n && x->names[i] < s->end; i++)
-        if (x->found[i] == SIZE_MAX && x->g->named[i] == 0 && s->out.n > 0)
+        if (x->found[i] == SIZE_MAX && x->g->named[i] == 0 && s->out.p != NULL)
             tf_buf_printf(&x->text, "%sX%u", x->text.len > 0 ? " " : "", names->v[i].name);
 }
 

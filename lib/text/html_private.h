@@ -63,7 +63,7 @@ struct tf_html_cut {
 struct tf_html_sentence {
     size_t begin, end;
     bool joined; /* see sentences.h */
-    struct tf_text out, links;
+    struct tf_text out, links; /* out.p NULL: it has no translation */
 };
 
 struct tf_html_segment {

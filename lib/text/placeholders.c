@@ -327,6 +327,7 @@ bool tf_placeholders_alone(struct tf_text s)
 size_t tf_placeholders_show(const struct tf_placeholders *p, struct tf_text translation,
                             struct tf_buf *out)
 {
+    const size_t begin = out->len;
     size_t lost = 0, at = 0;
     bool *seen = tf_xcalloc(p->n + 1, sizeof *seen);
     while (at < translation.n) {
@@ -346,7 +347,7 @@ size_t tf_placeholders_show(const struct tf_placeholders *p, struct tf_text tran
     }
     for (size_t i = 0; i < p->n; i++)
         if (!seen[i]) {
-            tf_buf_byte(out, ' ');
+            tf_buf_str(out, out->len > begin ? " " : "");
             tf_placeholder_put(p, i, (struct tf_text){"x", 1}, 1, out);
             lost++;
         }

@@ -41,8 +41,8 @@ size_t tf_placeholder_find(const struct tf_placeholders *p, struct tf_text s, si
  * p->text begins with one. */
 void tf_placeholder_put(const struct tf_placeholders *p, size_t i, struct tf_text s, size_t at,
                         struct tf_buf *out);
-/* Append the translation with what the names stand for. What it has lost comes at its end, after a
- * space. Returns the number of those. */
+/* Append the translation with what the names stand for. What it has lost comes at its end, after
+ * spaces. Returns the number of those. */
 size_t tf_placeholders_show(const struct tf_placeholders *p, struct tf_text translation,
                             struct tf_buf *out);
 /* The bytes of s from `at`, after name i, to name i + 1, if they are the signs that stood between

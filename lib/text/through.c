@@ -323,11 +323,11 @@ static struct tf_text cut_links(struct tf_text *line)
     return links;
 }
 
-/* Take a translation of HTML. The last one of a fragment becomes that fragment, the others
- * nothing. */
+/* Take a translation of HTML, p NULL: of a bad sentence. The last one of a fragment becomes that
+ * fragment, the others nothing. */
 static struct tf_text take_html(struct through *t, struct item *it, struct tf_text line)
 {
-    const struct tf_text links = cut_links(&line);
+    const struct tf_text links = line.p != NULL ? cut_links(&line) : (struct tf_text){"", 0};
     tf_html_set(it->html, it->of_html, line, links);
     if (!is_last(it))
         return (struct tf_text){"", 0};
@@ -345,8 +345,6 @@ static struct tf_text show_hidden(struct through *t, const struct item *it, stru
     tf_buf_clear(&t->shown);
     tf_buf_clear(&t->links);
     tf_buf_grow(&t->shown, 1);
-    if (line.n == 0 && links.n == 0) /* that of a sentence which could not be translated */
-        line.p = NULL;
     if (tf_hidden_show(it->hidden, line, links, &t->shown, &t->links) > 0)
         tf_warn("%s: line %llu: a placeholder was lost and is at the end of its sentence",
                 t->in.name, (unsigned long long)it->lines);
@@ -357,14 +355,25 @@ static struct tf_text show_hidden(struct through *t, const struct item *it, stru
     return (struct tf_text){t->shown.p, t->shown.len};
 }
 
+/* What a line of the tools stands for: a translation with what was hidden of its sentence. */
+static struct tf_text shown_line(struct through *t, struct item *it, struct tf_text line)
+{
+    if (it->hidden == NULL && it->html == NULL)
+        return line;
+    const bool bad = tf_places_is_bad(t->sentences);
+    if (!bad && it->hidden != NULL)
+        line = show_hidden(t, it, line);
+    if (it->html != NULL)
+        return take_html(t, it, bad ? (struct tf_text){0} : line);
+    return bad ? (struct tf_text){"", 0} : line;
+}
+
 static int put_item(struct through *t, struct item *it, struct tf_text sentence, bool end,
                     struct tf_err *err)
 {
     const int rc = tf_layout_get(&t->reader, it->place, it->n, "layout", 2, err);
-    if (rc == 0 && it->hidden != NULL && !end)
-        sentence = show_hidden(t, it, sentence);
-    if (rc == 0 && it->html != NULL)
-        sentence = take_html(t, it, sentence);
+    if (rc == 0 && !end)
+        sentence = shown_line(t, it, sentence);
     release_item(it);
     if (rc != 0)
         return -1;

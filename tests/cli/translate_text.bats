@@ -13,7 +13,7 @@ setup_file() {
     # a sign between two names gets spaces.
     cat >"$BATS_FILE_TMPDIR/bin/tf-tokenize" <<'SH'
 #!/bin/sh
-case " $* " in *" -d "*) exec sed -u '/^fail/s/.*//; s/\([.!?]\) .*/\1/; s/^X1$/& too/; s/\(X[0-9]*\)\([+/]\)X/\1 \2 X/; y/abcdefghijklmnopqrstuvwxyzäöü/ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÜ/' ;; esac
+case " $* " in *" -d "*) exec sed -u '/^none/s/.*//; s/\([.!?]\) .*/\1/; s/^X1$/& too/; s/\(X[0-9]*\)\([+/]\)X/\1 \2 X/; y/abcdefghijklmnopqrstuvwxyzäöü/ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÜ/' ;; esac
 exec cat
 SH
     cat >"$BATS_FILE_TMPDIR/bin/tf-decode" <<'SH'
@@ -127,15 +127,41 @@ X
     t 0 bash -c 'capitals --placeholders --no-split in'
     expect_output 'ONE. %s {x}'
     expect_error "in: line 1: a placeholder was lost and is at the end of its sentence"
-    # A line that cannot be translated is empty.
-    printf '%s\n' 'fail %s and {x}' 'key' >in
+    # So is all of one whose translation is empty.
+    printf '%s\n' 'none %s and {x}' 'key' >in
     for options in '--placeholders --glossary terms' --copy-unk --html; do
         # shellcheck disable=SC2086
         t 0 bash -c "capitals --placeholders --no-split $options in"
-        [[ ${output,,} = $'\n'@(key|chave) ]]
-        [ -z "$stderr" ]
+        [[ ${output,,} = '%s {x}'$'\n'@(key|chave) ]]
+        [[ $options = --html ]] || expect_error 'in: line 1: a placeholder was lost'
     done
     t 2 tf-translate -m "$MODEL" --placeholders --json in
+}
+
+@test "an empty translation has what was hidden, a line that cannot be translated has not" {
+    natively
+    mkdir bin
+    cp "$(command -v tf-translate)" bin
+    ln -s "$(command -v tf-tokenize)" bin
+    # Of three lines the first is empty, and the second bad.
+    cat >bin/tf-decode <<SH
+#!/bin/sh
+$(command -v tf-decode) "\$@" | tf-cbor json | jq -c '
+    if .type != "tokens" then . elif .idx == 1 then {type: "bad", idx, code: 15, text: "x"}
+    elif .idx > 0 then . else .ids = [] |
+        if .alignment then .alignment = .alignment[-1 - (.source | length):] else . end end' | tf-cbor unjson
+SH
+    chmod +x bin/tf-decode
+    tf-convert "$MODEL" --to tfm --search alignment-head=1,2 -o aligning.tfm
+    printf '%d a ü %%s\n' 1 2 3 >in
+    for run in '--placeholders|%s' '--copy-unk|1 ü %s' '--html --placeholders|%s' \
+        '--html --copy-unk|1 ü %s' '|'; do
+        # shellcheck disable=SC2086
+        bin/tf-translate -q -m aligning.tfm ${run%|*} in >got
+        [ "$(head -n 1 got)" = "${run#*|}" ]
+        [ "$(sed -n 2p got)" = '' ]
+        [ "$(wc -l <got)" -eq 3 ]
+    done
 }
 
 @test "a glossary: the targets of terms come back for the names in their places" {
