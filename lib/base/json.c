@@ -229,6 +229,8 @@ static int read_escape(struct tf_json_reader *r, struct tf_err *err)
         u = 0x10000 + (u - 0xd800) * 0x400 + (low - 0xdc00);
         r->p += 6;
     }
+    if (u == 0 && !(r->nul && r->state == AFTER))
+        return bad(r, err, "text with NUL");
     r->p += 5;
     tf_buf_char(&r->text, (uint32_t)u);
     return 0;
@@ -424,10 +426,13 @@ int tf_json_expect(struct tf_json_reader *r, enum tf_json_kind kind, const char 
 int tf_json_skip(struct tf_json_reader *r, struct tf_err *err)
 {
     enum tf_json_kind kind;
-    int depth = r->depth;
+    const int depth = r->depth;
+    const bool nul = r->nul;
+    int rc;
+    r->nul = true;
     do
-        if (tf_json_next(r, &kind, err) != 0)
-            return -1;
-    while (r->depth > depth);
-    return 0;
+        rc = tf_json_next(r, &kind, err);
+    while (rc == 0 && r->depth > depth);
+    r->nul = nul;
+    return rc;
 }

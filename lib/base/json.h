@@ -56,6 +56,9 @@ struct tf_json_reader {
     /* Set after tf_json_read: also accept what Python writes for values that are not finite, NaN as
      * null and Infinity and -Infinity as numbers. */
     bool not_finite;
+    /* Set after tf_json_read: accept \u0000 in strings, which are to be taken by their length then.
+     * Else, and always in keys, it is an error, so that no text ends there in a C string. */
+    bool nul;
     /* The last token: */
     struct tf_buf text;   /* KEY, STRING: decoded, p is not NULL; NUMBER: as written */
     double real;          /* NUMBER */
@@ -75,7 +78,7 @@ int tf_json_more(struct tf_json_reader *r, enum tf_json_kind *kind,
 /* The next token has to be of a kind; the message is `what` where it is not. */
 int tf_json_expect(struct tf_json_reader *r, enum tf_json_kind kind, const char *what,
                    struct tf_err *err) TF_MUST_CHECK;
-/* Skip the value that begins with the next token. */
+/* Skip the value that begins with the next token; its strings may have \u0000. */
 int tf_json_skip(struct tf_json_reader *r, struct tf_err *err) TF_MUST_CHECK;
 void tf_json_read_release(struct tf_json_reader *r);
 

@@ -117,10 +117,9 @@ int tf_value_from_hex(struct tf_value *v, struct tf_arena *a, const char *s, siz
 static int read_value(struct tf_json_values *l, enum tf_json_kind k, struct tf_value *v,
                       const char *parent, const char *key, struct tf_err *err);
 
-int tf_json_text(const struct tf_json_values *l, char **s, struct tf_err *err)
+char *tf_json_text(const struct tf_json_reader *r, struct tf_arena *a)
 {
-    *s = tf_arena_strndup(l->a, l->r->text.p, l->r->text.len);
-    return memchr(*s, 0, l->r->text.len) != NULL ? tf_fail(err, "text with NUL") : 0;
+    return tf_arena_strndup(a, r->text.p, r->text.len);
 }
 
 /* The pairs of one object, in the order of the text. */
@@ -135,10 +134,9 @@ static int read_pairs(struct tf_json_values *l, struct pairs *p, const char *key
     enum tf_json_kind k;
     int rc;
     while ((rc = tf_json_more(l->r, &k, err)) > 0) {
-        char *name;
+        const char *name = tf_json_text(l->r, l->a);
         struct tf_value x;
-        if (tf_json_text(l, &name, err) != 0 || tf_json_next(l->r, &k, err) != 0 ||
-            read_value(l, k, &x, key, name, err) != 0)
+        if (tf_json_next(l->r, &k, err) != 0 || read_value(l, k, &x, key, name, err) != 0)
             return -1;
         if (p->n == TF_MAX_VALUES)
             return tf_fail(err, "%s: more than %d keys", key, TF_MAX_VALUES);
@@ -187,20 +185,16 @@ static int read_number(const struct tf_json_values *l, struct tf_value *v, const
 }
 
 /* Not inlined, as the two for arrays and objects, so that a number costs no canary. */
-static TF_NOINLINE int read_string(struct tf_json_values *l, struct tf_value *v, const char *parent,
-                                   const char *key, struct tf_err *err)
+static TF_NOINLINE void read_string(struct tf_json_values *l, struct tf_value *v,
+                                    const char *parent, const char *key)
 {
-    char *text;
     if (l->style == TF_JSON_EXACT && l->r->text.len == 64 && tf_value_is_hash_key(parent, key) &&
         strcmp(key, "$hex") != 0) {
         struct tf_err quiet = {0};
         if (tf_value_from_hex(v, l->a, l->r->text.p, l->r->text.len, &quiet) == 0)
-            return 0;
+            return;
     }
-    if (tf_json_text(l, &text, err) != 0)
-        return -1;
-    *v = (struct tf_value){.kind = TF_TEXT, .n = l->r->text.len, .text = text};
-    return 0;
+    *v = (struct tf_value){.kind = TF_TEXT, .n = l->r->text.len, .text = tf_json_text(l->r, l->a)};
 }
 
 /* The values of one array. */
@@ -250,7 +244,8 @@ static int read_value(struct tf_json_values *l, enum tf_json_kind k, struct tf_v
     case TF_JSON_NUMBER:
         return read_number(l, v, key, err);
     case TF_JSON_STRING:
-        return read_string(l, v, parent, key, err);
+        read_string(l, v, parent, key);
+        return 0;
     case TF_JSON_ARRAY:
         return read_array(l, v, key, err);
     case TF_JSON_OBJECT:

@@ -24,18 +24,18 @@ void tf_json_hex(struct tf_json *j, const void *p, size_t n);
 /* Settings and state of tf_value_from_json. n counts the values that all calls with this struct
  * have read; more than max are an error. */
 struct tf_json_values {
-    struct tf_json_reader *r;
+    struct tf_json_reader *r; /* without nul */
     struct tf_arena *a; /* of the values */
     size_t n, max;
     enum tf_json_style style;
 };
 /* Read the value that begins with the token `first`, which the reader has just returned. key is
- * that of the value, for messages and hashes. Errors: invalid JSON, NUL in text, a key twice, more
- * than TF_MAX_VALUES keys in an object; with TF_JSON_EXACT, integers outside int64. */
+ * that of the value, for messages and hashes. Errors: invalid JSON, a key twice, more than
+ * TF_MAX_VALUES keys in an object; with TF_JSON_EXACT, integers outside int64. */
 int tf_value_from_json(struct tf_json_values *j, enum tf_json_kind first, const char *key,
                        struct tf_value *v, struct tf_err *err) TF_MUST_CHECK;
-/* Copy the reader's last token, a key or string without NUL, into the arena. */
-int tf_json_text(const struct tf_json_values *j, char **s, struct tf_err *err) TF_MUST_CHECK;
+/* A copy of the reader's last token, a key or string, in the arena. */
+char *tf_json_text(const struct tf_json_reader *r, struct tf_arena *a);
 /* Read n bytes of text that are one value of at most TF_MAX_VALUES values; what names it in
  * messages. */
 int tf_value_from_json_text(struct tf_value *v, struct tf_arena *a, const char *text, size_t n,

@@ -74,22 +74,15 @@ static int add_token(struct tokenizer *t, const char *text, uint64_t id, double 
     return 0;
 }
 
-/* The text of the last token, a key or string. */
-static int token_text(struct tokenizer *t, char **to, struct tf_err *err)
-{
-    return tf_json_text(&(struct tf_json_values){.r = &t->r, .a = t->a}, to, err);
-}
-
 /* {"piece": id, ...} */
 static int read_ids(struct tokenizer *t, struct tf_err *err)
 {
     static const char what[] = "model: vocab: not of pieces and ids";
     enum tf_json_kind kind;
-    char *text;
     int rc;
     while ((rc = tf_json_more(&t->r, &kind, err)) > 0) {
-        if (token_text(t, &text, err) != 0 ||
-            tf_json_expect(&t->r, TF_JSON_NUMBER, what, err) != 0)
+        const char *text = tf_json_text(&t->r, t->a);
+        if (tf_json_expect(&t->r, TF_JSON_NUMBER, what, err) != 0)
             return -1;
         if (!t->r.is_int || t->r.negative)
             return tf_fail(err, "%s", what);
@@ -104,14 +97,14 @@ static int read_scores(struct tokenizer *t, struct tf_err *err)
 {
     static const char what[] = "model: vocab: not of pieces and scores";
     enum tf_json_kind kind;
-    char *text;
     int rc;
     for (size_t id = 0; (rc = tf_json_more(&t->r, &kind, err)) > 0; id++) {
         if (kind != TF_JSON_ARRAY)
             return tf_fail(err, "%s", what);
-        if (tf_json_expect(&t->r, TF_JSON_STRING, what, err) != 0 ||
-            token_text(t, &text, err) != 0 ||
-            tf_json_expect(&t->r, TF_JSON_NUMBER, what, err) != 0 ||
+        if (tf_json_expect(&t->r, TF_JSON_STRING, what, err) != 0)
+            return -1;
+        const char *text = tf_json_text(&t->r, t->a);
+        if (tf_json_expect(&t->r, TF_JSON_NUMBER, what, err) != 0 ||
             add_token(t, text, id, t->r.real, TF_PIECE_NORMAL, err) != 0 ||
             tf_json_expect(&t->r, TF_JSON_ARRAY_END, what, err) != 0)
             return -1;
@@ -128,16 +121,20 @@ static int read_merges(struct tokenizer *t, struct tf_err *err)
     int rc;
     t->has_merges = true;
     while ((rc = tf_json_more(&t->r, &kind, err)) > 0) {
-        if (kind == TF_JSON_ARRAY) {
-            if (tf_json_expect(&t->r, TF_JSON_STRING, what, err) != 0 ||
-                token_text(t, &left, err) != 0 ||
-                tf_json_expect(&t->r, TF_JSON_STRING, what, err) != 0 ||
-                token_text(t, &right, err) != 0 ||
-                tf_json_expect(&t->r, TF_JSON_ARRAY_END, what, err) != 0)
+        const bool pair = kind == TF_JSON_ARRAY;
+        if (pair && tf_json_expect(&t->r, TF_JSON_STRING, what, err) != 0)
+            return -1;
+        if (!pair && kind != TF_JSON_STRING)
+            return tf_fail(err, "%s", what);
+        left = tf_json_text(&t->r, t->a);
+        if (pair) {
+            if (tf_json_expect(&t->r, TF_JSON_STRING, what, err) != 0)
                 return -1;
-        } else if (kind != TF_JSON_STRING || token_text(t, &left, err) != 0 ||
-                   (right = strchr(left, ' ')) == NULL) {
-            return err->status != 0 ? -1 : tf_fail(err, "%s", what);
+            right = tf_json_text(&t->r, t->a);
+            if (tf_json_expect(&t->r, TF_JSON_ARRAY_END, what, err) != 0)
+                return -1;
+        } else if ((right = strchr(left, ' ')) == NULL) {
+            return tf_fail(err, "%s", what);
         } else {
             *right++ = 0;
         }
@@ -169,10 +166,10 @@ static int read_model(struct tokenizer *t, enum tf_json_kind kind, struct tf_err
 {
     if (kind != TF_JSON_OBJECT)
         return tf_fail(err, "model: not an object");
-    char *key;
     int rc;
     while ((rc = tf_json_more(&t->r, &kind, err)) > 0) {
-        if (token_text(t, &key, err) != 0 || tf_json_next(&t->r, &kind, err) != 0)
+        const char *key = tf_json_text(&t->r, t->a);
+        if (tf_json_next(&t->r, &kind, err) != 0)
             return -1;
         const bool vocab = strcmp(key, "vocab") == 0, merges = strcmp(key, "merges") == 0;
         if ((vocab && t->n > 0) || (merges && t->has_merges))
@@ -191,13 +188,11 @@ static int read_model(struct tokenizer *t, enum tf_json_kind kind, struct tf_err
 static int read_tokenizer(struct tokenizer *t, struct tf_err *err)
 {
     enum tf_json_kind kind;
-    char *key;
     int rc;
     if (tf_json_expect(&t->r, TF_JSON_OBJECT, "not a JSON object", err) != 0)
         return -1;
     while ((rc = tf_json_more(&t->r, &kind, err)) > 0) {
-        if (token_text(t, &key, err) != 0)
-            return -1;
+        const char *key = tf_json_text(&t->r, t->a);
         const bool kept = strcmp(key, "added_tokens") == 0 || strcmp(key, "normalizer") == 0 ||
                           strcmp(key, "pre_tokenizer") == 0;
         if (strcmp(key, "model") != 0 && !kept) {

@@ -135,9 +135,9 @@ static int read_header(struct reading *d, struct tf_err *err)
                                         .max = TF_MAX_VALUES,
                                         .style = TF_JSON_PLAIN};
         struct tf_value v;
-        char *name;
         tf_arena_clear(&d->scratch); /* the key is in the reader */
-        if (tf_json_text(&values, &name, err) != 0 || tf_json_next(&d->r, &k, err) != 0)
+        const char *name = tf_json_text(&d->r, &d->scratch);
+        if (tf_json_next(&d->r, &k, err) != 0)
             return -1;
         if (tf_value_from_json(&values, k, name, &v, err) < 0)
             return tf_context(err, "%.40s", name);

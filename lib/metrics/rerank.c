@@ -298,6 +298,7 @@ static int read_json(struct rerank *r, struct tf_text line, struct tf_err *err)
         return -1;
     begin_list(r, r->in->n - 1);
     tf_json_read(&j, line.p, line.n);
+    j.nul = true;
     int rc = tf_json_next(&j, &kind, err);
     if (rc == 0)
         rc = read_object(r, &j, true, err);

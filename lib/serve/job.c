@@ -167,6 +167,8 @@ int tf_job_read_field(struct tf_job *job, const char *name, const char *value, s
         tf_job_add(job, value, n);
         return 0;
     }
+    if (memchr(value, 0, n) != NULL)
+        return tf_fail(err, "Invalid request: %s has a NUL", name);
     const char *text = tf_arena_strndup(&job->mem, value, n);
     if (strcmp(name, "source") == 0)
         job->source = text;
@@ -214,8 +216,7 @@ static int read_glossary(struct tf_job *job, struct tf_json_reader *r, struct tf
         tf_buf_add(&term, r->text.p, r->text.len);
         if ((rc = tf_json_next(r, &kind, err)) != 0)
             break;
-        if (kind != TF_JSON_STRING || memchr(r->text.p, 0, r->text.len) != NULL ||
-            (term.len > 0 && memchr(term.p, 0, term.len) != NULL))
+        if (kind != TF_JSON_STRING || memchr(r->text.p, 0, r->text.len) != NULL)
             rc = invalid(err, name, "an object of texts");
         else if (term.len > LONGEST_TERM || r->text.len > LONGEST_TERM ||
                  (job->glossary != NULL && tf_glossary_terms(job->glossary) == MOST_TERMS))
@@ -272,6 +273,7 @@ int tf_job_read_json(struct tf_job *job, const char *body, size_t n, struct tf_e
     struct tf_json_reader r;
     enum tf_json_kind kind;
     tf_json_read(&r, body, n);
+    r.nul = true;
     int rc = tf_json_next(&r, &kind, err);
     if (rc == 0 && kind != TF_JSON_OBJECT)
         rc = tf_fail(err, "Invalid request: not a JSON object");
@@ -414,6 +416,7 @@ int tf_job_read_line(struct tf_job *job, size_t line, uint64_t number, const cha
     enum tf_json_kind kind;
     uint64_t its = 0;
     tf_json_read(&r, json, n);
+    r.nul = true;
     int rc = tf_json_next(&r, &kind, err);
     if (rc == 0 && kind != TF_JSON_OBJECT)
         rc = tf_fail(err, "no object");

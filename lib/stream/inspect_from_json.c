@@ -637,11 +637,9 @@ static int read_member(struct line *l, const char *key, struct tf_value *x, stru
 static int read_members(struct line *l, struct tf_value_pair **pairs, size_t *n, struct tf_err *err)
 {
     enum tf_json_kind k;
-    char *key;
     int rc;
     while ((rc = tf_json_more(&l->r, &k, err)) > 0) {
-        if (tf_json_text(&l->values, &key, err) != 0)
-            return -1;
+        const char *key = tf_json_text(&l->r, &l->a);
         if (*n == TF_MAX_VALUES)
             return tf_fail(err, "more than %d keys", TF_MAX_VALUES);
         if ((*n & (*n + 1)) == 0) /* room for twice as many and one */

@@ -164,6 +164,7 @@ int tf_layout_get(struct tf_layout_reader *r, const char *line, size_t n, const 
     tf_buf_clear(&r->text);
     tf_buf_grow(&r->text, n);
     tf_json_read(&j, line, n);
+    j.nul = true;
     const int rc = number == 1 ? get_header(&j, &own) : get_place(r, &j, &own);
     tf_json_read_release(&j);
     return rc == 0 ? 0

@@ -78,8 +78,6 @@ static int read_json_entry(struct list *l, struct tf_json_reader *r, bool object
         return more;
     if (!object && kind != TF_JSON_STRING)
         return tf_fail(err, "entry %zu: not a text", l->n);
-    if (memchr(r->text.p, 0, r->text.len) != NULL)
-        return tf_fail(err, "entry %zu: a piece with a NUL", l->n);
     if (l->n == TF_MAX_PIECES)
         return too_many(err);
     add_piece(l, r->text.p, r->text.len, (int64_t)l->n);

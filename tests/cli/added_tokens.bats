@@ -122,7 +122,7 @@ added_tokens.json|{"<ent>": "x"}|<ent>: not an integer
 added_tokens.json|{"": 68}|id 68: a token without text
 tokenizer_config.json|.added_tokens_decoder = {"x": {"content": "y"}}|added_tokens_decoder: 'x': not a number
 tokenizer_config.json|.added_tokens_decoder = {"68": {}}|added_tokens_decoder: 68: no content
-tokenizer_config.json|.added_tokens_decoder = {"68": {"content": "a\u0000b"}}|text with NUL
+tokenizer_config.json|.added_tokens_decoder = {"68": {"content": "a\u0000b"}}|json: byte 63: text with NUL
 END
 }
 

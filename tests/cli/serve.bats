@@ -135,6 +135,15 @@ with_script() {
         translate -d 'q=a&source=en&target=xx&format=pdf'
     expect 400 'Invalid request: q is not a text or a list of texts' \
         translate -H 'Content-Type: application/json' -d '{"q": 3}'
+    # What would end at a NUL is refused; q is taken with it.
+    for field in source target format; do
+        expect 400 "Invalid request: $field has a NUL" translate \
+            -d "q=a&source=en&target=xx&format=text&$field=en%00x"
+        expect 400 "Invalid request: $field has a NUL" translate -H 'Content-Type: application/json' \
+            -d '{"q": "a", "source": "en", "target": "xx", "'$field'": "en\u0000x"}'
+    done
+    expect 400 'json: byte 5: text with NUL' translate -H 'Content-Type: application/json' \
+        -d '{"q\u0000": "a", "source": "en", "target": "xx"}'
     expect 400 'too many tokens: source of 7 tokens, --max-length allows 6' \
         translate -d 'q=a b c a b c a&source=en&target=xx'
     expect 404 'no such path' nothing

@@ -36,6 +36,7 @@ static void compare(const struct tf_job *job, const struct tf_buf *answer)
     struct tf_err err = {0};
     enum tf_json_kind kind = TF_JSON_OBJECT;
     tf_json_read(&r, answer->p, answer->len);
+    r.nul = true;
     while (kind != TF_JSON_STRING && kind != TF_JSON_END)
         TF_ASSERT(tf_json_next(&r, &kind, &err) == 0);
     if (kind == TF_JSON_STRING && job->n_texts > 0 && !has_nul(job) && !job->html) {

@@ -15,6 +15,7 @@ static const char *again(const char *text, size_t n, struct tf_err *err)
     char *copy = malloc(n != 0 ? n : 1);
     memcpy(copy, text, n);
     tf_json_read(&r, copy, n);
+    r.nul = true;
     enum tf_json_kind kind = TF_JSON_NULL;
     int rc = 0;
     while (kind != TF_JSON_END && (rc = tf_json_next(&r, &kind, err)) == 0) {
@@ -327,9 +328,31 @@ static void skipping(void)
     tf_json_read_release(&r);
 }
 
+/* Text of which a C string would be a part. */
+static void nul(void)
+{
+    static const char text[] = "{\"a\":\"b\\u0000c\"}", key[] = "{\"a\\u0000b\":1}";
+    struct tf_json_reader r;
+    struct tf_err err = {0};
+    enum tf_json_kind kind;
+    tf_json_read(&r, text, sizeof text - 1);
+    ok(tf_json_next(&r, &kind, &err) == 0 && tf_json_next(&r, &kind, &err) == 0, "before a NUL");
+    ok(tf_json_next(&r, &kind, &err) != 0, "a NUL is refused");
+    is_str(err.msg, "json: byte 9: text with NUL", "its message");
+    tf_json_read_release(&r);
+    tf_json_read(&r, text, sizeof text - 1);
+    ok(tf_json_next(&r, &kind, &err) == 0 && tf_json_next(&r, &kind, &err) == 0 &&
+           tf_json_skip(&r, &err) == 0,
+       "unless it is skipped");
+    tf_json_read_release(&r);
+    ok(again(text, sizeof text - 1, &err) != NULL, "or the reader takes it");
+    ok(again(key, sizeof key - 1, &err) == NULL, "but never in a key");
+}
+
 int main(void)
 {
     round_trip();
+    nul();
     escapes();
     refused();
     writer();
