@@ -3,7 +3,6 @@
 #include "base/order.h"
 #include "base/memory.h"
 #include "ops/host_search.h"
-#include "text/sp_check.h"
 #include "text/user_lines.h"
 
 #include <math.h>
@@ -165,17 +164,17 @@ void tf_forbidden_release(struct tf_forbidden *f)
 static struct tf_text text_end(const struct tf_search *q, const struct tf_spelling *s, size_t r,
                                size_t t, size_t need, struct tf_buf *buf)
 {
-    size_t n = 0;
-    uint32_t ids[TF_MAX_PIECE];
-    size_t used = 0;
-    while (t > 0 && n < need && used < TF_MAX_PIECE) {
-        ids[used++] = tf_search_token(q, r, --t);
-        n += ids[used - 1] < s->n ? s->v[ids[used - 1]].n : 0;
+    size_t n = 0, first = t;
+    while (first > 0 && n < need) {
+        const uint32_t id = tf_search_token(q, r, --first);
+        n += id < s->n ? s->v[id].n : 0;
     }
     tf_buf_clear(buf);
-    while (used-- > 0)
-        if (ids[used] < s->n)
-            tf_buf_add(buf, s->v[ids[used]].p, s->v[ids[used]].n);
+    for (size_t j = first; j < t; j++) {
+        const uint32_t id = tf_search_token(q, r, j);
+        if (id < s->n)
+            tf_buf_add(buf, s->v[id].p, s->v[id].n);
+    }
     return (struct tf_text){buf->p, buf->len};
 }
 

@@ -574,6 +574,17 @@ hyps() {
     [ "$(grep -cw b text)" -eq 0 ]
 }
 
+@test "--forbid: a phrase of thousands of tokens" {
+    awk 'BEGIN { for (i = 0; i < 2060; i++) print "a" }' | paste -sd ' ' |
+        tf-tokenize -m "$MODEL" >a.tfs
+    local options=(--max-length 4096 --min-length 2080 --prefix a.tfs a.tfs)
+    decode "${options[@]}" | tf-tokenize -d -m "$MODEL" >phrase
+    [ "$(wc -w <phrase)" -gt 2060 ]
+    decode --forbid phrase "${options[@]}" | tf-tokenize -d -m "$MODEL" >text
+    [ "$(wc -w <text)" -gt 2060 ]
+    [ "$(grep -cwf phrase text)" -eq 0 ]
+}
+
 # has_words FILE: each line of the file "text" has the words of its line in FILE, tab-separated.
 has_words() {
     [ "$(wc -l <text)" -eq "$(wc -l <"$1")" ]
