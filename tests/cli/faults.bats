@@ -139,6 +139,7 @@ half open resume.tfm 2 1 run/resume.tfm
 half open best.tfm 1 1 run/best.tfm
 no-best open ckpt-* 1 1 run/ckpt-00000008.tfm
 half stat lock 1-40 1 run/lock
+half stat * 1-40 1 run/log.jsonl
 half open log.jsonl 1 1 run/log.jsonl
 half open log.jsonl 2 1 run/log.jsonl
 half open log.jsonl 3 1 run/log.jsonl

@@ -32,19 +32,23 @@ int tf_rundir_open_file(const struct tf_rundir *d, const char *name, int flags, 
 {
     struct stat st;
     char *path = tf_rundir_file(d->path, name);
-    int fd = tf_fd_open_at(d->fd, name, flags | O_NONBLOCK, 0666);
+    int rc = 0, fd = tf_fd_open_at(d->fd, name, flags | O_NONBLOCK, 0666);
     if (fd < 0)
-        errno == ELOOP && (flags & O_NOFOLLOW)
-            ? tf_fail(err, "%s: a symbolic link, not a file of a run", path)
-            : tf_fail_errno(err, "%s", path);
-    else if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        S_ISDIR(st.st_mode) ? tf_fail_directory(err, path)
-                            : tf_fail(err, "%s: not a regular file", path);
-        close(fd);
-        fd = -1;
-    }
+        rc = errno == ELOOP && (flags & O_NOFOLLOW)
+                 ? tf_fail(err, "%s: a symbolic link, not a file of a run", path)
+                 : tf_fail_errno(err, "%s", path);
+    else if (fstat(fd, &st) != 0)
+        rc = tf_fail_errno(err, "%s", path);
+    else if (S_ISDIR(st.st_mode))
+        rc = tf_fail_directory(err, path);
+    else if (!S_ISREG(st.st_mode))
+        rc = tf_fail(err, "%s: not a regular file", path);
     free(path);
-    return fd;
+    if (rc == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
 }
 
 int tf_rundir_create(const struct tf_rundir *d, struct tf_out *out, const char *name,
