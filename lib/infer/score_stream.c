@@ -104,13 +104,12 @@ static void add_up(struct score *c, struct tf_item *it, const struct tf_forward_
     }
 }
 
-/* A bad pair is an empty line. */
-static int write_line(struct score *c, const struct tf_forward_pair *p, double logp, bool good,
+static int write_line(struct score *c, const struct tf_forward_pair *p, double logp,
                       struct tf_err *err)
 {
     struct tf_out *out = &c->s.out.file;
-    int rc = good ? tf_out_printf(out, err, "%.4f", logp) : 0;
-    for (uint32_t i = 0; good && c->o->token && rc == 0 && i <= p->n_tgt; i++)
+    int rc = tf_out_printf(out, err, "%.4f", logp);
+    for (uint32_t i = 0; c->o->token && rc == 0 && i <= p->n_tgt; i++)
         rc = tf_out_printf(out, err, "%c%.4f", i == 0 ? '\t' : ' ', (double)p->token_logp[i]);
     return rc == 0 ? tf_out_write(out, "\n", 1, err) : rc;
 }
@@ -156,8 +155,9 @@ static int write_result(struct score *c, struct tf_item *it, const struct tf_for
     for (size_t i = 0; i < n && rc == 0; i++) {
         if (good)
             add_to_totals(c, &p[i], c->logp[i]);
-        if (c->o->form == TF_SCORE_TEXT)
-            rc = write_line(c, &p[i], c->logp[i], good, err);
+        if (c->o->form == TF_SCORE_TEXT) /* a bad pair is an empty line */
+            rc = good ? write_line(c, &p[i], c->logp[i], err)
+                      : tf_out_write(&c->s.out.file, "\n", 1, err);
     }
     if (c->o->form != TF_SCORE_STREAM)
         return rc;
