@@ -18,7 +18,8 @@ static struct tf_start_model from; /* env.from */
 static struct tf_team team;        /* env.team */
 static struct tf_shell shell;      /* env.shell */
 static struct tf_run_env env;
-static const char *preset, *tune, *settings;
+static const char *preset, *tune;
+static struct tf_strs settings;
 static int dialect, precision, ranks;
 static double rank_timeout;
 static struct tf_plan plan;
@@ -30,7 +31,7 @@ static struct tf_opt before[] = {
     OPT_GROUP("Input and output"),
     OPT_STR('o', "output", &o.dir, .arg = "DIR", .flags = TF_OPT_FILE | TF_OPT_OUT | TF_OPT_DIR,
             .help = "directory of the run: checkpoints, log, lock; created if missing"),
-    OPT_STR(0, "settings", &settings, .arg = "FILE", .flags = TF_OPT_FILE,
+    OPT_LIST(0, "settings", &settings, .arg = "FILE", .flags = TF_OPT_FILE,
             .help = "take options from this file, a name and its value on each line; those of the "
                     "command line take precedence"),
     OPT_STR(0, "vocab", &o.vocab, .arg = "FILE", .flags = TF_OPT_FILE,

@@ -126,7 +126,7 @@ struct tf_tool {
     const char *default_mode; /* what mode 1 is called in messages, if no option selects it */
     const char *ending;       /* a first operand that ends so needs no word, or NULL */
     unsigned ending_mode;     /* the mode that it selects */
-    const char *settings;     /* an option whose file has options (opt_file_private.h), or NULL */
+    const char *settings;     /* a list option, of files of options (opt_file_private.h), or NULL */
     unsigned stdin_modes;     /* modes that read stdin if no operand is given; 1 without modes */
     /* Add to the sandbox (base/sandbox.h), which has the files of the command line, what else the
      * tool needs; NULL: nothing. */

@@ -102,32 +102,15 @@ static int read_file(struct tf_strs *words, const char *path, struct tf_opt *opt
     return rc;
 }
 
-/* The path of word *i, which may be in the next word; NULL: it is another option. As the parser
- * does, it takes the beginning of the name. */
-static const char *path_of(char **argv, int argc, int *i, const char *name)
-{
-    enum { LEAST = 3 };
-    const char *word = argv[*i];
-    if (strncmp(word, "--", 2) != 0)
-        return NULL;
-    const size_t n = strcspn(word + 2, "=");
-    if (n < LEAST || n > strlen(name) || strncmp(word + 2, name, n) != 0)
-        return NULL;
-    if (word[2 + n] == '=')
-        return word + 3 + n;
-    return *i + 1 < argc ? argv[++*i] : NULL;
-}
-
 int tf_opt_file_expand(int *argc, char ***argv, const char *name, struct tf_opt *opts,
                        struct tf_err *err)
 {
+    const struct tf_strs *files = tf_opt_find(opts, name)->target;
     struct tf_strs words = {0};
     tf_strs_add(&words, **argv);
-    for (int i = 1; i < *argc && strcmp((*argv)[i], "--") != 0; i++) {
-        const char *path = path_of(*argv, *argc, &i, name);
-        if (path != NULL && read_file(&words, path, opts, name, err) != 0)
+    for (size_t i = 0; i < files->n; i++)
+        if (read_file(&words, files->v[i], opts, name, err) != 0)
             return tf_context(err, "--%s", name);
-    }
     for (int i = 1; i <= *argc; i++) /* and the NULL at the end */
         tf_strs_add(&words, (*argv)[i]);
     *argc = (int)words.n - 1;

@@ -2,6 +2,7 @@
 #include "base/opt_parse_private.h"
 #include "base/buf.h"
 #include "base/opt_check_private.h"
+#include "base/opt_file_private.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -367,16 +368,27 @@ static int read_line(struct line *l, struct tf_err *err)
     return rc;
 }
 
-int tf_opt_parse(const struct tf_tool *tool, int argc, char **argv, struct tf_args *args,
-                 struct tf_err *err)
+/* The whole command line without its checks. Returns 0, 1 (built-in) or -1. */
+static int read_args(const struct tf_tool *tool, int argc, char **argv, struct tf_args *args,
+                     struct tf_err *err)
 {
     *args = (struct tf_args){.command = (const char *const *)argv};
     tf_opt_set_defaults(tool->opts);
     struct line l = {.tool = tool, .v = argv, .n = argc, .at = 1, .args = args};
     int rc = read_line(&l, err);
-    if (rc != 0)
-        return rc;
     args->v = l.operands.v;
     args->n = (int)l.operands.n;
-    return tf_opt_check(tool, args, err);
+    return rc;
+}
+
+int tf_opt_parse(const struct tf_tool *tool, int argc, char **argv, struct tf_args *args,
+                 struct tf_err *err)
+{
+    int rc = read_args(tool, argc, argv, args, err);
+    if (rc == 0 && tool->settings != NULL && tf_opt_given(tool->opts, tool->settings)) {
+        rc = tf_opt_file_expand(&argc, &argv, tool->settings, tool->opts, err);
+        if (rc == 0)
+            rc = read_args(tool, argc, argv, args, err);
+    }
+    return rc != 0 ? rc : tf_opt_check(tool, args, err);
 }

@@ -3,7 +3,6 @@
 #include "base/cpus.h"
 #include "base/log.h"
 #include "base/opt_check_private.h"
-#include "base/opt_file_private.h"
 #include "base/opt_parse_private.h"
 #include "base/opt_print_private.h"
 #include "base/sandbox.h"
@@ -74,9 +73,6 @@ int tf_tool_start(const struct tf_tool *tool, int argc, char **argv, struct tf_a
     signal(SIGPIPE, SIG_IGN);
     signal(SIGCHLD, SIG_DFL); /* where it is ignored, no end of a process can be waited for */
     if (check_stack(err) != 0)
-        return -1;
-    if (tool->settings != NULL &&
-        tf_opt_file_expand(&argc, &argv, tool->settings, tool->opts, err) != 0)
         return -1;
     int rc = tf_opt_parse(tool, argc, argv, args, err);
     if (rc > 0)

@@ -139,6 +139,9 @@ X
     expect_error "--settings: -: options come from a file, not from stdin"
     tr_t 2 --settings
     expect_error "--settings needs an argument"
+    # The value of another option is none.
+    tr_t 2 --freeze --settings=none -o y b.tfs
+    expect_error "--freeze '--settings=none': no parameter has such a name"
     [ ! -e x ]
     train --steps 5 --sett settings -o five b.tfs # as a part of any name
     [ -e five/ckpt-00000003.tfm ]
