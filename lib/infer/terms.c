@@ -233,7 +233,6 @@ int tf_terms_of(const struct tf_terms *t, struct tf_arena *mem, uint64_t number,
     struct tf_wanted_term *v = tf_arena_alloc(mem, (line->n + text.len + 1) * sizeof *v);
     *wanted = (struct tf_wanted){v, line->n};
     memcpy(v, line->v != NULL ? line->v : v, line->n * sizeof *v);
-    /* A NUL follows the bytes. */
     if (text.len > 0 && tf_utf8_span(text.p, text.len) == text.len)
         find_terms(t, (struct tf_text){text.p, text.len}, wanted, v);
     tf_buf_release(&text);

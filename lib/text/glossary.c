@@ -12,62 +12,96 @@ enum { EXACT, LOWER, MAX_LINE = 1 << 20 };
 
 /* ---- terms ---- */
 
-int64_t tf_term_set_add(struct tf_term_set *s, struct tf_text term, uint32_t number)
+/* The end of the part of s that begins at `at`: a place where a word can begin or end, but none
+ * between a space and what follows it. */
+static size_t part_end(struct tf_text s, size_t at)
 {
-    struct tf_text_table *t = &s->as[tf_is_lower(term) ? LOWER : EXACT];
-    const uint32_t had = tf_text_table_find(t, term.p, term.n);
-    if (had != TF_NO_TEXT)
-        return had;
-    tf_text_table_add(t, term.p, term.n, number);
-    s->longest = term.n > s->longest ? term.n : s->longest;
-    return -1;
+    size_t end = at + 1;
+    while (end < s.n && (s.p[end - 1] == ' ' || ((unsigned char)s.p[end] & 0xc0) == 0x80 ||
+                         !tf_is_word_edge(s.p, s.n, end)))
+        end++;
+    return end;
 }
 
-/* Append the characters of s in lower case, as far as a term may have them so or as they are.
- * Returns their bytes in s. */
-static size_t bytes_of_terms(const struct tf_term_set *t, struct tf_text s, struct tf_buf *low)
+/* What leads from a node by a part of a text: the node's number and the part; of LOWER in lower
+ * case, where a sigma at its end may have another form than within a text. */
+static struct tf_text step_of(struct tf_buf *b, uint32_t node, bool lower, struct tf_text part)
 {
-    size_t n = 0;
-    int len;
-    while (n < s.n) {
-        (void)tf_utf8_get(s.p + n, &len);
-        tf_uc_lower(low, s.p + n, (size_t)len);
-        if (n + (size_t)len > t->longest && low->len > t->longest)
-            break;
-        n += (size_t)len;
+    tf_buf_clear(b);
+    tf_buf_add(b, &node, sizeof node);
+    if (!lower)
+        tf_buf_add(b, part.p, part.n);
+    else
+        tf_uc_lower(b, part.p, part.n);
+    for (size_t i = sizeof node; lower && i + 1 < b->len; i++)
+        if (memcmp(b->p + i, "\u03c2", 2) == 0)
+            memcpy(b->p + i, "\u03c3", 2);
+    return (struct tf_text){b->p, b->len};
+}
+
+static uint32_t add_node(struct tf_term_set *s)
+{
+    TF_GROW(s->number, s->n, s->cap);
+    s->number[s->n] = TF_NO_TEXT;
+    return (uint32_t)s->n++;
+}
+
+int64_t tf_term_set_add(struct tf_term_set *s, struct tf_text term, uint32_t number)
+{
+    const bool lower = tf_is_lower(term);
+    uint32_t node = lower ? LOWER : EXACT;
+    struct tf_buf b = {0};
+    while (s->n <= LOWER)
+        (void)add_node(s);
+    for (size_t at = 0, end; at < term.n; at = end) {
+        end = part_end(term, at);
+        const struct tf_text part = {term.p + at, end - at}, step = step_of(&b, node, lower, part);
+        node = tf_text_table_find(&s->steps, step.p, step.n);
+        if (node != TF_NO_TEXT)
+            continue;
+        node = add_node(s);
+        tf_text_table_add(&s->steps, tf_arena_strndup(&s->mem, step.p, step.n), step.n, node);
     }
-    return n;
+    tf_buf_release(&b);
+    if (s->number[node] != TF_NO_TEXT)
+        return s->number[node];
+    s->number[node] = number;
+    s->longest = term.n > s->longest ? term.n : s->longest;
+    return -1;
 }
 
 size_t tf_term_set_find(const struct tf_term_set *s, struct tf_text text, size_t at,
                         uint32_t *number, bool *as_is)
 {
-    struct tf_buf low = {0};
+    struct tf_buf b = {0};
+    size_t n = 0;
     if (text.p[at] == ' ' || !tf_is_word_edge(text.p, text.n, at))
         return 0;
-    size_t n = bytes_of_terms(s, (struct tf_text){text.p + at, text.n - at}, &low);
-    for (; n > 0; n--) {
-        if (((unsigned char)text.p[at + n] & 0xc0) == 0x80 ||
-            !tf_is_word_edge(text.p, text.n, at + n))
-            continue;
-        *number = tf_text_table_find(&s->as[EXACT], text.p + at, n);
-        *as_is = *number != TF_NO_TEXT;
-        if (*as_is)
-            break;
-        tf_buf_clear(&low);
-        tf_uc_lower(&low, text.p + at, n);
-        *number = tf_text_table_find(&s->as[LOWER], low.p, low.len);
-        if (*number != TF_NO_TEXT)
-            break;
+    for (uint32_t as = EXACT; as <= LOWER; as++) {
+        uint32_t node = as;
+        for (size_t from = at, end; from < text.n; from = end) {
+            end = part_end(text, from);
+            const struct tf_text part = {text.p + from, end - from},
+                                 step = step_of(&b, node, as == LOWER, part);
+            node = tf_text_table_find(&s->steps, step.p, step.n);
+            if (node == TF_NO_TEXT)
+                break;
+            if (s->number[node] == TF_NO_TEXT || end - at <= n)
+                continue;
+            n = end - at;
+            *number = s->number[node];
+            *as_is = as == EXACT;
+        }
     }
-    tf_buf_release(&low);
+    tf_buf_release(&b);
     return n;
 }
 
 void tf_term_set_release(struct tf_term_set *s)
 {
-    tf_text_table_release(&s->as[EXACT]);
-    tf_text_table_release(&s->as[LOWER]);
+    tf_text_table_release(&s->steps);
+    free(s->number);
+    tf_arena_release(&s->mem);
 }
 
 /* ---- and their translations ---- */

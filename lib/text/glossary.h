@@ -7,20 +7,25 @@
 #ifndef TF_TEXT_GLOSSARY_H
 #define TF_TEXT_GLOSSARY_H
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "text/text_table_private.h"
 
-/* Terms, each with a number. Zero-initialise. */
+/* Terms, each with a number: two trees, of those in lower case and of others, whose nodes are the
+ * words and signs with which terms begin. Zero-initialise. */
 struct tf_term_set {
-    struct tf_text_table as[2]; /* as they are, and in lower case */
-    size_t longest;             /* bytes of a term */
+    struct tf_arena mem;
+    struct tf_text_table steps; /* from a node by a word or sign: the next node */
+    uint32_t *number;           /* of the term that ends at a node, or TF_NO_TEXT */
+    size_t n, cap;
+    size_t longest; /* bytes of a term */
 };
 
-/* Add a term (tf_plain_phrase), whose bytes are not copied. Returns -1, or the number of the same
- * term that is there, which stays. */
+/* Add a term (tf_plain_phrase). Returns -1, or the number of the same term that is there, which
+ * stays. */
 int64_t tf_term_set_add(struct tf_term_set *s, struct tf_text term, uint32_t number);
 /* The bytes of the longest term at text.p[at], and its number; 0: there is none. *as_is: it stands
- * for itself as it is. text: checked UTF-8, with a NUL after it. */
+ * for itself as it is. text: checked UTF-8. */
 size_t tf_term_set_find(const struct tf_term_set *s, struct tf_text text, size_t at,
                         uint32_t *number, bool *as_is);
 void tf_term_set_release(struct tf_term_set *s);
@@ -42,8 +47,7 @@ struct tf_glossary_term {
     bool as_is; /* the term stands for itself as it is */
 };
 
-/* The bytes of the longest term at s.p[at]; 0: there is none. s: checked UTF-8, with a NUL after
- * it. */
+/* The bytes of the longest term at s.p[at]; 0: there is none. s: checked UTF-8. */
 size_t tf_glossary_find(const struct tf_glossary *g, struct tf_text s, size_t at,
                         struct tf_glossary_term *term);
 
