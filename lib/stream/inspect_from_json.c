@@ -35,6 +35,7 @@ struct line {
     struct tf_buf data;
     enum tf_dtype dtype;
     bool has_dtype, has_data, has_weights;
+    bool early; /* data or weights came before a key that says how to read them */
 };
 
 struct from_json {
@@ -140,8 +141,6 @@ static int read_numbers(struct line *l, size_t most, struct tf_err *err)
 
 static int read_data(struct line *l, struct tf_err *err)
 {
-    if (!l->has_dtype)
-        return tf_fail(err, "data: dtype must come before it and be known");
     l->has_data = true;
     return read_numbers(l, SIZE_MAX, err) != 0 ? tf_context(err, "data") : 0;
 }
@@ -617,13 +616,16 @@ static int put_line(struct from_json *u, struct line *l, struct tf_err *err)
 static int read_member(struct line *l, const char *key, struct tf_value *x, struct tf_err *err)
 {
     enum tf_json_kind k;
-    const bool data = strcmp(key, "data") == 0 && (l->type == NO_TYPE || l->type == TF_REC_TENSOR),
-               weights =
-                   strcmp(key, "weights") == 0 && (l->type == NO_TYPE || l->type == TF_REC_ATTN);
-    if ((data && l->has_weights) || (weights && l->has_data))
-        return tf_fail(err, "data and weights in one line");
-    if (data || weights)
-        return data ? read_data(l, err) : read_weights(l, err);
+    const bool data = strcmp(key, "data") == 0, weights = strcmp(key, "weights") == 0;
+    if (((data || weights) && l->type == NO_TYPE) ||
+        (data && l->type == TF_REC_TENSOR && !l->has_dtype)) {
+        l->early = true;
+        return tf_json_skip(&l->r, err);
+    }
+    if (data && l->type == TF_REC_TENSOR)
+        return read_data(l, err);
+    if (weights && l->type == TF_REC_ATTN)
+        return read_weights(l, err);
     if (tf_json_next(&l->r, &k, err) != 0 || tf_value_from_json(&l->values, k, key, x, err) != 0)
         return -1;
     if (strcmp(key, "type") == 0 && x->kind == TF_TEXT)
@@ -652,23 +654,34 @@ static int read_members(struct line *l, struct tf_value_pair **pairs, size_t *n,
     return rc < 0 ? -1 : tf_json_next(&l->r, &k, err); /* the end, or an error */
 }
 
-static int read_line(struct line *l, const char *s, size_t n, struct tf_err *err)
+static int read_object(struct line *l, const char *s, size_t n, struct tf_err *err)
 {
     struct tf_value_pair *pairs = NULL;
     size_t n_pairs = 0;
+    tf_json_read_release(&l->r);
     tf_json_read(&l->r, s, n);
     tf_arena_clear(&l->a);
     l->values = (struct tf_json_values){.r = &l->r, .a = &l->a, .max = max_values};
-    l->type = NO_TYPE;
-    l->has_dtype = l->has_data = l->has_weights = false;
+    l->has_data = l->has_weights = l->early = false;
     if (tf_json_expect(&l->r, TF_JSON_OBJECT, "not a JSON object", err) != 0)
         return -1;
     int rc = read_members(l, &pairs, &n_pairs, err);
     const char *twice = rc == 0 ? tf_value_from_pairs(&l->a, &l->v, pairs, n_pairs) : NULL;
     free(pairs);
-    if (rc == 0 && l->has_weights && l->type == TF_REC_BATCH) /* read as those of attention */
-        return tf_fail(err, "weights: type must come before them");
     return twice != NULL ? tf_fail(err, "%s: twice", twice) : rc;
+}
+
+/* A line is read again with its type and dtype known if data or weights came before them. */
+static int read_line(struct line *l, const char *s, size_t n, struct tf_err *err)
+{
+    l->type = NO_TYPE;
+    l->has_dtype = false;
+    int rc = read_object(l, s, n, err);
+    if (rc != 0 || !l->early)
+        return rc;
+    if (l->type == TF_REC_TENSOR && !l->has_dtype)
+        return tf_fail(err, "dtype: missing or unknown");
+    return read_object(l, s, n, err);
 }
 
 /* Refuse a stage that readers of a header would refuse, such as one that is nested too deeply. */
@@ -735,8 +748,6 @@ int tf_inspect_from_json(struct tf_in *in, struct tf_out *out, const struct tf_i
         if (is_blank(s, n))
             continue;
         rc = read_line(&l, s, n, err) != 0 || put_line(&u, &l, err) != 0 ? -1 : 0;
-        tf_json_read_release(&l.r);
-        memset(&l.r, 0, sizeof l.r);
         if (rc) {
             of_line = true;
             break;
@@ -757,6 +768,7 @@ int tf_inspect_from_json(struct tf_in *in, struct tf_out *out, const struct tf_i
     free(u.tensors);
     tf_arena_release(&u.header_mem);
     tf_arena_release(&l.a);
+    tf_json_read_release(&l.r);
     tf_buf_release(&l.data);
     return rc;
 }

@@ -223,6 +223,14 @@ PY
         cmp back "$V/$k.cbor"
         while read -r line; do "$TF_PYTHON" -c 'import json, sys; json.loads(sys.argv[1])' \
             "$line"; done <j
+        # The keys of a line have no order.
+        for reverse in "" True; do
+            "$TF_PYTHON" -c 'import json, sys
+for line in sys.stdin:
+    print(json.dumps(dict(sorted(json.loads(line).items(), reverse=bool(sys.argv[1])))))' \
+                "$reverse" <j >sorted
+            tf-cbor unjson sorted | cmp - "$V/$k.cbor"
+        done
     done
     sh_t 1 "tf-cbor json '$V/error.cbor' | tail -1"
     expect_output '{"type":"error","code":1,"text":"tf-example: no space left"}'
@@ -376,6 +384,8 @@ END
     printf '%s\n' "$h" '{"type":"tokens","idx":0,"ids":[5]}' '{"type":"end"}' |
         tf-cbor unjson >more.tfs
     cmp own.tfs more.tfs
+    printf '%s\n' "$h" '{"data":{"from":"web"},"weights":"x","ids":[5],"idx":0,"type":"tokens"}' \
+        '{"type":"end"}' | tf-cbor unjson | cmp own.tfs -
     seq 60000 -1 1 | sed 's/.*/,"&":0/' | paste -sd '' |
         sed 's/.*/{"type":"tokens","idx":0,"ids":[5]&}/' >keys
     { echo "$h"; cat keys; echo '{"type":"end"}'; } >many
@@ -417,7 +427,7 @@ END
     try '{"type":"pair","idx":0,"src":[],"tgt":[]}' 'pair in a stream of kind tokens'
     try '{"type":"tensor","name":"p/x","dtype":"f32","dims":[1],"data":[1]}' \
         'tensor in a stream of kind mine' mine
-    try '{"type":"tensor","name":"p/x","dims":[1],"data":[1]}' 'data: dtype must come before it'
+    try '{"type":"tensor","name":"p/x","dims":[1],"data":[1]}' 'dtype: missing or unknown'
     try '{"type":"tensor","name":"p/x","dtype":"f32","dims":[2],"data":[1]}' \
         'data: 4 bytes, dims need 8' model
     try '{"type":"tensor","name":"p/x","dtype":"u8","dims":[1],"data":[256]}' \

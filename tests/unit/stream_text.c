@@ -279,8 +279,8 @@ static const struct {
      ATTN "\"kind\":\"cross\",\"layer\":1,\"heads\":[1],\"rows\":[\"a\"],\"columns\":[\"b\"],"
           "\"weights\":[null]}",
      "weights: not a number"},
-    {"batch", "{\"weights\":[2]," BATCH_KEYS "\"idx\":[0],\"src\":[[]],\"tgt\":[[]]}",
-     "weights: type must come before them"},
+    {"batch", "{\"weights\":[1000.5]," BATCH_KEYS "\"idx\":[0],\"src\":[[]],\"tgt\":[[]]}",
+     "weights: 0: 1000.5 is not from 0 to 1000"},
     {"batch", BATCH "\"weights\":[1000.5],\"idx\":[0],\"src\":[[]],\"tgt\":[[]]}",
      "weights: 0: 1000.5 is not from 0 to 1000"},
     {"batch", BATCH "\"idx\":[0],\"src\":[],\"tgt\":[]}", "src: 0 sentences for 1 idx"},
@@ -295,10 +295,10 @@ static const struct {
     {"model", "{\"type\":\"state\",\"name\":\"x\",\"value\":[[[[[[[[[1]]]]]]]]]}",
      "nested too deeply"},
     {"model", TENSOR "\"dtype\":\"u8\",\"dims\":[1]}", "data: missing"},
-    {"model", TENSOR "\"data\":[1],\"dtype\":\"u8\",\"dims\":[1]}",
-     "data: dtype must come before it and be known"},
-    {"model", TENSOR "\"dtype\":\"u7\",\"data\":[1]}",
-     "data: dtype must come before it and be known"},
+    {"model", TENSOR "\"data\":[1],\"dtype\":\"u8\",\"dims\":[2]}", "data: 1 bytes, dims need 2"},
+    {"model", TENSOR "\"dtype\":\"u7\",\"data\":[1]}", "dtype: missing or unknown"},
+    {"model", TENSOR "\"data\":[1]}", "dtype: missing or unknown"},
+    {"model", TENSOR "\"data\":[1],\"dtype\":\"u8\",\"data\":[1]}", "data: twice"},
     {"model", TENSOR "\"dtype\":\"u8\",\"dims\":[1],\"data\":1}", "data: not an array"},
     {"model", TENSOR "\"dtype\":\"u8\",\"dims\":[1],\"data\":[true]}", "data: not a number"},
     {"model", TENSOR "\"dtype\":\"u8\",\"dims\":[1],\"data\":[\"nan\"]}", "data: not a number"},
@@ -333,9 +333,9 @@ static const struct {
      "dims: more than 8"},
     {"model", "{\"type\":\"tensor\",\"name\":\"\",\"dtype\":\"u8\",\"dims\":[1],\"data\":[1]}",
      "name: 1 to"},
-    {"model", "{\"dtype\":\"u8\",\"data\":[1],\"weights\":[1]}", "data and weights in one line"},
-    {"attention", "{\"weights\":[1],\"dtype\":\"u8\",\"data\":[1]}",
-     "data and weights in one line"},
+    {"model", "{\"dtype\":\"u8\",\"data\":[1],\"weights\":[1]}", "type: missing"},
+    {"attention", "{\"weights\":[1],\"dtype\":\"u8\",\"data\":[1]}", "type: missing"},
+    {"attention", "{\"weights\":[1],\"data\":[1,\"type\":\"attention\"}", "json: byte"},
 };
 
 static void refuse(void)
