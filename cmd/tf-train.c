@@ -43,7 +43,8 @@ static struct tf_opt before[] = {
             .help = "leave parameters with such names as they are, such as 'enc.*,embed'"),
     OPT_STR(0, "valid", &o.valid, .arg = "FILE", .flags = TF_OPT_FILE,
             .help = "validate on this finite batch stream"),
-    OPT_STR(0, "valid-command", &o.valid_command, .arg = "CMD", .needs = "valid", .modes = TRAIN,
+    OPT_STR(0, "valid-command", &o.valid_command, .arg = "CMD", .needs = "valid",
+            .modes = TRAIN | PLAN,
             .help = "after each validation, run this shell command on the model $TF_MODEL; the "
                     "last number that it prints chooses best.tfm"),
     OPT_STR(0, "log", &o.log, .arg = "FILE", .flags = TF_OPT_FILE | TF_OPT_OUT,
@@ -76,14 +77,16 @@ static struct tf_opt after[] = {
                     "fastest to FILE, exit"),
     OPT_INT(0, "threads", &o.threads, .arg = "N", .lo = 1, .hi = TF_THREADS_MAX,
             .help = "number of threads; does not change the output (default: the available CPUs)"),
-    OPT_CHOICE(0, "ranks", &ranks, tf_comm_uses, .arg = "WORD", .def = "auto", .modes = TRAIN,
+    OPT_CHOICE(0, "ranks", &ranks, tf_comm_uses, .arg = "WORD", .def = "auto",
+               .modes = TRAIN | PLAN,
                .help = "train together with the other processes of mpirun or srun: auto (if there "
                        "are any), mpi (always), or none; does not change the output"),
     OPT_REAL(0, "rank-timeout", &rank_timeout, .arg = "S", .def = "600", .lo = 1, .hi = 1e6,
-             .modes = TRAIN,
+             .modes = TRAIN | PLAN,
              .help = "seconds after which a rank that does not answer ends the run"),
     OPT_MODE(0, "plan", PLAN,
-             .help = "print parameters, memory and FLOP, exit; needs only --vocab-size or --init"),
+             .help = "check the options, print settings, parameters, memory and FLOP, exit; the "
+                     "counts need --vocab-size or --init"),
     OPT_INT(0, "plan-tokens", &plan.tokens, .arg = "N", .lo = 1, .hi = 1e9, .modes = PLAN,
             .help = "tokens per batch on each side (default: the preset's; 25000 for base)"),
     OPT_INT(0, "plan-length", &plan.length, .arg = "N", .def = "30", .lo = 1, .hi = 1e6,
@@ -187,7 +190,7 @@ int main(int argc, char **argv)
     const struct tf_tool tool = {
         .name = "tf-train",
         .synopsis = "[options] -o DIR [FILE]\n"
-                    "[options] --plan --vocab-size N\n"
+                    "[options] --plan\n"
                     "[options] --tune FILE [FILE]",
         .summary = "train a Transformer on a batch stream",
         .opts = opts,

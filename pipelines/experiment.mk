@@ -264,12 +264,10 @@ $(RESULTS)/trained: $(RESULTS)/own.$T.tfs
 endif
 endif
 
-# The options of a new training, for --plan; none if some are only for training, or in a file.
+# The options of a new training, for --plan.
 last_step = $(lastword 0 $(sort $(patsubst $(RESULTS)/run/ckpt-%.tfm,%, \
     $(wildcard $(RESULTS)/run/ckpt-*.tfm))))
-planned   = $(if $(filter --valid-c% --rank% --settings%,$(model)),,--valid $(WORK)/dev.tfs \
-    $(if $(filter --init --init=%,$(TRAIN_FLAGS)),,--vocab-size $(VOCAB_SIZE)) \
-    $(length) $(subst $(init),,$(model)))
+planned   = --valid $(WORK)/dev.tfs $(length) $(subst $(init),,$(model))
 # Check the settings before a day of training, and before the vocabulary and the streams of a run
 # that was begun with others are overwritten. The message lists the differing options.
 $(WORK)/source.settings $(WORK)/vocabulary.settings $(WORK)/validation.settings \

@@ -14,8 +14,15 @@ load train
         got=$(total --preset "${row%:*}" --attention-bias | awk '{ printf "%.2f", $1 / 1e6 }')
         [ "$got" = "${row#*:}" ] || { echo "$row: $got" >&2; return 1; }
     done
-    t 2 tf-train --plan
-    expect_error "--plan: needs --vocab-size or --init"
+}
+
+@test "--plan: without the size of a vocabulary it prints what does not depend on it" {
+    t 0 tf-train --plan --preset tiny --hours 1
+    expect_error "warning: without --vocab-size or --init, no parameters, memory and FLOP are printed"
+    printed=$output
+    t 0 tf-train --plan --preset tiny --vocab-size 100
+    want=$(sed '/^  vocab_size /d; /^parameters$/,/^a layer of/{/^a layer of/!d}' <<<"$output")
+    [ "$(sed '/^  vocab_size /d' <<<"$printed")" = "$want" ]
 }
 
 @test "--plan counts all that a pass keeps, also the last norm of a pre-norm model" {
@@ -64,13 +71,46 @@ load train
     [[ $output != *lr_scale* ]]
 }
 
-@test "--plan and --tune refuse what only training uses" {
-    for mode in '--plan --vocab-size 100' '--tune f'; do
-        for o in '--ranks none' '--rank-timeout 3' '--valid-command ls'; do
-            # shellcheck disable=SC2086
-            t 2 tf-train $mode $o
-            expect_error "tf-train: ${o% *} is only for training"
-        done
+@test "--plan accepts all options of training and checks them, also those of a file" {
+    plan=(tf-train --plan --vocab-size 100 --preset tiny)
+    t 0 "${plan[@]}"
+    want=$(sed '/^  eps_hat /i\  best_by                          command' <<<"$output")
+    training=(-o new --vocab none --valid none --valid-command 'touch ran' --log none/log
+        --ranks none --rank-timeout 3 none.tfs)
+    t 0 "${plan[@]}" "${training[@]}"
+    expect_output "$want"
+    printf '%s\n' preset=tiny vocab_size=100 valid=none 'valid_command: touch ran' ranks=mpi >file
+    t 0 tf-train --plan --settings file
+    expect_output "$want"
+    for f in new none ran; do
+        [ ! -e $f ]
+    done
+    wrong() {
+        t 2 "${plan[@]}" "${training[@]}" "${@:2}"
+        expect_error "$1"
+    }
+    wrong "unknown option --warmpu" --warmpu 3
+    wrong "preset 'tinny': unknown" --preset tinny
+    wrong "--ranks two: not one of" --ranks two
+    wrong "--rank-timeout 0: too small" --rank-timeout 0
+    wrong "--schedule linear: ends in update 5, within --warmup 10" --schedule linear --lr 1 \
+        --steps 5 --warmup 10
+    t 2 tf-train --plan --valid-command ls
+    expect_error "--valid-command requires --valid"
+    for line in stps=3 warmup=x 'ranks two'; do
+        echo "$line" >file
+        t 2 "${plan[@]}" --settings file
+        expect_error "tf-train: --settings: file: line 1: "
+    done
+    t 1 "${plan[@]}" --settings none
+    expect_error "tf-train: --settings: none: No such file or directory"
+}
+
+@test "--tune refuses what only training uses" {
+    for o in '--ranks none' '--rank-timeout 3' '--valid-command ls'; do
+        # shellcheck disable=SC2086
+        t 2 tf-train --tune f $o
+        expect_error "tf-train: ${o% *} is only for training or --plan"
     done
 }
 

@@ -183,8 +183,10 @@ static int add_cost(struct tf_buf *out, const struct tf_settings *o, const struc
     double tokens = (double)plan->tokens, length = (double)plan->length;
     struct tf_params p;
     uint64_t count[KINDS] = {0};
-    if (c->vocab_size < 1)
-        return tf_fail_status(err, TF_USAGE, "--plan: needs --vocab-size or --init");
+    if (c->vocab_size < 1) {
+        tf_warn("without --vocab-size or --init, no parameters, memory and FLOP are printed");
+        return 0;
+    }
     const struct tf_backend *cpu = tf_backend_find("cpu", "fp32", TF_USE_TRAINING, NULL, err);
     if (cpu == NULL)
         return -1;
@@ -197,7 +199,6 @@ static int add_cost(struct tf_buf *out, const struct tf_settings *o, const struc
         count[k] += p.v[i].n;
     }
     double all = (double)p.count, mb = 1e-6, block = 4 * (double)p.size * mb;
-    add_settings(out, o, tokens);
     tf_buf_printf(out, "parameters\n");
     for (int k = 0; k < KINDS; k++)
         if (count[k] > 0)
@@ -232,8 +233,6 @@ static int add_cost(struct tf_buf *out, const struct tf_settings *o, const struc
         tf_buf_printf(out, "  %-26s %13.3e\n", "FLOP in all", step * updates);
     if (plan->hours > 0)
         add_estimate(out, plan, tflops);
-    add_table1(out, c, length);
-    add_rate(out, o);
     tf_params_release(&p);
     return 0;
 }
@@ -254,7 +253,10 @@ int tf_run_plan(const struct tf_settings *o, const struct tf_start_model *from,
     if (parse_tflops(&tflops, plan->tflops, err) != 0 ||
         (from != NULL && tf_start_model_compare(from, &c, o->force, err) != 0))
         return -1;
+    add_settings(&text, o, (double)plan->tokens);
     int rc = add_cost(&text, o, plan, tflops, err);
+    add_table1(&text, &o->config, (double)plan->length);
+    add_rate(&text, o);
     if (rc == 0)
         rc = tf_out_open(&out, "-", 0, err);
     if (rc == 0)
