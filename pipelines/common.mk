@@ -56,14 +56,19 @@ for_make = $(call quote,$(subst $$,$$$$,$1))
 pass = $(foreach v,$1,$v=$(call for_make,$($v)))
 threads := $(if $(THREADS),--threads $(THREADS))
 
-# NAME.settings contains the variable NAME, and is rewritten only if that changes.
-current = printf '%s\n' $(call quote,$($(basename $(notdir $1)))) | cmp -s - $1
+# NAME.settings contains the variable NAME, and is rewritten only if that changes: by make itself,
+# for thousands of names are too long for a command, but not by make -n. Make 4.3 sometimes reads
+# the end of the last line as a part of the text.
 %.settings: FORCE
-	@mkdir -p $(@D); $(call current,$@) || { printf '%s\n' $(call quote,$($(*F))) >$@.part; $(whole); }
+	@$(if $(call same,$(wildcard $@) $(file <$@),$@ $($(*F))),,$(write_part)$(whole))
+same = $(call same_words,$(strip $1),$(strip $2))
+same_words = $(and $(findstring $1,$2),$(findstring $2,$1))
+write_part = $(if $(jobs),$(shell mkdir -p $(@D))$(file >$@.part,$($(*F))))
 # $(call as_before,SETTINGS,RUN): refuse others than those in the file if that training has begun.
 # The message lists the options that differ.
-as_before = [ -z "$(wildcard $2/*.tfm)" ] || [ ! -e $1 ] || $(call current,$1) || { \
-    were=$$(<$1 $(by_option)); are=$$(<<<$(call quote,$($(basename $(notdir $1)))) $(by_option)); \
+as_before = text=$(call quote,$($(basename $(notdir $1)))); \
+    [ -z "$(wildcard $2/*.tfm)" ] || [ ! -e $1 ] || [ "$$(<$1)" = "$$text" ] || { \
+    were=$$(<$1 $(by_option)); are=$$(<<<"$$text" $(by_option)); \
     only() { grep -vxFf <(echo "$$2") <<<"$$1" | paste -sd ' ' || :; }; \
     old=$$(only "$$were" "$$are") new=$$(only "$$are" "$$were"); \
     case $$old,$$new in (,*) old="without $$new" ;; (*,?*) old="$$old, not $$new" ;; esac; \

@@ -270,8 +270,8 @@ last_step = $(lastword 0 $(sort $(patsubst $(RESULTS)/run/ckpt-%.tfm,%, \
 planned   = --valid $(WORK)/dev.tfs $(length) $(subst $(init),,$(model))
 # Check the settings before a day of training, and before the vocabulary and the streams of a run
 # that was begun with others are overwritten. The message lists the differing options.
-$(WORK)/source.settings $(WORK)/vocabulary.settings $(WORK)/validation.settings \
-    $(WORK)/TRAIN.settings $(RESULTS)/training.settings: | trainable
+$(addprefix $(WORK)/,$(addsuffix .settings,source vocabulary validation TRAIN \
+    $(addprefix files.,TRAIN DEV TEST))) $(RESULTS)/training.settings: | trainable
 trainable:
 ifneq ($(and $(STEPS),$(SAVE_EVERY)),)
 	@n=$$((($(STEPS) + $(SAVE_EVERY) - 1) / $(SAVE_EVERY))); [ $(AVERAGE) -le $$n ] || { \

@@ -87,10 +87,8 @@ listed = $(foreach f,$1,$(if $(findstring *,$f)$(findstring ?,$f)$(findstring [,
 # $(call treebank,PART,SETTING): which files a setting has, their trees, one per line, and the words
 # and sequences of those.
 define treebank
-$(WORK)/$2.files: FORCE
-	@mkdir -p $$(@D); printf '%s\n' $(call listed,$($2)) | cmp -s - $$@ \
-	    || { printf '%s\n' $(call listed,$($2)) >$$@.part; $$(whole); }
-$(WORK)/$1.trees: $($2) $(WORK)/$2.files
+files.$2 = $$(foreach f,$$($2),$$(or $$(sort $$(wildcard $$f)),$$f))
+$(WORK)/$1.trees: $($2) $(WORK)/files.$2.settings
 	$$(say)for f in $(call listed,$($2)); do \
 	    $$(call allow_bad,tf-tree -c "$$$$f"); \
 	done >$$@.part

@@ -68,20 +68,16 @@ define ending
 @echo "        tf-tokenize -d -m $(RESULTS)/model.tfm"
 endef
 # $(call text,PART,SETTING): concatenate the files of a setting, each with as many lines as its
-# partner. sed adds a missing LF to the last line. The list is in a file: thousands of names are too
-# long for a command.
-same = $(and $(findstring $1,$2),$(findstring $2,$1))
+# partner. sed adds a missing LF to the last line.
 define text
 files.$2 = $(foreach s,$(stems.$2),$s $(call side,$s,$S) $(call side,$s,$T))
-$(WORK)/$2.files: FORCE | trainable
-	$$(if $$(call same,$$(file <$$@),$$(files.$2)),,$$(if $$(jobs),$$(shell \
-	    mkdir -p $$(@D))$$(file >$$@.part,$$(files.$2)))$$(whole))
 $(WORK)/$1.$S $(WORK)/$1.$T &: $(sort $(foreach l,$S $T,$(call side,$(stems.$2),$l))) \
-    $(WORK)/$2.files
+    $(WORK)/files.$2.settings
 	rm -f $(WORK)/$1.$S.part $(WORK)/$1.$T.part
 	read_file() { case $$$$1 in *.gz) gzip -dc "$$$$1" ;; *) cat "$$$$1" ;; esac; }; \
 	add() { read_file "$$$$1" | sed '$$$$a\' | tee -a "$$$$2.part" | $(lines); }; \
-	tr ' ' '\n' <$(WORK)/$2.files | while read -r stem && read -r source && read -r target; do \
+	tr ' ' '\n' <$(WORK)/files.$2.settings \
+	| while read -r stem && read -r source && read -r target; do \
 	    if [ "$$$$source" = "$$$$target" ]; then \
 	        read_file "$$$$source" | LC_ALL=C awk -F '\t' -v name="$2=$$$$stem" \
 	            -v s=$(word 1,$(FIELDS)) -v t=$(word 2,$(FIELDS)) \

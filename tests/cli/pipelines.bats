@@ -226,7 +226,7 @@ load pipelines
         expect_contains "$stderr" "texts:180"
     done
     [ "$(wc -l <w/train.de)" = 180 ]
-    [ "$(<w/DEV.files)" = "news/1 news/1.en news/1.de" ]
+    [ "$(<w/files.DEV.settings)" = "news/1 news/1.en news/1.de" ]
 }
 
 @test "a pipeline never overwrites its input" {
@@ -509,12 +509,17 @@ PY
     [ "${#output}" -lt 20000 ]
     t 0 make "${args[@]}" BRACKETS=words
     run -1 grep DT w/test.tags
-    t 0 make "${args[@]}" w/training.settings
+    t 0 make "${args[@]}" w/training.settings w/train.trees
     mkdir w/run
     touch w/run/ckpt-00000001.tfm
     t 2 make "${args[@]}" BRACKETS=words
     expect_contains "$stderr" "different settings (--brackets slash, not --brackets words)"
     grep -q DT w/test.tags
+    # Nor are other treebanks read for it.
+    t 2 make "${args[@]/test.tags/train.trees}" TRAIN='wsj/*.mrg'
+    expect_contains "$stderr" "different settings (t.mrg, not wsj/*.mrg)"
+    [ "$(wc -l <w/train.trees)" -eq 5 ]
+    [ "$(<w/files.TRAIN.settings)" = t.mrg ]
 }
 
 @test "parsing.mk: a treebank whose file is cut off is an error" {

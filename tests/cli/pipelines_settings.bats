@@ -315,6 +315,23 @@ X
     [ -e w/run/ckpt-00000002.tfm ]
 }
 
+@test "a .settings file has its text, whatever that is, and changes only with it" {
+    printf '%s\n' 'out: w/x.settings' $'\techo made; touch out' 'x := $(file <text)' \
+        "include $TOP/pipelines/common.mk" >m.mk
+    for text in '' a "it's \$HOME \$(X) \"a\` #,)*[m]? \\ (b" '  two  blanks ' \
+        "$(seq -s ' ' 40000)" a; do
+        echo "$text" >text
+        before=$(cat w/* 2>&1) || :
+        t 0 make -s -n -f m.mk out
+        [ "$(cat w/* 2>&1)" = "$before" ] # make -n writes nothing
+        t 0 make -s -f m.mk out
+        expect_output made
+        cmp text w/x.settings
+        t 0 make -s -f m.mk out
+        expect_output ''
+    done
+}
+
 @test "a setting that no pipeline knows is refused, on the user's own command line" {
     touch t.en t.de
     args=(make -n -f "$TOP/pipelines/text.mk" TRAIN=t DEV=t TEST=t WORK=w)
