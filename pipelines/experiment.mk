@@ -290,10 +290,8 @@ endif
 
 $(RESULTS)/model.tfm: $(RESULTS)/trained
 	$(say)tf-avgckpt --at-most $(AVERAGE) -o $@ $(RESULTS)/run
-ifneq ($(SEEDS),)
 $(RESULTS)/seed-%/model.tfm: $(corpus:%=$(WORK)/%) $(WORK)/dev.tfs FORCE
 	$(MAKE) $(before) SEED=$*
-endif
 
 # ---- translation and score ----
 $(RESULTS)/test.out: $(WORK)/test.$S $(models) $(RESULTS)/decoding.settings

@@ -446,14 +446,14 @@ X
     args=(-f "$TOP/pipelines/text.mk" TRAIN=mine DEV=mine TEST=mine VOCAB_SIZE=100 TOKENS=200 STEPS=2 \
         SAVE_EVERY=1 AVERAGE=2 BEAM=2 DECODE_FLAGS='--max-extra 5' WORK=w \
         TRAIN_FLAGS='--layers 1 --d-model 16 --d-ff 16')
-    t 0 make -j2 "${args[@]}" RESULTS=three SEEDS='3 1 2'
+    t 0 make -j2 "${args[@]}" RESULTS=three SEEDS='3 1 0'
     expect_contains "$output" "tf-decode --beam 2 --alpha 0.6 -m three/model.tfm -m three/seed-3/model.tfm "
-    for s in 1 2 3; do
+    for s in 1 3 0; do
         t 0 make "${args[@]}" RESULTS="r$s" SEED="$s" "r$s/model.tfm"
         alone+=(-m "r$s/model.tfm")
     done
     cmp r1/model.tfm three/model.tfm
-    cmp r2/model.tfm three/seed-2/model.tfm
+    cmp r0/model.tfm three/seed-0/model.tfm
     cmp r3/model.tfm three/seed-3/model.tfm
     tf-decode -q "${alone[@]}" -k 2 -a 0.6 --max-extra 5 w/test.en.tfs |
         tf-tokenize -d -m w/vocab.model | cmp - three/test.out
