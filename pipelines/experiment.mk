@@ -71,7 +71,7 @@ big        := $(filter big%,$(PRESET))
 t2t        := $(and $(filter t2t,$(DIALECT)),$(filter-out tiny,$(PRESET)))
 TOKENS     ?= $(if $(t2t),4096,25000)
 ACCUMULATE ?= $(if $(and $(t2t),$(filter 4096,$(most_tokens))),8)
-EMBEDDINGS ?= $(if $(and $(t2t),$(filter 37000,$(VOCAB_SIZE))),40960)
+EMBEDDINGS ?= $(if $(and $(t2t),$(filter 37000 37k,$(VOCAB_SIZE))),40960)
 STEPS      ?= $(if $(t2t),250000,$(if $(big),300000,100000))
 SAVE_EVERY ?= $(if $(big),600,1400)
 AVERAGE    ?= $(if $(t2t)$(big),20,5)
@@ -264,10 +264,12 @@ $(RESULTS)/trained: $(RESULTS)/own.$T.tfs
 endif
 endif
 
-# The options of a new training, for --plan.
+# The options of a new training, for --plan. A model of --init, which a file may name, has its own
+# vocabulary.
 last_step = $(lastword 0 $(sort $(patsubst $(RESULTS)/run/ckpt-%.tfm,%, \
     $(wildcard $(RESULTS)/run/ckpt-*.tfm))))
-planned   = --valid $(WORK)/dev.tfs $(length) $(subst $(init),,$(model))
+planned   = $(if $(filter --init --init=% --settings%,$(TRAIN_FLAGS)),,--vocab-size $(VOCAB_SIZE)) \
+    --valid $(WORK)/dev.tfs $(length) $(subst $(init),,$(model))
 # Check the settings before a day of training, and before the vocabulary and the streams of a run
 # that was begun with others are overwritten. The message lists the differing options.
 $(addprefix $(WORK)/,$(addsuffix .settings,source vocabulary validation TRAIN \

@@ -264,6 +264,10 @@ X
     t 2 make -f "$TOP/pipelines/text.mk" TRAIN=data/val DEV=data/val TEST=data/val WORK=w \
         TRAIN_FLAGS='--initializer fuse' w/train.en
     expect_contains "$stderr" "tf-train: --initializer fuse: not one of"
+    for size in '' 20000000; do
+        t 2 make "${args[@]}" STEPS=3 VOCAB_SIZE="$size"
+        expect_contains "$stderr" "tf-train: --vocab-size"
+    done
     # Also beside options that only training uses, and in a file of options.
     t 2 make "${args[@]}" STEPS=3 TRAIN_FLAGS="--valid-command 'ls' --ranks none --warmpu 3"
     expect_contains "$stderr" "tf-train: unknown option --warmpu"
@@ -345,7 +349,7 @@ X
     t 0 env -u MAKELEVEL -u MAKEFLAGS STEP=3 "${args[@]}"
     printf 'all:\n\t$(MAKE) %s\n' "${args[*]:1}" >Makefile
     t 0 env -u MAKELEVEL -u MAKEFLAGS make CC=other STEP=3
-    for setting in VOCAB_SIZE=8k STEPS=100k SAVE_EVERY=0 AVERAGE=05 STEPS=-1; do
+    for setting in STEPS=100k SAVE_EVERY=0 AVERAGE=05 STEPS=-1; do
         own 2 $setting
         expect_error "$setting: a number from 1, written in digits, is required"
     done
@@ -353,7 +357,7 @@ X
     for p in "$TOP"/pipelines/*.mk; do
         case $(basename "$p" .mk) in best | common | experiment | wmt14) continue ;; esac
         settings=$(make -s -f "$p" help | sed -n 's/^  \([A-Z_][A-Z_]*\) .*/\1=t/p' |
-            sed -E 's/^(PARTS|VOCAB_SIZE|STEPS|SAVE_EVERY|AVERAGE|SEEDS?|TEACHERS|DROPOUT)=t/\1=2/; s/PAIR=t/PAIR=en-de/; s/SCALE=t/SCALE=small/; s/CORPORA=t/CORPORA=news/; s/RECIPE=t/RECIPE=default/; /FIELDS=t/d')
+            sed -E 's/^(PARTS|STEPS|SAVE_EVERY|AVERAGE|SEEDS?|TEACHERS|DROPOUT)=t/\1=2/; s/PAIR=t/PAIR=en-de/; s/SCALE=t/SCALE=small/; s/CORPORA=t/CORPORA=news/; s/RECIPE=t/RECIPE=default/; /FIELDS=t/d')
         # shellcheck disable=SC2086
         run env -u MAKELEVEL -u MAKEFLAGS make -n -f "$p" $settings none
         expect_contains "$output" "No rule to make target 'none'"
