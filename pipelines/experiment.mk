@@ -272,8 +272,9 @@ planned   = $(if $(filter --init --init=% --settings%,$(TRAIN_FLAGS)),,--vocab-s
     --valid $(WORK)/dev.tfs $(length) $(subst $(init),,$(model))
 # Check the settings before a day of training, and before the vocabulary and the streams of a run
 # that was begun with others are overwritten. The message lists the differing options.
-$(addprefix $(WORK)/,$(addsuffix .settings,source vocabulary validation TRAIN \
-    $(addprefix files.,TRAIN DEV TEST))) $(RESULTS)/training.settings: | trainable
+$(addsuffix .settings,$(addprefix $(WORK)/,source vocabulary validation TRAIN \
+    $(addprefix files.,TRAIN DEV TEST)) \
+    $(addprefix $(RESULTS)/,training length decoding decode_flags)): | trainable
 trainable:
 ifneq ($(and $(STEPS),$(SAVE_EVERY)),)
 	@n=$$((($(STEPS) + $(SAVE_EVERY) - 1) / $(SAVE_EVERY))); [ $(AVERAGE) -le $$n ] || { \

@@ -257,9 +257,9 @@ X
     t 2 make "${args[@]}" STEPS=2
     expect_contains "$stderr" "AVERAGE=2: STEPS=2 and SAVE_EVERY=2 give only 1 checkpoints"
     [ ! -e w/run ]
-    t 2 make "${args[@]}" STEPS=3 PRESET=tinny
+    t 2 make -j8 "${args[@]}" STEPS=3 PRESET=tinny
     expect_contains "$stderr" "tf-train: preset 'tinny': unknown"
-    t 2 make "${args[@]}" STEPS=3 RECIPE=best TRAIN_FLAGS='--warmpu 3'
+    t 2 make -j8 "${args[@]}" STEPS=3 RECIPE=best TRAIN_FLAGS='--warmpu 3'
     expect_contains "$stderr" "tf-train: unknown option --warmpu"
     t 2 make -f "$TOP/pipelines/text.mk" TRAIN=data/val DEV=data/val TEST=data/val WORK=w \
         TRAIN_FLAGS='--initializer fuse' w/train.en
