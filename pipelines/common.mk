@@ -66,14 +66,15 @@ same_words = $(and $(findstring $1,$2),$(findstring $2,$1))
 write_part = $(if $(jobs),$(shell mkdir -p $(@D))$(file >$@.part,$($(*F))))
 # $(call as_before,SETTINGS,RUN): refuse others than those in the file if that training has begun.
 # The message lists the options that differ.
-as_before = text=$(call quote,$($(basename $(notdir $1)))); \
-    [ -z "$(wildcard $2/*.tfm)" ] || [ ! -e $1 ] || [ "$$(<$1)" = "$$text" ] || { \
-    were=$$(<$1 $(by_option)); are=$$(<<<"$$text" $(by_option)); \
+as_before = $(if $(and $(wildcard $1),$(wildcard $2/*.tfm)),$(call refuse_others,$1,$2,$($(basename \
+    $(notdir $1)))))
+refuse_others = $(if $(call same,$(file <$1),$3),, \
+    were=$$(<$1 $(by_option)); are=$$(<<<$(call quote,$3) $(by_option)); \
     only() { grep -vxFf <(echo "$$2") <<<"$$1" | paste -sd ' ' || :; }; \
     old=$$(only "$$were" "$$are") new=$$(only "$$are" "$$were"); \
     case $$old,$$new in (,*) old="without $$new" ;; (*,?*) old="$$old, not $$new" ;; esac; \
     echo "$2 was trained with different settings ($$old); use another WORK, or remove $2" >&2; \
-    exit 2; }
+    exit 2)
 by_option = sed 's/: /\n/; s/ | / /g; s/ \(--*[a-z]\)/\n\1/g' | sed '1s/ /\n/g' \
     | awk 'NF && !seen[$$0]++'
 # $(call same_text,STEM,RUN): the same for a text, whose sum is in the target once the training has

@@ -94,8 +94,8 @@ translate = $(say)$(call allow_bad,tf-tokenize -m $(firstword $1) $2 \
 files = $(wildcard $(foreach s,$1,$(foreach l,$S $T,$s.$l $s.$l.gz)))
 # What is in tuning.settings, mono.settings and decoding.settings. A training with others needs
 # another folder; of another search come other translations.
-tuning   = $(strip $(DOMAIN) $(DOMAIN_DEV) $(DOMAIN_TEST) $(TEST) $(MODEL): $(batch) $(TUNE_FLAGS))
-mono     = $(strip $(MONO))
+tuning   = $(DOMAIN) $(DOMAIN_DEV) $(DOMAIN_TEST) $(TEST) $(MODEL): $(batch) $(TUNE_FLAGS)
+mono     = $(MONO)
 decoding = $(DECODE_FLAGS)
 batch    = --preset $(PRESET) $(if $(TOKENS),--tokens $(TOKENS))
 $(WORK)/tuning.settings: | tunable
