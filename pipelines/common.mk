@@ -66,8 +66,8 @@ same_words = $(and $(findstring $1,$2),$(findstring $2,$1))
 write_part = $(if $(jobs),$(shell mkdir -p $(@D))$(file >$@.part,$($(*F))))
 # $(call as_before,SETTINGS,RUN): refuse others than those in the file if that training has begun.
 # The message lists the options that differ.
-as_before = $(if $(and $(wildcard $1),$(wildcard $2/*.tfm)),$(call refuse_others,$1,$2,$($(basename \
-    $(notdir $1)))))
+as_before = $(if $(and $(wildcard $1),$(wildcard $2/*.tfm)), \
+    $(call refuse_others,$1,$2,$($(basename $(notdir $1)))))
 refuse_others = $(if $(call same,$(file <$1),$3),, \
     were=$$(<$1 $(by_option)); are=$$(<<<$(call quote,$3) $(by_option)); \
     only() { grep -vxFf <(echo "$$2") <<<"$$1" | paste -sd ' ' || :; }; \

@@ -10,9 +10,8 @@
 #include <string.h>
 
 enum { MOST_ALTERNATIVES = 1000 };
-/* Of a glossary: terms, bytes of one, and bytes of all texts times those of the longest term, since
- * that is what looking for them takes. */
-enum { MOST_TERMS = 1000, LONGEST_TERM = 200, MOST_LOOKING = 1 << 19 };
+/* Of a glossary: terms, and bytes of one. */
+enum { MOST_TERMS = 1000, LONGEST_TERM = 200 };
 
 struct tf_job *tf_job_new(void)
 {
@@ -107,22 +106,8 @@ static void hide_lines(struct tf_job *job)
     tf_buf_release(&sent);
 }
 
-static int check_looking(const struct tf_job *job, struct tf_err *err)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < job->n_texts; i++)
-        n += job->texts[i].n;
-    const size_t longest = job->glossary != NULL ? tf_glossary_longest(job->glossary) : 0;
-    return n * longest <= MOST_LOOKING
-               ? 0
-               : tf_fail(err, "glossary: with a term of %zu bytes for at most %zu of text", longest,
-                         MOST_LOOKING / longest);
-}
-
 int tf_job_split(struct tf_job *job, struct tf_sentences *sentences, struct tf_err *err)
 {
-    if (check_looking(job, err) != 0)
-        return -1;
     for (size_t i = 0; i < job->n_texts; i++) {
         struct tf_job_text *t = &job->texts[i];
         const char *end = t->p + t->n, *feed;

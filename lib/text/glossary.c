@@ -66,7 +66,6 @@ int64_t tf_term_set_add(struct tf_term_set *s, struct tf_text term, uint32_t num
     if (s->number[node] != TF_NO_TEXT)
         return s->number[node];
     s->number[node] = number;
-    s->longest = term.n > s->longest ? term.n : s->longest;
     return -1;
 }
 
@@ -166,11 +165,6 @@ void tf_glossary_free(struct tf_glossary *g)
 size_t tf_glossary_terms(const struct tf_glossary *g)
 {
     return g->n;
-}
-
-size_t tf_glossary_longest(const struct tf_glossary *g)
-{
-    return g->terms.longest;
 }
 
 size_t tf_glossary_find(const struct tf_glossary *g, struct tf_text s, size_t at,

@@ -18,7 +18,6 @@ struct tf_term_set {
     struct tf_text_table steps; /* from a node by a word or sign: the next node */
     uint32_t *number;           /* of the term that ends at a node, or TF_NO_TEXT */
     size_t n, cap;
-    size_t longest; /* bytes of a term */
 };
 
 /* Add a term (tf_plain_phrase). Returns -1, or the number of the same term that is there, which
@@ -40,7 +39,6 @@ int tf_glossary_add(struct tf_glossary **g, struct tf_text term, struct tf_text 
 int tf_glossary_read(struct tf_glossary **g, const char *path, struct tf_err *err) TF_MUST_CHECK;
 void tf_glossary_free(struct tf_glossary *g);          /* may be NULL */
 size_t tf_glossary_terms(const struct tf_glossary *g); /* how many it has */
-size_t tf_glossary_longest(const struct tf_glossary *g); /* bytes of its longest term */
 
 struct tf_glossary_term {
     struct tf_text translation;
