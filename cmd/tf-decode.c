@@ -23,10 +23,11 @@ static struct tf_opt opts[] = {
     OPT_STR(0, "insert", &o.insert, .arg = "FILE", .flags = TF_OPT_FILE,
             .excludes = "prefix begin min-length no-repeat-ngram repetition-penalty forbid diverse "
                         "shortlist",
-            .help = "each output is its input with tokens of this stream between (CPU only)"),
+            .help =
+                "each output is its input with records of this stream between words (CPU only)"),
     OPT_INT(0, "max-insert", &o.max_insert, .arg = "N", .def = "0", .lo = 0, .hi = 1 << 20,
             .flags = TF_OPT_SEMANTIC, .needs = "insert",
-            .help = "--insert: at most N of these tokens in a row; 0: any number"),
+            .help = "--insert: at most N of these records in a row; 0: any number"),
     OPT_STR(0, "constraints", &o.constraints, .arg = "FILE", .flags = TF_OPT_FILE,
             .excludes = "sample insert diverse search early-stopping no-repeat-ngram",
             .help = "each output contains the phrases of its line here: pieces, between tabs (CPU "

@@ -15,7 +15,7 @@ struct tf_decode_opts {
     struct tf_session_opts run;
     const char *prefix; /* a token stream of forced prefixes, or NULL */
     const char *begin;  /* the first piece of every output, or NULL */
-    const char *insert; /* a token stream of tokens to insert (insertions_private.h), or NULL; CPU
+    const char *insert; /* a token stream of what to insert (insertions_private.h), or NULL; CPU
                          * only */
     const char *forbid; /* a text file of words that no output has (forbidden_private.h), or NULL;
                          * CPU only */

@@ -1,8 +1,8 @@
 /* insertions.c - see insertions_private.h. */
 #include "infer/insertions_private.h"
+#include "base/buf.h"
 #include "base/hash.h"
 #include "base/memory.h"
-#include "base/order.h"
 #include "infer/input_private.h"
 #include "ops/host_search.h"
 
@@ -10,14 +10,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void sort_ids(struct tf_insertions *s)
+static int compare(const void *a, const void *b)
+{
+    const struct tf_insertion *x = a, *y = b;
+    for (size_t i = 0; i < x->n && i < y->n; i++)
+        if (x->ids[i] != y->ids[i])
+            return x->ids[i] < y->ids[i] ? -1 : 1;
+    return (x->n > y->n) - (x->n < y->n);
+}
+
+/* Order them, each once. */
+static void sort_insertions(struct tf_insertions *s)
 {
     size_t n = 0;
     if (s->n > 0)
-        qsort(s->ids, s->n, sizeof *s->ids, tf_order_u32);
+        qsort(s->v, s->n, sizeof *s->v, compare);
     for (size_t i = 0; i < s->n; i++)
-        if (n == 0 || s->ids[i] != s->ids[n - 1])
-            s->ids[n++] = s->ids[i];
+        if (n == 0 || compare(&s->v[i], &s->v[n - 1]) != 0)
+            s->v[n++] = s->v[i];
     s->n = n;
 }
 
@@ -28,13 +38,28 @@ static int add_window(struct tf_insertions *s, const struct tf_input *in, struct
         if (it->code != 0)
             return tf_fail(err, "%s: record %llu is bad: %s", in->name, (unsigned long long)it->idx,
                            it->text);
-        s->ids = tf_xarray(s->ids, s->n + it->n_source, sizeof *s->ids);
-        for (size_t k = 0; k < it->n_source; k++)
-            s->ids[s->n + k] = it->source[k];
-        s->n += it->n_source;
+        if (it->n_source == 0)
+            continue;
+        uint32_t *ids = tf_arena_alloc(&s->mem, it->n_source * sizeof *ids);
+        memcpy(ids, it->source, it->n_source * sizeof *ids);
+        TF_GROW(s->v, s->n, s->cap);
+        s->v[s->n++] = (struct tf_insertion){ids, it->n_source};
     }
-    sort_ids(s);
     return 0;
+}
+
+static void add_sum(const struct tf_insertions *s, struct tf_ensemble *m)
+{
+    struct tf_buf b = {0};
+    uint8_t sum[32];
+    for (size_t i = 0; i < s->n; i++) {
+        const uint32_t n = (uint32_t)s->v[i].n;
+        tf_buf_add(&b, &n, sizeof n);
+        tf_buf_add(&b, s->v[i].ids, n * sizeof n);
+    }
+    tf_sha256_of(sum, b.p, b.len);
+    tf_ensemble_add_input(m, "insert", sum);
+    tf_buf_release(&b);
 }
 
 int tf_insertions_read(struct tf_insertions *s, const char *path, struct tf_ensemble *m,
@@ -59,21 +84,24 @@ int tf_insertions_read(struct tf_insertions *s, const char *path, struct tf_ense
         return -1;
     if (s->n == 0)
         return tf_fail(err, "%s: no tokens to insert", path);
-    uint8_t sum[32];
-    tf_sha256_of(sum, s->ids, s->n * sizeof *s->ids);
-    tf_ensemble_add_input(m, "insert", sum);
-    return 0;
+    sort_insertions(s);
+    add_sum(s, m);
+    return m->vocab == NULL
+               ? 0
+               : tf_spelling_read(&s->spelling, &s->mem, m->vocab, m->vocab_n, false, err);
 }
 
 void tf_insertions_release(struct tf_insertions *s)
 {
-    free(s->ids);
+    free(s->v);
+    tf_arena_release(&s->mem);
     *s = (struct tf_insertions){0};
 }
 
 void tf_insertion_progress_release(struct tf_insertion_progress *p)
 {
     free(p->of);
+    free(p->keep);
     *p = (struct tf_insertion_progress){0};
 }
 
@@ -93,9 +121,55 @@ static size_t to_copy(const struct tf_search *q, const uint32_t *src, uint32_t n
     return left;
 }
 
+/* Is there the edge of a word before id p of the n of a source? */
+static bool is_edge(const struct tf_insertions *s, const struct tf_search *q, const uint32_t *src,
+                    uint32_t n, uint32_t p)
+{
+    if (p == 0 || p == n || s->spelling.n == 0)
+        return true;
+    const struct tf_text before = s->spelling.v[src[p - 1]], next = s->spelling.v[src[p]];
+    if (s->spelling.spaces_follow)
+        return tf_search_banned(&q->opts, src[p - 1]) ||
+               (before.n > 0 && before.p[before.n - 1] == ' ');
+    return next.n > 0 && next.p[0] == ' ';
+}
+
+/* Is an insertion complete, or none begun? */
+static bool is_whole(const struct tf_insertions *s, const struct tf_copied *c)
+{
+    return c->part == 0 || s->v[c->from].n == c->part;
+}
+
+/* Of the insertions from to end - 1, which begin with the same `part` ids, those that id follows:
+ * false if there are none. */
+static bool narrow(const struct tf_insertions *s, struct tf_copied *c, uint32_t id)
+{
+    uint32_t from = c->from, end;
+    while (from < c->end && (s->v[from].n == c->part || s->v[from].ids[c->part] != id))
+        from++;
+    for (end = from; end < c->end && s->v[end].ids[c->part] == id;)
+        end++;
+    if (from == end)
+        return false;
+    *c = (struct tf_copied){c->n, c->inserted, from, end, c->part + 1};
+    return true;
+}
+
+static struct tf_copied follow(const struct tf_insertions *s, const struct tf_search *q,
+                               const uint32_t *src, uint32_t n, struct tf_copied c, uint32_t id)
+{
+    if (is_whole(s, &c) && c.n < n && id == src[c.n])
+        return (struct tf_copied){.n = skip_banned(q, src, n, c.n + 1)};
+    if (c.part > 0 && narrow(s, &c, id))
+        return c;
+    c = (struct tf_copied){.n = c.n, .inserted = c.inserted + 1, .end = (uint32_t)s->n};
+    (void)narrow(s, &c, id);
+    return c;
+}
+
 /* Follow the last step: each live row continues one of the step before by an id. */
-static void follow_step(struct tf_insertion_progress *progress, const struct tf_search *q,
-                        const uint32_t *src, const uint32_t *off)
+static void follow_step(const struct tf_insertions *s, struct tf_insertion_progress *progress,
+                        const struct tf_search *q, const uint32_t *src, const uint32_t *off)
 {
     if (progress->cap < q->slots) {
         progress->cap = q->slots;
@@ -103,46 +177,54 @@ static void follow_step(struct tf_insertion_progress *progress, const struct tf_
     }
     for (size_t i = 0; i < q->S; i++) {
         const uint32_t *mine = src + off[i], n = off[i + 1] - off[i];
-        for (size_t r = q->row0[i]; r < q->row0[i] + q->live[i]; r++) {
-            struct tf_copied *c = &progress->of[q->slot[r]];
-            *c = (struct tf_copied){.n = skip_banned(q, mine, n, 0)};
-            if (q->step[i] == 0)
-                continue;
-            *c = progress->of[q->hist_parent[q->slot[r]]];
-            if (c->n < n && q->ids[r] == mine[c->n])
-                *c = (struct tf_copied){.n = skip_banned(q, mine, n, c->n + 1)};
-            else
-                c->inserted++;
-        }
+        for (size_t r = q->row0[i]; r < q->row0[i] + q->live[i]; r++)
+            progress->of[q->slot[r]] =
+                q->step[i] == 0
+                    ? (struct tf_copied){.n = skip_banned(q, mine, n, 0)}
+                    : follow(s, q, mine, n, progress->of[q->hist_parent[q->slot[r]]], q->ids[r]);
     }
 }
 
-/* Exclude all of a row but the n ids in keep (sorted, each once) and one more. */
-static void keep_ids(const struct tf_search *q, tf_mem *lp, size_t row, const uint32_t *keep,
-                     size_t n, uint32_t one_more)
+/* Keep the ids that follow `part` ids of insertions from to end - 1, if what is left of one of
+ * those has room. */
+static void keep_next(const struct tf_insertions *s, bool *keep, uint32_t from, uint32_t end,
+                      uint32_t part, size_t room)
 {
-    for (size_t v = 0, k = 0; v < q->opts.V; v++)
-        if (k < n && keep[k] == v)
-            k++;
-        else if (v != one_more)
-            tf_search_exclude(q, lp, row * q->opts.V + v);
+    for (uint32_t k = from; k < end; k++)
+        if (s->v[k].n > part && s->v[k].n - part <= room)
+            keep[s->v[k].ids[part]] = true;
+}
+
+static void keep_ids(const struct tf_insertions *s, bool *keep, const struct tf_search *q,
+                     const uint32_t *src, uint32_t n, struct tf_copied c, size_t left)
+{
+    const size_t rest = to_copy(q, src, n, c.n), room = left > rest ? left - rest : 0;
+    memset(keep, 0, q->opts.V * sizeof *keep);
+    if (c.part > 0)
+        keep_next(s, keep, c.from, c.end, c.part, room);
+    if (!is_whole(s, &c))
+        return;
+    keep[c.n < n ? src[c.n] : q->opts.eos] = true;
+    if (is_edge(s, q, src, n, c.n) && (s->most == 0 || c.inserted < s->most))
+        keep_next(s, keep, 0, (uint32_t)s->n, 0, room);
 }
 
 void tf_insertions_mask(const struct tf_insertions *s, struct tf_insertion_progress *progress,
                         const struct tf_search *q, const uint32_t *src, const uint32_t *off,
                         tf_mem *lp)
 {
-    follow_step(progress, q, src, off);
+    const size_t V = q->opts.V;
+    follow_step(s, progress, q, src, off);
+    if (progress->keep == NULL)
+        progress->keep = tf_xarray(NULL, V, sizeof *progress->keep);
     for (size_t i = 0; i < q->S; i++) {
-        const uint32_t *mine = src + off[i];
-        uint32_t n = off[i + 1] - off[i];
-        size_t limit = q->limit[i], t = q->step[i];
+        const size_t limit = q->limit[i], t = q->step[i];
         for (size_t r = q->row0[i]; r < q->row0[i] + q->live[i] && t < limit; r++) {
-            struct tf_copied c = progress->of[q->slot[r]];
-            bool more =
-                (s->most == 0 || c.inserted < s->most) && t + to_copy(q, mine, n, c.n) < limit;
-            uint32_t next = c.n < n ? mine[c.n] : q->opts.eos;
-            keep_ids(q, lp, r, s->ids, more ? s->n : 0, next);
+            keep_ids(s, progress->keep, q, src + off[i], off[i + 1] - off[i],
+                     progress->of[q->slot[r]], limit - t);
+            for (size_t v = 0; v < V; v++)
+                if (!progress->keep[v])
+                    tf_search_exclude(q, lp, r * V + v);
         }
     }
 }

@@ -490,54 +490,6 @@ hyps() {
     [ "$(logp one | wc -l)" -eq "$(logp two | wc -l)" ]
 }
 
-@test "--insert: outputs are their inputs with tokens of a stream between" {
-    printf 'c\nc c\n' | tf-tokenize -m "$MODEL" -o set
-    grep -v c "$LINES_TXT" >ab || printf 'a b\nb b a\na\n' >ab
-    printf 'a b b a b\nb\n\nb a \316\251 a\n' >>ab
-    tf-tokenize -m "$MODEL" ab >ab.tfs
-    # The unknown word, which no output has, is left out.
-    sed 's/ *\xce\xa9//' ab >known
-    for k in 1 4; do
-        decode --beam $k --insert set ab.tfs -o out
-        tf-tokenize -d -m "$MODEL" out | sed 's/c//g; s/  */ /g; s/^ //; s/ $//' | cmp - known
-        decode --beam $k --insert set --threads 1 --batch 1 ab.tfs | cmp - out
-    done
-    decode --sample --nbest 3 --insert set ab.tfs | tf-tokenize -d --nbest -m "$MODEL" | cut -f 4 |
-        sed 's/c//g; s/  */ /g; s/^ //; s/ $//' | uniq >drawn
-    cmp drawn <(uniq known)
-    # No room for more than the input.
-    tf-tokenize -m "$MODEL" known | tf-decode -m "$MODEL" --max-extra 0 --insert set |
-        tf-tokenize -d -m "$MODEL" | cmp - known
-    printf 'a a\n' | tf-tokenize -m "$MODEL" >two
-    printf 'b\n' | tf-tokenize -m "$MODEL" >b
-    for n in 1 3; do
-        decode --sample --nbest 50 --temperature 100 --insert b --max-insert $n two |
-            tf-tokenize -d --nbest -m "$MODEL" | cut -f 4 >drawn
-        [ "$(grep -o '\( *b\)*' drawn | tr -d ' ' | awk '{ n = length > n ? length : n } END { print n }')" = $n ]
-    done
-    d_t 2 --max-insert 3 two
-    d_t 0 --insert set ab.tfs -o out
-    tf-cbor json out | grep -q '"insert":'
-    d_t 2 --insert set --prefix ab.tfs ab.tfs
-    printf '\n' | tf-tokenize -m "$MODEL" -o none
-    d_t 1 --insert none ab.tfs
-    expect_error "none: no tokens to insert"
-    printf '\xff\n' | tf-tokenize --bad ok -m "$MODEL" -o bad
-    d_t 1 --insert bad ab.tfs
-    expect_contains "$stderr" "bad: record 0 is bad"
-    # Words that are left out make room.
-    printf 'a \316\251 \316\251 a\n' | tf-tokenize -m "$MODEL" >gaps
-    tf-decode -m "$MODEL" --max-extra 0 --sample --nbest 50 --temperature 100 --insert b gaps |
-        tf-tokenize -d --nbest -m "$MODEL" | grep -q b
-    # A vocabulary of the same ids and other pieces.
-    tr abc xyz <"$BATS_FILE_TMPDIR/text" >xyz
-    tf-tokenize --train --vocab-size 12 --type bpe -o other xyz
-    tf-tokenize -m other xyz >xyz.tfs
-    d_t 1 --insert xyz.tfs ab.tfs
-    expect_contains "$stderr" "vocabular"
-    d_t 0 --force-vocab --insert xyz.tfs ab.tfs -o out
-}
-
 @test "--forbid: no output has these words, whatever batch, threads and search" {
     printf 'b\n  c   a \n\n' >words
     for way in '--beam 4' '--beam 1' '--sample --nbest 1' '--search fairseq'; do
