@@ -214,7 +214,8 @@ static int start_decode(struct decode *d, struct tf_err *err)
         d->memory.copies = d->diverse.groups;
     d->insertions.most = (size_t)d->o->max_insert;
     if (d->o->insert != NULL &&
-        tf_insertions_read(&d->insertions, d->o->insert, &d->s.models, d->o->run.force, err) != 0)
+        tf_insertions_read(&d->insertions, d->o->insert, &d->s.models, &d->search_opts,
+                           d->o->run.force, err) != 0)
         return -1;
     if (d->o->alignment)
         d->s.in.weights_per_cell = (size_t)d->o->nbest;

@@ -31,19 +31,29 @@ static void sort_insertions(struct tf_insertions *s)
     s->n = n;
 }
 
-static int add_window(struct tf_insertions *s, const struct tf_input *in, struct tf_err *err)
+static void add_insertion(struct tf_insertions *s, const uint32_t *ids, size_t n,
+                          const struct tf_search_opts *opts)
+{
+    uint32_t *copy = tf_arena_alloc(&s->mem, (n + 1) * sizeof *copy);
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (ids[i] != opts->eos && !tf_search_banned(opts, ids[i]))
+            copy[kept++] = ids[i];
+    if (kept == 0)
+        return;
+    TF_GROW(s->v, s->n, s->cap);
+    s->v[s->n++] = (struct tf_insertion){copy, kept};
+}
+
+static int add_window(struct tf_insertions *s, const struct tf_input *in,
+                      const struct tf_search_opts *opts, struct tf_err *err)
 {
     for (size_t i = 0; i < in->n; i++) {
         const struct tf_item *it = &in->items[i];
         if (it->code != 0)
             return tf_fail(err, "%s: record %llu is bad: %s", in->name, (unsigned long long)it->idx,
                            it->text);
-        if (it->n_source == 0)
-            continue;
-        uint32_t *ids = tf_arena_alloc(&s->mem, it->n_source * sizeof *ids);
-        memcpy(ids, it->source, it->n_source * sizeof *ids);
-        TF_GROW(s->v, s->n, s->cap);
-        s->v[s->n++] = (struct tf_insertion){ids, it->n_source};
+        add_insertion(s, it->source, it->n_source, opts);
     }
     return 0;
 }
@@ -63,7 +73,7 @@ static void add_sum(const struct tf_insertions *s, struct tf_ensemble *m)
 }
 
 int tf_insertions_read(struct tf_insertions *s, const char *path, struct tf_ensemble *m,
-                       struct tf_force force, struct tf_err *err)
+                       const struct tf_search_opts *opts, struct tf_force force, struct tf_err *err)
 {
     static const char *const tokens[] = {"tokens", NULL};
     const struct tf_input_spec spec = {.paths = &path, .n = 1, .single = tokens};
@@ -77,7 +87,9 @@ int tf_insertions_read(struct tf_insertions *s, const char *path, struct tf_ense
     in.side[0] = (struct tf_input_side){"insertion", TF_MAX_IDS, "a record holds"};
     while (rc == 0 && event != TF_INPUT_END) {
         event = tf_input_next(&in, err);
-        rc = event == TF_INPUT_FAILED ? -1 : event == TF_INPUT_WINDOW ? add_window(s, &in, err) : 0;
+        rc = event == TF_INPUT_FAILED   ? -1
+             : event == TF_INPUT_WINDOW ? add_window(s, &in, opts, err)
+                                        : 0;
     }
     tf_input_close(&in);
     if (rc < 0)

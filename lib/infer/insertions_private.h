@@ -22,10 +22,12 @@ struct tf_insertions {
     struct tf_spelling spelling; /* for the edges of words; without a vocabulary each id is one */
 };
 
-/* Read the records of a token stream, which must have the models' vocabulary, and add the SHA-256
- * of their lengths and ids to the models' inputs as "insert". Bad records are an error. */
+/* Read the records of a token stream, which must have the models' vocabulary, without ids that the
+ * search never produces (ban) or that end an output, and add the SHA-256 of their lengths and ids
+ * to the models' inputs as "insert". Bad records are an error. */
 int tf_insertions_read(struct tf_insertions *s, const char *path, struct tf_ensemble *m,
-                       struct tf_force force, struct tf_err *err) TF_MUST_CHECK;
+                       const struct tf_search_opts *opts, struct tf_force force,
+                       struct tf_err *err) TF_MUST_CHECK;
 void tf_insertions_release(struct tf_insertions *s);
 
 /* How far each hypothesis of a lane's search has come. Zero-initialise; released with

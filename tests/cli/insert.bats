@@ -59,7 +59,10 @@ setup_file() {
     printf 'ab ba abba\nb\nba a ab\n' >in
     printf '(x\n(xb\n)b\n' >brackets
     tf-tokenize --train --type bpe --vocab-size 10 --mixed-scripts -o vocab in brackets
-    for f in in brackets; do tf-tokenize -m vocab -o $f.tfs $f; done
+    # Without the unknown letter.
+    tf-tokenize -m vocab -o brackets.tfs <(cat brackets; printf ')x\316\251\n')
+    echo ')x' >>brackets
+    tf-tokenize -m vocab -o in.tfs in
     tf-batch -q --tokens 400 --batches 1 in.tfs in.tfs |
         tf-train -q --vocab vocab --preset tiny --layers 1 --d-model 16 --d-ff 16 --heads 2 \
             --device cpu --steps 1 --save-every 1 -o run
