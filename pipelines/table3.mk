@@ -15,8 +15,10 @@
 # paper's, everything else that a row is about is unchanged: base has N 6, d_model 64, d_ff 256,
 # h 8, d_k 8, P 0.1; A-h32 has d_k 2, C-d1024 has d_model 128, big has d_model 128, d_ff 512, h 16.
 # Each row, big too, trains on the same 6 million tokens (3,000 updates of 2,000) with the paper's
-# schedule and a warmup of a sixth of the run. From the time of 40 updates, on two cores base takes
-# about 6 minutes, big 18, and all 20 rows two and a half hours.
+# schedule and a warmup of a sixth of the run, and is the mean of its last 8 checkpoints. Dropout is
+# 0.7 of a row's, and alpha 1: with 0.6 such models write too little, each by another amount, which
+# decides BLEU (tests/bench/RESULTS.md). On two cores base takes about 6 minutes, big 18, and all 20
+# rows two and a half hours.
 #
 # make -jN trains N rows at the same time, each on all CPUs unless THREADS gives it fewer.
 
@@ -61,13 +63,13 @@ VOCAB_SIZE ?= $(if $(small),4000,37000)
 VOCAB_TYPE ?= $(if $(small),unigram,bpe)
 TOKENS     ?= $(if $(small),2000,$(if $(t2t),4096,25000))
 STEPS      ?= $(if $(small),3000,$(if $(t2t),250000,100000))
-SAVE_EVERY ?= $(if $(small),1000,1400)
-AVERAGE    ?= 1
-DROPOUT    ?= 1
+SAVE_EVERY ?= $(if $(small),50,1400)
+AVERAGE    ?= $(if $(small),8,1)
+DROPOUT    ?= $(if $(small),0.7,1)
 $(if $(TOKENS),,$(error TOKENS=: a number is required, the same for all rows))
 VOCAB_FLAGS ?=
 TRAIN_FLAGS ?= $(if $(small),--warmup 500)
-DECODE_FLAGS ?=
+DECODE_FLAGS ?= $(if $(small),--alpha 1)
 # Those of text.mk, if they are set.
 THREADS    ?=
 RANKS      ?=
@@ -197,6 +199,6 @@ paper-score: $(runs:%=$(WORK)/%/paper.bleu) ## BLEU of all ROWS, tokenised and w
 
 small: ## try every row with SCALE=small and 4 updates; the scores mean nothing
 	$(MAKE) -f $(firstword $(MAKEFILE_LIST)) SCALE=small WORK=$(WORK)-trial VOCAB_SIZE=200 STEPS=4 \
-	    SAVE_EVERY=4 TOKENS=1000 TRAIN_FLAGS='--warmup 30' DECODE_FLAGS='--max-extra 5'
+	    SAVE_EVERY=4 AVERAGE=1 TOKENS=1000 TRAIN_FLAGS='--warmup 30' DECODE_FLAGS='--max-extra 5'
 
 .PHONY: table data paper-score small

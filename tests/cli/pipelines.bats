@@ -278,8 +278,8 @@ load pipelines
     cmp w-trial/data/test.de <(gzip -dc data/dev.de.gz)
     # A row without a finite perplexity is named, and no row of the table.
     t 2 make -s -f "$TOP/pipelines/table3.mk" SCALE=small TRAIN=data/train DEV=data/dev WORK=d \
-        VOCAB_SIZE=200 STEPS=8 SAVE_EVERY=8 TOKENS=1000 TRAIN_FLAGS='--warmup 1 --lr-scale 300' \
-        DECODE_FLAGS='--max-extra 2' ROWS=C-n2
+        VOCAB_SIZE=200 STEPS=8 SAVE_EVERY=8 AVERAGE=1 TOKENS=1000 DECODE_FLAGS='--max-extra 2' \
+        TRAIN_FLAGS='--warmup 1 --lr-scale 300' ROWS=C-n2
     expect_contains "$stderr" "row C-n2: no finite perplexity: its training diverged"
     [ ! -e d/rows.txt ]
     # One row more trains only that, from the same vocabulary.
@@ -290,7 +290,7 @@ load pipelines
     [ "$(wc -l <w-trial/table.txt)" -eq 7 ]
     is_model B-dk16 '2 8 256 8 64 6'
     [ "$(grep -c 'pairs in' <<<"$stderr")" -eq 2 ]
-    [ "$(tf-info w-trial/D-p0.2/1/model.tfm | sed -n 's/^  dropout *//p')" = 0.2 ]
+    [ "$(tf-info w-trial/D-p0.2/1/model.tfm | sed -n 's/^  dropout *//p')" = 0.14 ]
     t 0 make -s "${args[@]}" paper-score WORK=w-trial ROWS='base E' -o w-trial/base/1/row.txt \
         -o w-trial/E/1/row.txt -o small
     [ "$(cut -d = -f 1 <<<"$output")" = $'base/1       BLEU \nE/1          BLEU ' ]
@@ -413,17 +413,17 @@ PY
     while read -r row want; do
         expect_contains "$output" "PRESET=$row STEPS=3000 SEED=1 TRAIN_FLAGS='$want --warmup 500' "
     done <<'X'
-base --d-model 64 --d-ff 256
-A-h32 --d-model 64 --d-ff 256
-B-dk16 --d-model 64 --d-ff 256 --d-k 2
-B-dk32 --d-model 64 --d-ff 256 --d-k 4
-C-n2 --d-model 64 --d-ff 256
-C-d256 --d-model 32 --d-ff 256
-C-d1024 --d-model 128 --d-ff 256
-C-ff1024 --d-model 64 --d-ff 128
-C-ff4096 --d-model 64 --d-ff 512
-E --d-model 64 --d-ff 256
-big --d-model 128 --d-ff 512
+base --d-model 64 --d-ff 256 --dropout 0.07
+A-h32 --d-model 64 --d-ff 256 --dropout 0.07
+B-dk16 --d-model 64 --d-ff 256 --d-k 2 --dropout 0.07
+B-dk32 --d-model 64 --d-ff 256 --d-k 4 --dropout 0.07
+C-n2 --d-model 64 --d-ff 256 --dropout 0.07
+C-d256 --d-model 32 --d-ff 256 --dropout 0.07
+C-d1024 --d-model 128 --d-ff 256 --dropout 0.07
+C-ff1024 --d-model 64 --d-ff 128 --dropout 0.07
+C-ff4096 --d-model 64 --d-ff 512 --dropout 0.07
+E --d-model 64 --d-ff 256 --dropout 0.07
+big --d-model 128 --d-ff 512 --dropout 0.21
 X
     # A factor on each row's dropout.
     t 0 make -n -f "$TOP/pipelines/table3.mk" TRAIN=t DEV=d WORK=w DROPOUT=0.5

@@ -26,7 +26,7 @@ load pipelines
     expect_contains "$output" "THREADS='3'"
     expect_contains "$output" "FIELDS='3 1'"
     # Quotes, and the dollar for the shell.
-    expect_contains "$output" "TRAIN_FLAGS='--d-model 64 --d-ff 256 --valid-command '\\''score \$\$TF_MODEL'\\''' "
+    expect_contains "$output" "TRAIN_FLAGS='--d-model 64 --d-ff 256 --dropout 0.07 --valid-command '\\''score \$\$TF_MODEL'\\''' "
     touch t.en t.de
     t 0 make -n -f "$TOP/pipelines/text.mk" TRAIN=t DEV=t TEST=t WORK=w RANKS=2 THREADS=3
     expect_contains "$(tr -s ' ' <<<"$output")" " tf-train --vocab w/vocab.model --valid w/dev.tfs --threads 3 "
