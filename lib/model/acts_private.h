@@ -55,7 +55,6 @@ struct tf_work {
     tf_mem *acc;                    /* F64 [4] */
     tf_mem *logp;          /* STAT [target rows]; of a backward pass the weights of the rows */
     const tf_mem *weights; /* of the current pass: that, or NULL: 1 */
-    float agree;           /* likewise, of twins; see struct tf_pairs */
     const struct tf_pairs *guided;  /* of the current pass, whose links guide it; NULL: none */
     tf_mem *guided_acc;             /* that of the pass: loss is added to */
     tf_mem *grads;                  /* PARAM, of the current pass; NULL forward only */

@@ -54,7 +54,6 @@ int tf_pairs_set(struct tf_pairs *p, const struct tf_config *c, size_t n, const 
     p->same = NULL;
     p->guide.weight = 0;
     p->weighted = false;
-    p->agree = 0;
     uint32_t s = 0, t = 0;
     const uint32_t end = c->source_eos;
     for (size_t i = 0; i < n; i++) {
@@ -121,69 +120,6 @@ void tf_pairs_weigh(struct tf_pairs *p, const float *weights)
     p->weighted = true;
 }
 
-/* In array a of elements of `each` bytes those of sentence i, off[i] .. off[i + 1], twice; from the
- * last on, since each moves back. */
-static void twin_array(void *a, size_t each, const uint32_t *off, size_t n)
-{
-    char *at = a;
-    for (size_t i = n; i-- > 0;) {
-        const size_t from = off[i] * each, bytes = (off[i + 1] - off[i]) * each;
-        memmove(at + 2 * from + bytes, at + from, bytes);
-        memmove(at + 2 * from, at + from, bytes);
-    }
-}
-
-/* The offsets of n sentences that are there twice. */
-static void twin_offsets(uint32_t *off, size_t n)
-{
-    for (size_t i = n; i > 0; i--) {
-        off[2 * i] = 2 * off[i];
-        off[2 * i - 1] = off[i] + off[i - 1];
-    }
-}
-
-/* Links of rows of sentences that are there twice; their rows are not yet. */
-static void twin_links(struct tf_pairs *p)
-{
-    const size_t rows = p->tgt_off[p->n], n = p->link_off[rows];
-    p->link_at = tf_xarray(p->link_at, 2 * n + 1, sizeof *p->link_at);
-    p->link_off = tf_xarray(p->link_off, 2 * rows + 1, sizeof *p->link_off);
-    uint32_t *sentence = tf_xarray(NULL, p->n + 1, sizeof *sentence);
-    for (size_t i = 0; i <= p->n; i++)
-        sentence[i] = p->link_off[p->tgt_off[i]];
-    twin_array(p->link_at, sizeof *p->link_at, sentence, p->n);
-    for (size_t i = p->n; i-- > 0;) {
-        const size_t from = p->tgt_off[i], T = p->tgt_off[i + 1] - from;
-        const uint32_t links = sentence[i + 1] - sentence[i];
-        for (size_t t = T; t-- > 0;) {
-            const uint32_t own = p->link_off[from + t] + sentence[i];
-            p->link_off[2 * from + T + t] = own + links;
-            p->link_off[2 * from + t] = own;
-        }
-    }
-    p->link_off[2 * rows] = (uint32_t)(2 * n);
-    free(sentence);
-}
-
-void tf_pairs_twin(struct tf_pairs *p, double agree)
-{
-    const size_t n = p->n, src = p->src_off[n], tgt = p->tgt_off[n];
-    tf_pairs_reserve(p, 2 * n, 2 * src, 2 * tgt);
-    if (p->guide.weight > 0)
-        twin_links(p);
-    if (p->weighted) {
-        p->weights = tf_xarray(p->weights, 2 * tgt, sizeof *p->weights);
-        twin_array(p->weights, sizeof *p->weights, p->tgt_off, n);
-    }
-    twin_array(p->src, sizeof *p->src, p->src_off, n);
-    twin_array(p->tgt_in, sizeof *p->tgt_in, p->tgt_off, n);
-    twin_array(p->tgt_out, sizeof *p->tgt_out, p->tgt_off, n);
-    twin_offsets(p->src_off, n);
-    twin_offsets(p->tgt_off, n);
-    p->n = 2 * n;
-    p->agree = agree;
-}
-
 void tf_pairs_release(struct tf_pairs *p)
 {
     free(p->src);
@@ -207,8 +143,6 @@ void tf_pairs_cut(size_t *cut, size_t parts, const struct tf_pairs *p)
         while (j < p->n &&
                (uint64_t)p->src_off[j] + 2 * (uint64_t)p->tgt_off[j] < total * i / parts)
             j++;
-        if (p->agree > 0)
-            j += j % 2;
         cut[i] = i == parts ? p->n : j;
     }
 }

@@ -33,9 +33,6 @@ struct tf_pairs {
      * clears it. */
     bool weighted;
     float *weights;
-    /* R-Drop (backend.h, tf_xent): the weight of a divergence where each pair is there twice, one
-     * after the other; else 0, as tf_pairs_set leaves it. */
-    double agree;
 };
 
 /* Room for n sentences with so many rows; what is there stays. */
@@ -51,11 +48,9 @@ void tf_pairs_link(struct tf_pairs *p, const struct tf_config *c, const struct t
                    const uint32_t *links, const uint32_t *off);
 /* Give pairs that tf_pairs_set has filled their weights in the loss, [n]. */
 void tf_pairs_weigh(struct tf_pairs *p, const float *weights);
-/* Give pairs a twin each, with links and weights, and its agree, more than 0. */
-void tf_pairs_twin(struct tf_pairs *p, double agree);
 void tf_pairs_release(struct tf_pairs *p);
 /* Cut sentences 0..n into `parts` ranges of about equal cost: cut[0] = 0 <= ... <= cut[parts] = n.
- * Depends on the offsets alone. Twins stay together. */
+ * Depends on the offsets alone. */
 void tf_pairs_cut(size_t *cut, size_t parts, const struct tf_pairs *p);
 
 /* The decoder's first input: bos, or TF_NO_ID for a zero vector. */

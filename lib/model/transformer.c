@@ -86,7 +86,6 @@ static void forward_and_backward(struct tf_work *k, tf_mem *acc)
 
     struct tf_xent x = xent_args(k, out, acc);
     x.weights = k->weights;
-    x.agree = k->agree;
     x.dx = k->dec.dy;
     x.de = tf_grad(k, k->w->params.project);
     x.db = tf_grad(k, k->w->params.project_b);
@@ -121,7 +120,6 @@ int tf_queue_backward(struct tf_work *k, tf_mem *grads, tf_mem *acc, const struc
     k->guided = p->guide.weight > 0 ? p : NULL;
     k->guided_acc = acc;
     k->weights = p->weighted ? k->logp : NULL;
-    k->agree = (float)p->agree;
     if (p->weighted)
         tf_floats_up(k->be, k->ctx, k->logp, TF_ELEM_STAT, p->weights + p->tgt_off[from], k->dec.n);
     k->be->set_rng_state(k->ctx, rng);

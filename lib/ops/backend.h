@@ -126,10 +126,6 @@ struct tf_xent {
     const tf_mem_stat *weights; /* [R], or NULL: 1 */
     int V, D;
     float on, off;
-    /* R-Drop (Liang et al. 2021), 0: none. The rows of sentences 2i and 2i + 1, the same pair with
-     * two dropouts, are twins, with distributions p and q; agree (KL(p, q) + KL(q, p)) is added to
-     * the loss; twins have one weight. With dx only, logp NULL, on the host only. */
-    float agree;
     /* [4], added to: sum of loss, with weights; and without: sum of -log p(target), number of rows
      * whose most probable id (lowest on ties) is the target, rows */
     tf_mem_f64 *acc;

@@ -135,9 +135,9 @@ same_parameters() {
     expect_contains "$stderr" "weights: true in the checkpoint"
 }
 
-@test "a guided run with weights and R-Drop that is killed continues to the same bytes" {
+@test "a guided run with weights that is killed continues to the same bytes" {
     batches n=40 weights=1 links=1 >b.tfs
-    args=(--save-every 4 --guided-alignment 0.5 --r-drop 2 --log-every 1)
+    args=(--save-every 4 --guided-alignment 0.5 --log-every 1)
     train -q "${args[@]}" --steps 12 -o whole b.tfs
     mkfifo pipe
     batches n=9 end=0 weights=1 links=1 >nine.tfs

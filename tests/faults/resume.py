@@ -197,7 +197,6 @@ CHANGES = [
     ("weight_decay", ["--weight-decay", "0.1"], None),
     ("clip", ["--clip", "2"], None),
     ("guided", ["--guided-alignment", "0.1"], None),
-    ("r_drop", ["--r-drop", "1"], None),
     ("ema", ["--ema", "0.5"], None),
     ("freeze", ["--freeze", "enc.*"], None),
     ("lr_scale", ["--schedule", "cosine", "--lr", "0.001", "--decay-steps", "100"], None),

@@ -2,7 +2,6 @@
  * reference, for each option; and weights that do not reach a backend. */
 /* tags: no-emulator */
 #include "../harness/model.h"
-#include "base/rng.h"
 #include "ops/cpu/cpu.h"
 
 #include <math.h>
@@ -26,9 +25,6 @@ static struct tf_guide guide;
 /* The weights of small_pairs() that check() gives them, if it gives any. */
 static const float *weighted;
 static const float weights[] = {2, 0, 0.5f, 1.25f};
-
-/* What check() gives the pairs a twin with, if it is not 0. */
-static double agree;
 
 /* Links for small_pairs(): some rows have none, one has two. */
 static void link_pairs(struct tf_pairs *p, const struct tf_config *c)
@@ -54,8 +50,6 @@ static void check(const char *what, const struct tf_config *c)
         link_pairs(&p, c);
     if (weighted != NULL)
         tf_pairs_weigh(&p, weighted);
-    if (agree > 0)
-        tf_pairs_twin(&p, agree);
     size_t n = r.w.params.size;
     double *w = malloc(n * sizeof *w), *g = malloc(n * sizeof *g), worst = 0;
     small_model_get(&r, w, TF_ELEM_PARAM, r.w.flat, n);
@@ -180,86 +174,6 @@ static void check_lost_positions(void)
     free(flat);
 }
 
-enum { MANY = 40 }; /* pairs, for several chunks of the CPU's xent */
-
-/* Pairs of 8 and 13 ids each. */
-static void many_pairs(struct tf_pairs *p, const struct tf_config *c)
-{
-    uint32_t src[MANY * 8], tgt[MANY * 13], src_off[MANY + 1], tgt_off[MANY + 1];
-    struct tf_rng g = tf_rng_new(7, 0);
-    struct tf_err err = {0};
-    for (uint32_t i = 0; i <= MANY; i++) {
-        src_off[i] = i * 8;
-        tgt_off[i] = i * 13;
-    }
-    for (size_t i = 0; i < MANY * 8; i++)
-        src[i] = (uint32_t)tf_rng_below(&g, (uint64_t)c->vocab_size);
-    for (size_t i = 0; i < MANY * 13; i++)
-        tgt[i] = (uint32_t)tf_rng_below(&g, (uint64_t)c->vocab_size);
-    must(tf_pairs_set(p, c, MANY, src, src_off, tgt, tgt_off, &err), &err);
-}
-
-/* Loss and gradient g of twins, or of single pairs if agree is 0. */
-static double gradient_of(const struct tf_backend *be, const struct tf_config *c, double *g)
-{
-    float *flat = small_weights(c, 3);
-    struct small_model r;
-    struct tf_pairs p = {0};
-    small_model_open(&r, be, c, flat);
-    many_pairs(&p, c);
-    if (agree > 0)
-        tf_pairs_twin(&p, agree);
-    const double loss = loss_of(&r, &p);
-    small_model_get(&r, g, TF_ELEM_PARAM, r.grads, r.w.params.size);
-    free(flat);
-    small_model_close(&r);
-    tf_pairs_release(&p);
-    return loss;
-}
-
-static void compare(const double *g, const double *want, size_t n, double factor, const char *what)
-{
-    double worst = 0, most = 0;
-    for (size_t i = 0; i < n; i++) {
-        worst = fmax(worst, fabs(g[i] - factor * want[i]));
-        most = fmax(most, fabs(factor * want[i]));
-    }
-    ok(worst < 1e-5 * most, "%s, but for %.2g", what, worst / most);
-}
-
-static void check_twins(void)
-{
-    const struct tf_backend *cpu = tf_cpu_backends(NULL)[0];
-    struct tf_config c = small_config();
-    struct tf_params params;
-    c.vocab_size = 700;
-    c.output_bias = true;
-    tf_params_init(&params, &c);
-    const size_t n = params.size;
-    double *one = calloc(n, sizeof *one), *two = calloc(n, sizeof *two);
-    agree = 2.5;
-    c.dropout = 0.3;
-    double loss = gradient_of(&tf_backend_ref_f64, &c, one), on_cpu = gradient_of(cpu, &c, two);
-    ok(fabs(on_cpu - loss) < 1e-5 * loss, "twins: the loss of the CPU is that of the reference");
-    compare(two, one, n, 1, "and its gradient");
-    c.dropout = 0;
-    loss = gradient_of(cpu, &c, two);
-    agree = 0;
-    ok(fabs(2 * gradient_of(cpu, &c, one) - loss) < 1e-5 * loss,
-       "twins of equal dropout have twice the loss");
-    compare(two, one, n, 2, "and twice the gradient");
-    struct tf_pairs p = {0};
-    size_t cut[4];
-    many_pairs(&p, &c);
-    tf_pairs_twin(&p, 1);
-    tf_pairs_cut(cut, 3, &p);
-    ok(cut[1] % 2 == 0 && cut[2] % 2 == 0 && cut[3] == 2 * MANY, "a cut does not part twins");
-    tf_pairs_release(&p);
-    tf_params_release(&params);
-    free(one);
-    free(two);
-}
-
 int main(void)
 {
     check_lost_positions();
@@ -360,11 +274,5 @@ int main(void)
     check("guided alignment and weights", &c);
     check_weights(&tf_backend_ref_f64, 1e-12);
     check_weights(tf_cpu_backends(NULL)[0], 1e-5);
-    agree = 1.5;
-    check("twins, guided alignment and weights", &c);
-    guide.weight = 0;
-    weighted = NULL;
-    check("twins", &c);
-    check_twins();
     return done();
 }

@@ -74,21 +74,15 @@ static void gather(struct stats *s, const float *z, size_t ld, size_t n, uint32_
             s->target[r] = z[(targets[r] - first) * ld + r];
 }
 
-/* dz [n, ld] = exp(z - lse) - off */
+/* dz = exp(z - lse) - q for n entries from `first` on. */
 static void gradients(const struct tf_xent *x, float *dz, const float *z, const float *lse,
-                      size_t ld, size_t n)
+                      size_t ld, size_t n, uint32_t first, const uint32_t *targets, size_t rows)
 {
     v16f o = v_set(x->off);
     for (size_t j = 0; j < n; j++)
         for (size_t r = 0; r < ld; r += 16)
             v_store(dz + j * ld + r,
                     v_sub(v_exp(v_sub(v_load(z + j * ld + r), v_load(lse + r))), o));
-}
-
-/* dz [n, ld], entries first .. first+n-1, -= on - off at the targets. */
-static void add_targets(const struct tf_xent *x, float *dz, size_t ld, size_t n, uint32_t first,
-                        const uint32_t *targets, size_t rows)
-{
     for (size_t r = 0; r < rows; r++)
         if (targets[r] - first < n)
             dz[(targets[r] - first) * ld + r] -= x->on - x->off;
@@ -123,11 +117,12 @@ static void bias_gradient(float *db, const float *dz, size_t ld, size_t n, size_
     }
 }
 
-/* Losses of n rows from their stats; lse [n] out, and logp if it is not NULL. */
-static void losses(const struct tf_xent *x, float *lse, float *logp, const struct stats *s,
-                   const uint32_t *targets, const float *weights, size_t n)
+/* Losses of rows i .. i+n-1 from their stats; lse [n] out. */
+static void losses(const struct tf_xent *x, float *lse, const struct stats *s,
+                   const uint32_t *targets, size_t i, size_t n)
 {
     double *acc = x->acc;
+    const float *weights = x->weights != NULL ? in(x->weights, i) : NULL;
     const double on = (double)x->on, off = (double)x->off, mass = on + off * (x->V - 1);
     for (size_t r = 0; r < n; r += 16)
         v_store(lse + r, v_add(v_load(s->max + r), v_log(v_load(s->sum + r))));
@@ -139,54 +134,8 @@ static void losses(const struct tf_xent *x, float *lse, float *logp, const struc
         acc[1] += nll;
         acc[2] += s->best[r] == targets[r];
         acc[3] += 1;
-        if (logp != NULL)
-            logp[r] = (float)-nll;
-    }
-}
-
-/* ---- twins: row r < h = n / 2, and row h + r (backend.h, tf_xent) ---- */
-
-/* log p of row r and of its twin: z less lse. */
-#define TWIN(z, lse, at, n) v_sub(v_load_n((z) + (at), n), v_load_n((lse) + (at), n))
-
-/* kl [2 h] += their divergences over the m entries of z [m, ld]: of the rows from their twins, then
- * of the twins. */
-static void add_divergences(float *kl, const float *z, const float *lse, size_t ld, size_t m,
-                            size_t h)
-{
-    for (size_t r = 0; r < h; r += 16) {
-        const size_t n = least(h - r, 16);
-        v16f one = v_load_n(kl + r, n), two = v_load_n(kl + h + r, n);
-        for (size_t j = 0; j < m; j++) {
-            const float *zj = z + j * ld;
-            v16f p = TWIN(zj, lse, r, n), q = TWIN(zj, lse, h + r, n), d = v_sub(p, q);
-            one = v_fma(v_exp(p), d, one);
-            two = v_sub(two, v_mul(v_exp(q), d));
-        }
-        v_store_n(kl + r, one, n);
-        v_store_n(kl + h + r, two, n);
-    }
-}
-
-/* dz [m, ld] = p - off + agree (p (log p - log q - KL(p, q)) + p - q), with q of the twin; 0 beyond
- * the rows. */
-static void twin_gradients(const struct tf_xent *x, float *dz, const float *z, const float *lse,
-                           const float *kl, size_t ld, size_t m, size_t h)
-{
-    const v16f a = v_set(x->agree), o = v_set(x->off);
-    for (size_t j = 0; j < m; j++, z += ld, dz += ld) {
-        for (size_t r = 0; r < h; r += 16) {
-            const size_t n = least(h - r, 16);
-            v16f p = TWIN(z, lse, r, n), q = TWIN(z, lse, h + r, n), d = v_sub(p, q);
-            p = v_exp(p);
-            q = v_exp(q);
-            v16f more = v_sub(p, q), one = v_fma(p, v_sub(d, v_load_n(kl + r, n)), more),
-                 two = v_fma(q, v_add(d, v_load_n(kl + h + r, n)), more);
-            v_store_n(dz + r, v_fma(a, one, v_sub(p, o)), n);
-            v_store_n(dz + h + r, v_sub(v_sub(q, o), v_mul(a, two)), n);
-        }
-        for (size_t r = 2 * h; r < ld; r++)
-            dz[r] = 0;
+        if (x->logp != NULL)
+            ((float *)x->logp)[i + r] = (float)-nll;
     }
 }
 
@@ -196,11 +145,8 @@ struct chunk {
     struct tf_ctx *c;
     const struct tf_cpu_products *p;
     const struct tf_xent *x;
-    const float *in; /* x [n, D] */
-    const uint32_t *targets;
-    const float *weights;      /* or NULL */
-    float *logp, *dx;          /* or NULL */
-    bool first;                /* whose gradients of parameters are not added */
+    const float *in;           /* x [n, D] */
+    size_t first;              /* row of the batch */
     size_t n, ld;              /* rows, and to how many they are filled up */
     struct tf_cpu_gemm z, e_x; /* logits, and the gradient of E: of x, laid out for the chunk */
 };
@@ -226,7 +172,7 @@ static void logits(struct chunk *k, float *z, size_t v, size_t m)
 static void lay_out_gradient(struct chunk *k)
 {
     const size_t D = (size_t)k->x->D;
-    k->e_x = (struct tf_cpu_gemm){.ldc = D, .N = D, .K = k->n, .add = !k->first};
+    k->e_x = (struct tf_cpu_gemm){.ldc = D, .N = D, .K = k->n, .add = k->first > 0};
     k->p->lay_out_b(k->c, &k->e_x, TF_CPU_X, k->in, D, false);
 }
 
@@ -240,7 +186,8 @@ static void multiply_out(struct chunk *k, const float *dz, size_t v, size_t m)
     k->p->lay_out_a(k->c, &k->e_x, dz, k->ld, false);
     k->p->multiply(k->c, &k->e_x);
 
-    struct tf_cpu_gemm to_x = {.c = k->dx, .ldc = D, .M = k->n, .N = D, .K = m, .add = v > 0};
+    struct tf_cpu_gemm to_x = {
+        .c = out(k->x->dx, k->first * D), .ldc = D, .M = k->n, .N = D, .K = m, .add = v > 0};
     k->p->lay_out_b(k->c, &to_x, TF_CPU_E, in(k->x->e, v * D), D, false);
     k->p->lay_out_a(k->c, &to_x, dz, k->ld, true);
     k->p->multiply(k->c, &to_x);
@@ -257,125 +204,50 @@ static size_t chunk_rows(const struct tf_xent *x, size_t multiple)
     return (x->D <= 256 ? RC_MAX : RC_MAX / 2) / multiple * multiple;
 }
 
-/* Divergences of the chunk's twins, which are added to the loss: kl [n] out. */
-static void diverge(const struct chunk *k, float *kl, const float *z, const float *lse)
-{
-    const struct tf_xent *x = k->x;
-    double *acc = x->acc;
-    for (size_t r = 0; r < k->n; r++)
-        kl[r] = 0;
-    for (size_t v = 0; v < (size_t)x->V; v += k->p->entries)
-        add_divergences(kl, z + v * k->ld, lse, k->ld, least(k->p->entries, (size_t)x->V - v),
-                        k->n / 2);
-    for (size_t r = 0; r < k->n; r++) {
-        const double weight = k->weights != NULL ? (double)k->weights[r] : 1;
-        acc[0] += weight * (double)x->agree * (double)kl[r];
-    }
-}
-
-/* z: room for the logits, of all entries if there is a gradient; dz: for a block of them. */
-static void run_chunk(struct chunk *k, float *z, float *dz)
-{
-    const struct tf_xent *x = k->x;
-    const size_t V = (size_t)x->V, entries = k->p->entries;
-    struct stats s;
-    float lse[RC_MAX] = {0}, kl[RC_MAX];
-    k->ld = fill_up(k->n, k->p->multiple);
-    for (size_t r = 0; r < k->n; r++)
-        TF_ASSERT(k->targets[r] < V);
-    start_stats(&s, k->ld);
-    lay_out_logits(k);
-    for (size_t v = 0; v < V; v += entries) {
-        const size_t m = least(entries, V - v);
-        float *block = z + (k->dx != NULL ? v * k->ld : 0);
-        logits(k, block, v, m);
-        if (x->b != NULL)
-            add_bias(block, in(x->b, v), k->ld, m);
-        gather(&s, block, k->ld, m, (uint32_t)v, k->targets, k->n);
-    }
-    losses(x, lse, k->logp, &s, k->targets, k->weights, k->n);
-    if (k->dx == NULL)
-        return;
-    if (x->agree > 0)
-        diverge(k, kl, z, lse);
-    lay_out_gradient(k);
-    for (size_t v = 0; v < V; v += entries) {
-        const size_t m = least(entries, V - v);
-        const float *block = z + v * k->ld;
-        if (x->agree > 0)
-            twin_gradients(x, dz, block, lse, kl, k->ld, m, k->n / 2);
-        else
-            gradients(x, dz, block, lse, k->ld, m);
-        add_targets(x, dz, k->ld, m, (uint32_t)v, k->targets, k->n);
-        if (k->weights != NULL)
-            weight_gradients(dz, k->weights, k->ld, m, k->n);
-        multiply_out(k, dz, v, m);
-        if (x->db != NULL)
-            bias_gradient(out(x->db, v), dz, k->ld, m, k->n, !k->first);
-    }
-}
-
-/* Rows and their twins, half a chunk of each at a time: copied together, and dx copied back. */
-static void run_twins(struct chunk *k, float *z, float *dz, float *room, size_t most)
-{
-    const struct tf_xent *x = k->x;
-    const struct tf_rows *rows = x->rows;
-    const size_t D = (size_t)x->D, end = tf_rows_count(rows) / 2;
-    float *own = room, *dx = own + most * D, weights[RC_MAX];
-    uint32_t row[RC_MAX], targets[RC_MAX];
-    k->in = own;
-    k->dx = dx;
-    k->targets = targets;
-    k->weights = x->weights != NULL ? weights : NULL;
-    for (size_t done = 0, s = 0, t = 0; done < end; done += k->n / 2) {
-        const size_t h = least(most / 2, end - done);
-        k->first = done == 0;
-        k->n = 2 * h;
-        for (size_t r = 0; r < h; r++, t++) {
-            for (; rows->off[s] + t == rows->off[s + 1]; s += 2)
-                t = 0;
-            row[r] = rows->off[s] + (uint32_t)t - rows->off[0];
-            row[h + r] = rows->off[s + 1] + (uint32_t)t - rows->off[0];
-        }
-        for (size_t r = 0; r < k->n; r++) {
-            memcpy(own + r * D, in(x->x, row[r] * D), D * sizeof *own);
-            targets[r] = ((const uint32_t *)x->targets)[row[r]];
-            if (x->weights != NULL)
-                weights[r] = *in(x->weights, row[r]);
-        }
-        run_chunk(k, z, dz);
-        for (size_t r = 0; r < k->n; r++)
-            memcpy(out(x->dx, row[r] * D), dx + r * D, D * sizeof *dx);
-    }
-}
-
 void TF_CPU(xent)(struct tf_ctx *c, const struct tf_xent *x)
 {
     const struct tf_cpu_products *p = tf_cpu_table_of(c)->products;
     const size_t V = (size_t)x->V, D = (size_t)x->D, rows = tf_rows_count(x->rows);
     const size_t step = chunk_rows(x, p->multiple), width = fill_up(least(rows, step), p->multiple);
-    const bool back = x->dx != NULL, twins = back && x->agree > 0;
-    float *z =
-        tf_cpu_scratch(c, TF_CPU_TILE, ((back ? V : p->entries) + (twins ? 2 * D : 0)) * width);
+    const bool back = x->dx != NULL;
+    float *z = tf_cpu_scratch(c, TF_CPU_TILE, (back ? V : p->entries) * width);
     float *dz = back ? tf_cpu_scratch(c, TF_CPU_BLOCK, p->entries * width) : NULL;
     if (back && rows == 0)
         memset(x->de, 0, V * D * sizeof(float));
     if (x->db != NULL && rows == 0)
         memset(x->db, 0, V * sizeof(float));
 
-    struct chunk k = {.c = c, .p = p, .x = x};
-    if (twins) {
-        run_twins(&k, z, dz, z + V * width, least(rows, step));
-        return;
-    }
     for (size_t i = 0; i < rows; i += step) {
-        k.in = in(x->x, i * D);
-        k.targets = (const uint32_t *)x->targets + i;
-        k.weights = x->weights != NULL ? in(x->weights, i) : NULL;
-        k.logp = x->logp != NULL ? out(x->logp, i) : NULL;
-        k.dx = back ? out(x->dx, i * D) : NULL;
-        k.first = i == 0;
+        const uint32_t *targets = (const uint32_t *)x->targets + i;
+        struct chunk k = {.c = c, .p = p, .x = x, .in = in(x->x, i * D), .first = i};
+        struct stats s;
+        float lse[RC_MAX] = {0};
         k.n = least(step, rows - i);
-        run_chunk(&k, z, dz);
+        k.ld = fill_up(k.n, p->multiple);
+        for (size_t r = 0; r < k.n; r++)
+            TF_ASSERT(targets[r] < V);
+        start_stats(&s, k.ld);
+        lay_out_logits(&k);
+        for (size_t v = 0; v < V; v += p->entries) {
+            const size_t m = least(p->entries, V - v);
+            float *block = z + (back ? v * k.ld : 0);
+            logits(&k, block, v, m);
+            if (x->b != NULL)
+                add_bias(block, in(x->b, v), k.ld, m);
+            gather(&s, block, k.ld, m, (uint32_t)v, targets, k.n);
+        }
+        losses(x, lse, &s, targets, i, k.n);
+        if (!back)
+            continue;
+        lay_out_gradient(&k);
+        for (size_t v = 0; v < V; v += p->entries) {
+            const size_t m = least(p->entries, V - v);
+            gradients(x, dz, z + v * k.ld, lse, k.ld, m, (uint32_t)v, targets, k.n);
+            if (x->weights != NULL)
+                weight_gradients(dz, in(x->weights, i), k.ld, m, k.n);
+            multiply_out(&k, dz, v, m);
+            if (x->db != NULL)
+                bias_gradient(out(x->db, v), dz, k.ld, m, k.n, i > 0);
+        }
     }
 }

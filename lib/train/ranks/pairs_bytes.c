@@ -8,7 +8,6 @@
 struct head {
     uint64_t n, src, tgt, links, longest, weighted;
     struct tf_guide guide;
-    double agree;
 };
 
 typedef void array_fn(void *arg, void *array, size_t bytes);
@@ -51,8 +50,7 @@ void tf_pairs_put(struct tf_buf *b, const struct tf_pairs *p)
                            .links = p->guide.weight > 0 ? p->link_off[tgt] : 0,
                            .longest = p->longest,
                            .weighted = p->weighted,
-                           .guide = p->guide,
-                           .agree = p->agree};
+                           .guide = p->guide};
     tf_buf_add(b, &h, sizeof h);
     each_array(p, &h, put_array, b);
 }
@@ -65,7 +63,6 @@ void tf_pairs_get(struct tf_pairs *p, const void *bytes)
     p->longest = h.longest;
     p->weighted = h.weighted;
     p->guide = h.guide;
-    p->agree = h.agree;
     tf_pairs_reserve(p, h.n, h.src, h.tgt);
     if (h.guide.weight > 0) {
         p->link_off = tf_xarray(p->link_off, h.tgt + 1, sizeof *p->link_off);

@@ -22,7 +22,6 @@ struct tf_feed {
     struct tf_one_vocab vocab; /* of all parts so far */
     const struct tf_config *config;
     struct tf_guide guide;
-    double agree;
     struct tf_sentence_rule rule[2]; /* of the current part */
     bool bos;                        /* a sentence with one was reported */
     struct tf_batch_cursor from;
@@ -222,8 +221,6 @@ static int take_batch(struct tf_feed *f, struct tf_feed_item *item, const struct
         return tf_context(err, "%s: batch %llu", f->in.name, (unsigned long long)b->ordinal);
     if (b->weights != NULL)
         tf_pairs_weigh(&item->pairs, b->weights);
-    if (f->agree > 0)
-        tf_pairs_twin(&item->pairs, f->agree);
     item->next = (struct tf_batch_cursor){.part = f->part,
                                           .ordinal = b->ordinal + 1,
                                           .epoch = b->epoch,
@@ -280,11 +277,6 @@ static void *read_main(void *arg)
 void tf_feed_guide(struct tf_feed *f, const struct tf_guide *guide)
 {
     f->guide = *guide;
-}
-
-void tf_feed_twin(struct tf_feed *f, double agree)
-{
-    f->agree = agree;
 }
 
 void tf_feed_start(struct tf_feed *f, const struct tf_config *c, const struct tf_batch_cursor *from,

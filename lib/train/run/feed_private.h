@@ -23,8 +23,6 @@ int tf_feed_open(struct tf_feed **feed, const char *path, struct tf_err *err) TF
 const struct tf_header *tf_feed_header(const struct tf_feed *f);
 /* Guide with the links of each batch, which it must have. Before tf_feed_start. */
 void tf_feed_guide(struct tf_feed *f, const struct tf_guide *guide);
-/* Give each pair a twin (tf_pairs_twin). Before tf_feed_start. */
-void tf_feed_twin(struct tf_feed *f, double agree);
 /* Start reading. Batches before `from` are skipped; NULL: the stream is used from its first batch.
  * Unless any_corpus, a corpus other than from's is an error. The configuration is borrowed. */
 void tf_feed_start(struct tf_feed *f, const struct tf_config *c, const struct tf_batch_cursor *from,

@@ -180,7 +180,7 @@ static int add_cost(struct tf_buf *out, const struct tf_settings *o, const struc
                     double tflops, struct tf_err *err)
 {
     const struct tf_config *c = &o->config;
-    double tokens = (double)plan->tokens * (o->r_drop > 0 ? 2 : 1), length = (double)plan->length;
+    double tokens = (double)plan->tokens, length = (double)plan->length;
     struct tf_params p;
     uint64_t count[KINDS] = {0};
     if (c->vocab_size < 1) {

@@ -158,20 +158,6 @@ static int guide(struct tf_setup *s, struct tf_value *search, struct tf_err *err
     return tf_search_settings_set(search, &s->arena, TF_ALIGNMENT_HEAD, head, err);
 }
 
-/* R-Drop: half of alpha for each of two divergences. */
-static int twin(struct tf_setup *s, struct tf_err *err)
-{
-    if (!(s->o->r_drop > 0))
-        return 0;
-    if (!(s->config.dropout > 0 || s->config.attention_dropout > 0 || s->config.relu_dropout > 0))
-        return tf_fail_status(err, TF_USAGE, "--r-drop: needs dropout");
-    if (s->be != NULL && !s->be->host)
-        return tf_fail_status(err, TF_USAGE, "--r-drop: runs on the CPU only; use --device cpu");
-    if (s->feed != NULL)
-        tf_feed_twin(s->feed, s->o->r_drop / 2);
-    return 0;
-}
-
 /* The provenance so far is the stream's. */
 static int make_common(struct tf_setup *s, const struct tf_header *stream, const char *precision,
                        const char *kernels, struct tf_err *err)
@@ -191,7 +177,7 @@ static int make_common(struct tf_setup *s, const struct tf_header *stream, const
                                                 : tf_value_map(),
         .extra = tf_value_map(),
     };
-    if (guide(s, &c->header.search, err) != 0 || twin(s, err) != 0)
+    if (guide(s, &c->header.search, err) != 0)
         return -1;
     memcpy(c->header.vocab, stream->vocab, sizeof c->header.vocab);
     memcpy(c->header.lang, stream->lang, sizeof c->header.lang);
@@ -251,7 +237,7 @@ static int new_shards(const struct tf_setup *s)
     const struct tf_team *t = s->env->team;
     const int usual = s->be->shards;
     if (s->be->host)
-        return tf_shards_usual(batch_tokens(s) * (s->o->r_drop > 0 ? 2 : 1));
+        return tf_shards_usual(batch_tokens(s));
     const int ranks = t != NULL ? t->comm.size : 1;
     return ranks <= usual ? usual : ranks < TF_MAX_SHARDS ? ranks : TF_MAX_SHARDS;
 }

@@ -49,11 +49,6 @@ static bool guides(const struct tf_settings *s)
     return s->guided_alignment > 0;
 }
 
-static bool has_twins(const struct tf_settings *s)
-{
-    return s->r_drop > 0;
-}
-
 static bool validates(const struct tf_settings *s)
 {
     return s->valid != NULL;
@@ -183,9 +178,6 @@ static const struct tf_setting rows[] = {
          .help = "train the first head of a layer on the links of tf-batch --links; 0: off"),
     INT("guided_layer", guided_layer, 0, TF_MAX_LAYERS, .def = "0", .flags = R, .applies = guides,
         .help = "--guided-alignment: that layer of the decoder; 0: the last"),
-    REAL("r_drop", r_drop, 0, 1000, .arg = "X", .def = "0", .flags = R, .applies = has_twins,
-         .help = "train on each pair twice, with other dropout, and on X times their divergence; "
-                 "0: off"),
     REAL("ema", ema, 0, 0.9999999, .arg = "DECAY", .def = "0", .flags = R,
          .help = "keep a moving average of the weights; 0: off"),
     HEADING("Checkpoints and validation"),

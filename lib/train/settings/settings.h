@@ -27,7 +27,6 @@ struct tf_settings {
     double weight_decay, clip, ema; /* 0 for none */
     double guided_alignment;        /* weight; 0 for none */
     int64_t guided_layer;           /* from 1; 0: the last */
-    double r_drop;                  /* alpha of R-Drop; 0 for none */
     bool eps_hat;
     bool own_d_k;       /* d_k is the preset's, not d_model / heads */
     int64_t accumulate; /* batches per update */
