@@ -15,8 +15,9 @@
 # SMALL=1 is for treebanks and machines of a tenth of the paper's. Its sequences have the words in
 # place of the tags (BRACKETS=words, see tf-tree(1)): a small model that writes tags alone loses
 # count of the words in most sentences (tests/bench/RESULTS.md). Its beam is 4, and its alpha 1, for
-# with 0.3 long sentences lose words. CONSTRAIN=1 makes the words of the output those of the input:
-# decoding then only inserts brackets, at most 12 in a row.
+# with 0.3 long sentences lose words; several models (SEEDS) gain from BEAM=12. CONSTRAIN=1 makes
+# the words of the output those of the input: decoding then only inserts brackets, at most 12 in a
+# row.
 
 #: TRAIN treebanks to train on
 #: DEV treebank of the development set
