@@ -17,8 +17,8 @@
 # Each row, big too, trains on the same 6 million tokens (3,000 updates of 2,000) with the paper's
 # schedule and a warmup of a sixth of the run, and is the mean of its last 8 checkpoints. Dropout is
 # 0.7 of a row's, and alpha 1: with 0.6 such models write too little, each by another amount, which
-# decides BLEU (tests/bench/RESULTS.md). On two cores base takes about 6 minutes, big 18, and all 20
-# rows two and a half hours.
+# decides BLEU (tests/bench/RESULTS.md). In bf16 on one core of an EPYC base takes 6 to 7 minutes,
+# big 20, and all 20 rows about two hours on one to two cores.
 #
 # make -jN trains N rows at the same time, each on all CPUs unless THREADS gives it fewer.
 
