@@ -37,21 +37,19 @@ HERE := $(dir $(firstword $(MAKEFILE_LIST)))
 
 ifdef DATA
 $(WORK)/train.%: $(DATA)/train.$(PAIR).%.gz
-	gzip -dc $< >$@.part
-	$(whole)
+	$(alone); gzip -dc $< >$@.part; $(whole)
 $(WORK)/dev.%: $(DATA)/dev.$(PAIR).%.gz
-	gzip -dc $< >$@.part
-	$(whole)
+	$(alone); gzip -dc $< >$@.part; $(whole)
 $(WORK)/test.%: $(DATA)/test.$(PAIR).%.gz
-	gzip -dc $< >$@.part
-	$(whole)
+	$(alone); gzip -dc $< >$@.part; $(whole)
 else
 $(if $(filter en,$S),,$(error PAIR=$(PAIR): the descriptions are translated from English (en)))
 $(TEXTS) &: $(WORK)/indices
 	mkdir -p $(WORK)/pairs
+	$(call alone,$(WORK)/pairs); \
 	python3 $(HERE)debian-pairs $(WORK)/Packages $(WORK)/Translation-$S $(WORK)/Translation-$T $T \
-	    $(WORK)/pairs
-	sync $(WORK)/pairs/*
+	    $(WORK)/pairs; \
+	sync $(WORK)/pairs/*; \
 	mv $(WORK)/pairs/* $(WORK)
 endif
 
