@@ -260,28 +260,28 @@ static int begin_part(void *arg, struct tf_err *err)
     return rc;
 }
 
-/* Most tokens of the output for this item, which begins with n_prefix of them. */
-static uint32_t output_limit(const struct decode *d, const struct tf_item *it, size_t n_prefix)
+/* Most tokens of the output for this item, but for those that it must have. */
+static uint32_t output_limit(const struct decode *d, const struct tf_item *it)
 {
     const double tokens = (double)it->n_source + d->o->count_end;
     size_t limit = (size_t)(d->o->max_factor * tokens) + (size_t)d->o->max_extra,
            positions = tf_ensemble_max_positions(&d->s.models);
-    limit = limit > n_prefix ? limit : n_prefix;
     return (uint32_t)(limit < positions ? limit : positions - 1);
 }
 
-/* Find what the output of an item must contain, and make room for it; or the item is bad. */
+/* Find what the output of an item must have, and make room for it; or the item is bad. */
 static int want(struct decode *d, struct tf_item *it, uint64_t number, struct tf_sentence *s,
                 struct tf_err *err)
 {
-    if (!has_terms(d))
-        return 0;
-    if (tf_terms_of(&d->terms, &d->wanted, number, it->source, it->n_source, &s->wanted) != 0)
+    if (has_terms(d) &&
+        tf_terms_of(&d->terms, &d->wanted, number, it->source, it->n_source, &s->wanted) != 0)
         return tf_fail(err, "%s: %zu lines, fewer than the records of %s", d->o->constraints,
                        d->terms.n_lines, d->s.in.name);
-    const size_t need = tf_wanted_need(&s->wanted, d->terms.continues, NULL, 0),
-                 least = s->n_prefix + need, positions = tf_ensemble_max_positions(&d->s.models);
-    if (it->code == 0 && (need > TF_TERMS_MOST || least >= positions)) {
+    const size_t terms = tf_wanted_need(&s->wanted, d->terms.continues, NULL, 0),
+                 copied = d->o->insert != NULL ? it->n_source : 0,
+                 least = s->n_prefix + terms + copied,
+                 positions = tf_ensemble_max_positions(&d->s.models);
+    if (it->code == 0 && (terms > TF_TERMS_MOST || least >= positions)) {
         it->code = TF_BAD_TOO_MANY_TOKENS;
         it->text = "its output must contain more tokens than it can have";
     } else if (s->limit < least) {
@@ -443,12 +443,11 @@ static int decode_window(void *arg, struct tf_err *err)
     d->items = tf_xarray(d->items, n, sizeof *d->items);
     tf_arena_clear(&d->wanted);
     for (size_t i = 0; i < n; i++) {
-        const uint32_t n_prefix = d->has_begin ? 1 : in[i].n_given;
         d->sentences[i] = (struct tf_sentence){.src = in[i].source,
                                                .n_src = in[i].n_source,
                                                .prefix = d->has_begin ? &d->begin : in[i].given,
-                                               .n_prefix = n_prefix,
-                                               .limit = output_limit(d, &in[i], n_prefix),
+                                               .n_prefix = d->has_begin ? 1 : in[i].n_given,
+                                               .limit = output_limit(d, &in[i]),
                                                .key = in[i].idx};
         if (want(d, &in[i], d->number++, &d->sentences[i], err) != 0)
             return -1;

@@ -25,6 +25,9 @@ setup_file() {
     # No room for more than the input.
     tf-tokenize -m "$MODEL" known | tf-decode -m "$MODEL" --max-extra 0 --insert set |
         tf-tokenize -d -m "$MODEL" | cmp - known
+    # A lower limit makes room for it all the same.
+    tf-tokenize -m "$MODEL" known | decode --max-factor 0 --max-extra 1 --insert set |
+        tf-tokenize -d -m "$MODEL" | cmp - known
     printf 'a a\n' | tf-tokenize -m "$MODEL" >two
     printf 'b\n' | tf-tokenize -m "$MODEL" >b
     for n in 1 3; do
