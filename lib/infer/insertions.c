@@ -134,16 +134,16 @@ static size_t to_copy(const struct tf_search *q, const uint32_t *src, uint32_t n
 }
 
 /* Is there the edge of a word before id p of the n of a source? */
-static bool is_edge(const struct tf_insertions *s, const struct tf_search *q, const uint32_t *src,
-                    uint32_t n, uint32_t p)
+static bool is_edge(const struct tf_insertions *s, const uint32_t *src, uint32_t n, uint32_t p)
 {
+    const struct tf_text *text = s->spelling.v;
     if (p == 0 || p == n || s->spelling.n == 0)
         return true;
-    const struct tf_text before = s->spelling.v[src[p - 1]], next = s->spelling.v[src[p]];
-    if (s->spelling.spaces_follow)
-        return tf_search_banned(&q->opts, src[p - 1]) ||
-               (before.n > 0 && before.p[before.n - 1] == ' ');
-    return next.n > 0 && next.p[0] == ' ';
+    if (!s->spelling.spaces_follow)
+        return text[src[p]].n > 0 && text[src[p]].p[0] == ' ';
+    while (p > 0 && text[src[p - 1]].n == 0)
+        p--;
+    return p == 0 || text[src[p - 1]].p[text[src[p - 1]].n - 1] == ' ';
 }
 
 /* Is an insertion complete, or none begun? */
@@ -217,7 +217,7 @@ static void keep_ids(const struct tf_insertions *s, bool *keep, const struct tf_
     if (!is_whole(s, &c))
         return;
     keep[c.n < n ? src[c.n] : q->opts.eos] = true;
-    if (is_edge(s, q, src, n, c.n) && (s->most == 0 || c.inserted < s->most))
+    if (is_edge(s, src, n, c.n) && (s->most == 0 || c.inserted < s->most))
         keep_next(s, keep, 0, (uint32_t)s->n, 0, room);
 }
 

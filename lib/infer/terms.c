@@ -227,7 +227,7 @@ int tf_terms_of(const struct tf_terms *t, struct tf_arena *mem, uint64_t number,
     for (size_t i = 0; i < n && t->n_terms > 0; i++) {
         if (source[i] == t->unk)
             tf_buf_byte(&text, 1); /* a character that no term has */
-        else if (source[i] < t->source.n)
+        if (source[i] < t->source.n)
             tf_buf_add(&text, t->source.v[source[i]].p, t->source.v[source[i]].n);
     }
     struct tf_wanted_term *v = tf_arena_alloc(mem, (line->n + text.len + 1) * sizeof *v);

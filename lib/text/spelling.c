@@ -71,6 +71,8 @@ int tf_spelling_read(struct tf_spelling *s, struct tf_arena *a, const void *byte
             spell_token(&text, piece.text, mark, inverse);
         else if (piece.type != TF_PIECE_CONTROL && piece.type != TF_PIECE_UNKNOWN)
             spell_piece(&text, piece.text);
+        else if (piece.type == TF_PIECE_UNKNOWN && mark != NULL)
+            tf_buf_byte(&text, ' ');
         if (lower && text.len > 0 && tf_utf8_span(text.p, text.len) == text.len) {
             tf_uc_lower(&low, text.p, text.len);
             out = &low;

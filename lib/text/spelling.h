@@ -11,8 +11,9 @@
 
 /* The texts by id, in memory of the arena: of a piece with a space for U+2581; of a byte piece its
  * byte; of a control piece and of the unknown one nothing; of a token of a vocabulary of words
- * (bpe_codes.h) with a space after the end of a word. lower: each in lower case (tf_uc_lower). The
- * vocabulary's n bytes are checked (tf_sp_check). */
+ * (bpe_codes.h) with a space after the end of a word, and there of the unknown one a space, which
+ * ends a word. lower: each in lower case (tf_uc_lower). The vocabulary's n bytes are checked
+ * (tf_sp_check). */
 struct tf_spelling {
     struct tf_text *v;
     size_t n;

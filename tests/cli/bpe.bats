@@ -72,6 +72,19 @@ make_words() { awk 'NR % 3 { next } { for (i = 1; i <= NF; i++) if (!seen[$i]++)
     expect_error "the vocabulary splits words by codes and can't be sampled"
 }
 
+@test "words after an unknown one begin where it ends: for terms, and for what is inserted" {
+    printf '%s\n' haus rot ein house red >words
+    "$TF_PYTHON" "$TOP/tests/cli/torch_file.py" fairseq d m.npz dict=words
+    tf-convert d -o m.tfm
+    printf '\316\251 ein rot\nhaus \316\251 ein\n' | tf-tokenize -m m.tfm -o source
+    printf 'ein\t▁red\n' >terms
+    tf-decode -q -m m.tfm --terms terms source | tf-tokenize -d -m m.tfm >text
+    [ "$(grep -cw red text)" -eq 2 ]
+    echo red | tf-tokenize -m m.tfm -o red
+    tf-decode -q -m m.tfm --sample --nbest 50 --temperature 100 --insert red source |
+        tf-tokenize -d --nbest -m m.tfm | grep -q '⁇ red ein'
+}
+
 @test "a codes file that is none is refused" {
     printf '%s\n' a b ab c >words
     echo 'a b' >codes
