@@ -114,11 +114,17 @@ struct phrases {
 static int add_line(const struct tf_user_lines *l, struct tf_text line, struct tf_err *err)
 {
     struct phrases *p = l->arg;
-    const struct tf_text text = tf_plain_phrase(p->mem, line.p, line.n);
+    struct tf_text text = tf_plain_phrase(p->mem, line.p, line.n);
+    struct tf_buf low = {0};
     (void)err;
     if (text.n == 0)
         return 0;
     const int as = tf_is_lower(text) ? LOWER : EXACT;
+    if (as == LOWER) {
+        tf_lower_part(&low, text);
+        text.p = tf_arena_strndup(p->mem, low.p, low.len);
+    }
+    tf_buf_release(&low);
     TF_GROW(p->v[as], p->n[as], p->cap[as]);
     p->v[as][p->n[as]++] = phrase_of(text);
     return 0;

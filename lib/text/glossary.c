@@ -3,7 +3,6 @@
 #include "base/arena.h"
 #include "base/memory.h"
 #include "text/spelling.h"
-#include "text/unicode.h"
 #include "text/user_lines.h"
 
 #include <stdlib.h>
@@ -24,7 +23,7 @@ static size_t part_end(struct tf_text s, size_t at)
 }
 
 /* What leads from a node by a part of a text: the node's number and the part; of LOWER in lower
- * case, where a sigma at its end may have another form than within a text. */
+ * case. */
 static struct tf_text step_of(struct tf_buf *b, uint32_t node, bool lower, struct tf_text part)
 {
     tf_buf_clear(b);
@@ -32,10 +31,7 @@ static struct tf_text step_of(struct tf_buf *b, uint32_t node, bool lower, struc
     if (!lower)
         tf_buf_add(b, part.p, part.n);
     else
-        tf_uc_lower(b, part.p, part.n);
-    for (size_t i = sizeof node; lower && i + 1 < b->len; i++)
-        if (memcmp(b->p + i, "\u03c2", 2) == 0)
-            memcpy(b->p + i, "\u03c3", 2);
+        tf_lower_part(b, part);
     return (struct tf_text){b->p, b->len};
 }
 

@@ -74,7 +74,7 @@ int tf_spelling_read(struct tf_spelling *s, struct tf_arena *a, const void *byte
         else if (piece.type == TF_PIECE_UNKNOWN && mark != NULL)
             tf_buf_byte(&text, ' ');
         if (lower && text.len > 0 && tf_utf8_span(text.p, text.len) == text.len) {
-            tf_uc_lower(&low, text.p, text.len);
+            tf_lower_part(&low, (struct tf_text){text.p, text.len});
             out = &low;
         }
         *to = (struct tf_text){tf_arena_strndup(a, out->len > 0 ? out->p : "", out->len), out->len};
@@ -94,6 +94,15 @@ struct tf_text tf_plain_phrase(struct tf_arena *a, const char *s, size_t n)
         else if (len > 0 && to[len - 1] != ' ')
             to[len++] = ' ';
     return (struct tf_text){to, len - (len > 0 && to[len - 1] == ' ')};
+}
+
+void tf_lower_part(struct tf_buf *out, struct tf_text part)
+{
+    const size_t from = out->len;
+    tf_uc_lower(out, part.p, part.n);
+    for (size_t i = from; i + 1 < out->len; i++)
+        if (memcmp(out->p + i, "\u03c2", 2) == 0)
+            memcpy(out->p + i, "\u03c3", 2);
 }
 
 bool tf_is_lower(struct tf_text s)

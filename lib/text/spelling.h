@@ -4,6 +4,7 @@
 #define TF_TEXT_SPELLING_H
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "text/text.h"
 
@@ -12,7 +13,7 @@
 /* The texts by id, in memory of the arena: of a piece with a space for U+2581; of a byte piece its
  * byte; of a control piece and of the unknown one nothing; of a token of a vocabulary of words
  * (bpe_codes.h) with a space after the end of a word, and there of the unknown one a space, which
- * ends a word. lower: each in lower case (tf_uc_lower). The vocabulary's n bytes are checked
+ * ends a word. lower: each in lower case (tf_lower_part). The vocabulary's n bytes are checked
  * (tf_sp_check). */
 struct tf_spelling {
     struct tf_text *v;
@@ -24,6 +25,9 @@ int tf_spelling_read(struct tf_spelling *s, struct tf_arena *a, const void *byte
 
 /* The words of the n bytes at s with one space between, in memory of the arena. */
 struct tf_text tf_plain_phrase(struct tf_arena *a, const char *s, size_t n);
+/* Append a part of a text, checked UTF-8, in lower case. A sigma has the form of those within a
+ * word: that of one at the end depends on what follows the part. */
+void tf_lower_part(struct tf_buf *out, struct tf_text part);
 /* Is a text, checked UTF-8, its own lower case? */
 bool tf_is_lower(struct tf_text s);
 

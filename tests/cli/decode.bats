@@ -526,6 +526,28 @@ hyps() {
     [ "$(grep -cw b text)" -eq 0 ]
 }
 
+@test "--forbid: a word in any case, though its last sigma is a token of its own" {
+    printf 'ΟΔΟ Σ ΟΔΟ\nΟΔΟ Σ οδος\n' >text
+    tf-tokenize --train --type bpe --vocab-size 17 -o vocab text
+    tf-tokenize -m vocab -o text.tfs text
+    tf-batch -q --tokens 400 --batches 1 text.tfs text.tfs |
+        tf-train -q --vocab vocab --preset tiny --layers 1 --d-model 16 --d-ff 16 --heads 2 \
+            --device cpu --steps 1 --save-every 1 -o run
+    echo ΟΔΟ | tf-tokenize -m vocab -o prefix
+    local model=run/ckpt-00000001.tfm options=(--max-factor 0 --max-extra 2 --prefix prefix prefix)
+    drawn() {
+        tf-decode -m $model --sample --nbest 500 --temperature 100 "$@" "${options[@]}" |
+            tf-tokenize -d --nbest -m vocab | cut -f 4 >drawn
+    }
+    drawn
+    grep -qx ΟΔΟΣ drawn
+    for word in οδος οδοσ; do
+        echo $word >words
+        drawn --forbid words
+        [ "$(grep -cx ΟΔΟΣ drawn)" -eq 0 ]
+    done
+}
+
 @test "--forbid: a phrase of thousands of tokens" {
     awk 'BEGIN { for (i = 0; i < 2060; i++) print "a" }' | paste -sd ' ' |
         tf-tokenize -m "$MODEL" >a.tfs
