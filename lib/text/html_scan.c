@@ -40,6 +40,12 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r';
 }
 
+/* Does the name of a tag end before this? */
+static bool ends_name(char c)
+{
+    return is_space(c) || c == '/' || c == '>';
+}
+
 static enum what what_is(const char *name, size_t n)
 {
     for (size_t lo = 0, hi = sizeof elements / sizeof *elements; lo < hi;) {
@@ -118,7 +124,8 @@ static size_t raw_end(const char *s, size_t p, size_t n, const char *name, size_
 {
     for (const char *lt; p < n && (lt = memchr(s + p, '<', n - p)) != NULL;) {
         p = (size_t)(lt - s) + 1;
-        if (n - p <= len || s[p] != '/' || strncasecmp(s + p + 1, name, len) != 0)
+        if (n - p <= len + 1 || s[p] != '/' || strncasecmp(s + p + 1, name, len) != 0 ||
+            !ends_name(s[p + 1 + len]))
             continue;
         const char *end = memchr(s + p, '>', n - p);
         return end != NULL ? (size_t)(end - s) + 1 : ENDLESS;
@@ -149,8 +156,7 @@ static void read_tag(const char *s, size_t name, size_t n, struct tf_html_item *
 {
     bool empty;
     it->name_end = name;
-    while (it->name_end < n && !is_space(s[it->name_end]) && s[it->name_end] != '/' &&
-           s[it->name_end] != '>')
+    while (it->name_end < n && !ends_name(s[it->name_end]))
         it->name_end++;
     it->what = (unsigned char)what_is(s + name, it->name_end - name);
     it->end = tag_end(s, it->name_end, n, it, &empty);

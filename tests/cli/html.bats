@@ -58,7 +58,7 @@ X
     natively
     cat >in <<'X'
 call <code>f(<b>x</b>)</code> now <!-- <p>not</p> --> or <span translate="no">Foo bar</span>.
-<script>if (a<b) "one two";</script><style>p { }</style><pre>one  two</pre><p translate=no>one two</p>
+<script>if (a<b) "</scripts> one two";</script><style>p { }</style><pre>one  two</pre><p translate=no>one two</p>
 <textarea><b>one</textarea> <svg><text>one</text></svg> &lcub;one&rcub; <CODE>Two</CODE>
 <!doctype html><br/><code>x</code> <!-- unended <b>one
 see {name} at http://example.org/?a=1&amp;b=2, 5 %s
@@ -68,7 +68,7 @@ X
     bash -c 'around --placeholders in' >got
     diff - got <<'X'
 <span translate="no">Foo bar</span>. <!-- <p>not</p> -->OR NOW <code>f(<b>x</b>)</code> CALL
-<script>if (a<b) "one two";</script><style>p { }</style><pre>one  two</pre><p translate=no>one two</p>
+<script>if (a<b) "</scripts> one two";</script><style>p { }</style><pre>one  two</pre><p translate=no>one two</p>
 <textarea><b>one</textarea> <svg><text>one</text></svg> <CODE>Two</CODE> &rcub; ONE &lcub;
 <!doctype html><br/><code>x</code> <!-- unended <b>one
 %s 5 http://example.org/?a=1&amp;b=2, AT {name} SEE
