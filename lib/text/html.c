@@ -188,8 +188,8 @@ static void hide(struct reader *r, struct tf_hide what)
     size_t at = g->begin, from = 0;
     for (size_t i = 0; i < g->names.n; i++) {
         const struct tf_placeholder *v = &g->names.v[i];
-        m.begin[i] = at += v->begin - from;
-        m.begin[i] -= g->begin;
+        at += v->begin - from + (i > 0 && v->begin == from); /* two that touch have a space */
+        m.begin[i] = at - g->begin;
         at += tf_placeholder_length(v->name);
         from = v->end;
     }

@@ -9,6 +9,7 @@
 
 #define DIGITS "0123456789"
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define OBJECT "\xf3\xf4" /* the first bytes of characters that are always kept */
 
 /* The text ends with NUL. Each of these is the length of one at s, or 0. */
 
@@ -19,7 +20,7 @@ static size_t url_at(const char *s)
         const size_t begin = strlen(begins[i]);
         if (strncmp(s, begins[i], begin) != 0)
             continue;
-        size_t n = strcspn(s, " \t\r\n<>\"");
+        size_t n = strcspn(s, " \t\r\n<>\"" OBJECT);
         while (n > begin && strchr(".,;:!?)]}'", s[n - 1]) != NULL)
             n--;
         return n > begin ? n : 0;
@@ -49,7 +50,7 @@ static size_t braces_at(const char *s)
     const char *p = s + sign + depth;
     size_t name = strspn(p, LETTERS DIGITS "_.:,!$#-[] ");
     if (memchr(p, ':', name) != NULL) /* then a form, such as {when:%H:%M} */
-        name = strcspn(p, "{}\"\r\n");
+        name = strcspn(p, "{}\"\r\n" OBJECT);
     return strncmp(p + name, "}}", depth) == 0 ? sign + depth + name + depth : 0;
 }
 
@@ -67,7 +68,7 @@ static size_t sign_at(const char *s)
 static size_t backslash_at(const char *s)
 {
     const size_t drive = strspn(s, LETTERS) > 0 && s[1] == ':' && s[2] == '\\' ? 2 : 0;
-    size_t n = s[drive] == '\\' ? drive + strcspn(s + drive, " \t\r\n<>\"") : 0;
+    size_t n = s[drive] == '\\' ? drive + strcspn(s + drive, " \t\r\n<>\"" OBJECT) : 0;
     while (n > drive + 1 && strchr(".,;:!?)]}'", s[n - 1]) != NULL)
         n--;
     return n;
@@ -89,7 +90,7 @@ static size_t conversion_at(const char *s)
     if (*p == '%')
         return 2;
     if (*p == '(') {
-        p += 1 + strcspn(p + 1, ")% \t\n");
+        p += 1 + strcspn(p + 1, ")% \t\n" OBJECT);
         if (*p++ != ')')
             return 0;
     } else if (strspn(p, DIGITS) > 0 && p[strspn(p, DIGITS)] == '$') {
@@ -144,6 +145,13 @@ static size_t name_at(struct tf_text s, size_t at, unsigned *number)
     return p > at + 1 && !more ? p - at : 0;
 }
 
+/* Is there a letter or a digit beside [begin, end) of text from `from` on? A name has to stand
+ * alone. */
+static bool is_within(const char *text, size_t from, size_t begin, size_t end)
+{
+    return (begin > from && is_word(text[begin - 1])) || is_word(text[end]);
+}
+
 /* Which numbers have names in the text: more than its names and those that it gets. */
 static bool *used_names(struct tf_text s)
 {
@@ -171,23 +179,26 @@ void tf_placeholders_hide(struct tf_placeholders *p, struct tf_text sentence, st
     while (at < sentence.n) {
         size_t n = placeholder_at(p->text.p, at, hide), begin = at;
         struct tf_glossary_term term = {0};
+        const bool object = object_at(p->text.p + at) > 0;
         if (n == 0 && hide.glossary != NULL)
             at +=
                 tf_glossary_find(hide.glossary, (struct tf_text){p->text.p, sentence.n}, at, &term);
-        if (n == 0 && at == begin) {
-            at++;
+        if (n == 0 && (at == begin || is_within(p->text.p, from, begin, at))) {
+            at = begin + 1;
             continue;
         }
-        /* With the word that it is part of, and those that touch it: a name has to stand alone. */
+        /* With the word that it is part of, and those that touch it. */
         while (n > 0 && begin > from && is_word(sentence.p[begin - 1]))
             begin--;
-        for (; n > 0; n = placeholder_at(p->text.p, at, hide)) {
+        for (; n > 0 && (object_at(p->text.p + at) > 0) == object;
+             n = placeholder_at(p->text.p, at, hide)) {
             at += n;
             while (at < sentence.n && is_word(sentence.p[at]))
                 at++;
         }
-        if (term.translation.p == NULL && begin > from && sentence.p[begin - 1] == '<' &&
-            at < sentence.n && sentence.p[at] == '>') { /* <a@b.org> */
+        if (term.translation.p == NULL && !object && begin > from && sentence.p[begin - 1] == '<' &&
+            at < sentence.n && sentence.p[at] == '>' &&
+            !is_within(p->text.p, from, begin - 1, at + 1)) { /* <a@b.org> */
             begin--;
             at++;
         }
@@ -197,7 +208,7 @@ void tf_placeholders_hide(struct tf_placeholders *p, struct tf_text sentence, st
         TF_GROW(p->v, p->n, p->cap);
         p->v[p->n++] = (struct tf_placeholder){name, begin, at, term};
         tf_buf_add(out, sentence.p + from, begin - from);
-        tf_buf_printf(out, "X%u", name);
+        tf_buf_printf(out, "%sX%u", p->n > 1 && begin == from ? " " : "", name);
         from = at;
     }
     tf_buf_add(out, sentence.p + from, sentence.n - from);

@@ -26,8 +26,8 @@ struct tf_placeholders {
     size_t n, cap;
 };
 
-/* Append the sentence with names in their places: names that it does not have. Private characters
- * are always kept. */
+/* Append the sentence with names in their places: names that it does not have, and a space between
+ * two that would touch. Private characters are always kept. */
 void tf_placeholders_hide(struct tf_placeholders *p, struct tf_text sentence, struct tf_hide hide,
                           struct tf_buf *out);
 /* Bytes of the name of that number. */

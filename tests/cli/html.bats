@@ -92,6 +92,23 @@ X
 X
 }
 
+@test "names that touch are each where they belong" {
+    natively
+    printf '%s\n' '<p>see &lt;<var>file</var>&gt; now</p>' '<p>get {x}<code>b</code> now</p>' \
+        '<p>go http://a.b/<code>b</code> (%s<code>c</code>)</p>' '<p>a <code>b</code>{x} {y}</p>' \
+        '<p>in {a:<code>b</code>} or %(<code>c</code>)s</p>' '<p>a C++<code>b</code> C++%s</p>' >in
+    printf 'C++\tCPP\n' >terms
+    bash -c 'around --placeholders --glossary terms --no-split in' >got
+    diff - got <<'X'
+<p>NOW &lt;<var>file</var>&gt; SEE</p>
+<p>NOW <code>b</code> {x} GET</p>
+<p><code>c</code>) (%s <code>b</code> http://a.b/ GO</p>
+<p>{y} {x} <code>b</code> A</p>
+<p>%(<code>c</code>)S OR {A:<code>b</code>} IN</p>
+<p>%s CPP <code>b</code> CPP A</p>
+X
+}
+
 @test "a term of a glossary is where its name is, with the tags around it" {
     natively
     printf 'log file\tregistro\n' >terms

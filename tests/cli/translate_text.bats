@@ -102,6 +102,7 @@ x1 is X2 but %s is not; 50% of it, a@b, {} and $5 are text: www.example.org.
 open %1, %L2 (%n of %3): 5%1y is 50%, %123 or %L
 {when:%H:%M}, {n:>5}, Use --key-file, -k or [-v|--all] with -5 or - and -- but no well-known --
 X1 X2 @maria #42, (#a_b) a&#39;b x#1; in C:\Users\you\key.txt, or \n, a/b @ # {a: "b"}
+to a@b.org<mailto:a@b.org> one<a@b.org>, two <a@b.org>three <a@b.org><c@d.org>
 X
     bash -c 'capitals --placeholders --no-split in' >got
     diff - got <<'X'
@@ -111,6 +112,7 @@ X1 IS X2 BUT %s IS NOT; 50% OF IT, A@B, {} AND $5 ARE TEXT: www.example.org.
 OPEN %1, %L2 (%n OF %3): 5%1Y IS 50%, %123 OR %L
 {when:%H:%M}, {n:>5}, USE --key-file, -k OR [-v|--all] WITH -5 OR - AND -- BUT NO WELL-KNOWN --
 X1 X2 @maria #42, (#a_b) A&#39;B X#1; IN C:\Users\you\key.txt, OR \n, A/B @ # {A: "B"}
+TO a@b.org<mailto:a@b.org> ONE<a@b.org>, TWO <a@b.org>THREE <a@b.org><c@d.org>
 X
     # Signs between two keep their spaces, and what has nothing else needs no model.
     printf '%s\n' 'press {a}+{b} or %s / %d' '{name}' '“{a}”/{b}: %s!' 'Key' >in
@@ -167,7 +169,7 @@ SH
 @test "a glossary: the targets of terms come back for the names in their places" {
     natively
     # shellcheck disable=SC1112 # the quotation mark is of the text
-    printf '\xef\xbb\xbflog file\tregistro dos\tx\r\nkey\tchave\nfile\téficheiro\nIT\tTI\nHaus\tcasa\ntel\tiPhone x\nnet\tred LAN\nitaly\tl’Italia\n\n' >terms
+    printf '\xef\xbb\xbflog file\tregistro dos\tx\r\nkey\tchave\nfile\téficheiro\nIT\tTI\nHaus\tcasa\ntel\tiPhone x\nnet\tred LAN\nitaly\tl’Italia\nC++\tcê\n.FM\tfm\n%%\tpor cento\n\n' >terms
     cat >in <<'X'
 The log file, a Key, the KEYS, keys of a key, and it in IT by file.txt, key@example.org
 File a log  file: x1 key
@@ -177,6 +179,7 @@ Haus
 Tel, A Tel
 Net
 Italy
+A C++17 of ASP.FM, 5% of .FM and C++, C++.FM key%s key%
 X
     bash -c 'capitals --glossary terms --placeholders --no-split in' >got
     diff - got <<'X'
@@ -188,6 +191,7 @@ Casa
 iPhone x, A iPhone x
 Red LAN
 L’Italia
+A C++17 OF ASP.FM, 5% OF fm AND cê, cêfm chave%s chavepor cento
 X
     echo '<p>A <b>key</b> of the <i>log</i> file</p>' | bash -c 'capitals --glossary terms --lang en' >got
     diff - got <<<'<P>A <B>chave</B> OF THE <I>LOG</I> éficheiro</P>'
