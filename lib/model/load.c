@@ -118,8 +118,6 @@ int tf_model_check(const struct tf_model_file *m, struct tf_err *err)
     for (size_t i = 0; i < p.n && rc == 0; i++) {
         struct tf_stored s;
         rc = tf_stored_find(&s, m, &p.v[i], "p/", err);
-        if (rc == 0 && s.t->dtype == TF_I8)
-            rc = tf_stored_find_amax(&s, m, err);
     }
     if (rc == 0)
         rc = tf_model_only(m, &p, err);

@@ -188,6 +188,13 @@ static bool listed(const struct load *l, const struct tf_tensor *t)
     return !(l->flags & TF_MODEL_WEIGHTS) || strncmp(t->name, "p/", 2) == 0;
 }
 
+/* Are its data kept? What those in 8 bits say depends on their magnitudes. */
+static bool kept(const struct load *l, const struct tf_tensor *t)
+{
+    return listed(l, t) && (!(l->flags & TF_MODEL_CHECK) || t->dtype == TF_I8 ||
+                            strstr(t->name, TF_INT8_AMAX) != NULL);
+}
+
 static int read_tensor(struct load *l, struct tf_err *err)
 {
     struct tf_model_file *m = l->m;
@@ -195,8 +202,9 @@ static int read_tensor(struct load *l, struct tf_err *err)
     struct tf_tensor t = h->t;
     if (m->n_tensors >= TF_MAX_TENSORS)
         return tf_fail(err, "%s: more than %d tensors", l->name, TF_MAX_TENSORS);
-    bool keep = listed(l, &t) && !(l->flags & TF_MODEL_CHECK), finite = true;
-    if (read_data(l, &t, keep, &finite, err) != 0 || tf_reader_tensor_end(l->r, t.crc, err) != 0)
+    bool finite = true;
+    if (read_data(l, &t, kept(l, &t), &finite, err) != 0 ||
+        tf_reader_tensor_end(l->r, t.crc, err) != 0)
         return -1;
     if (!finite && !(l->flags & TF_MODEL_ALLOW_NAN))
         return tf_fail(err, "%s: tensor %s: contains values that are not finite", l->name, t.name);

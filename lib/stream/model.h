@@ -10,6 +10,7 @@
 #define TF_MAX_TENSORS 65536            /* in one file */
 #define TF_MAX_STATES 256               /* in one file */
 #define TF_MAX_VOCAB ((size_t)48 << 20) /* bytes of a vocabulary */
+#define TF_INT8_AMAX ".amax" /* after the name of a tensor in 8 bits: its largest magnitudes */
 
 bool tf_kind_is_model(const char *kind); /* "model" or "checkpoint" */
 
@@ -41,7 +42,8 @@ enum {
     TF_MODEL_HEAD = 1,
     TF_MODEL_ALLOW_NAN = 2, /* accept NaN and infinities in tensors */
     TF_MODEL_WEIGHTS = 4,   /* leave out tensors outside "p/" (moments are checked, not kept) */
-    TF_MODEL_CHECK = 8,     /* verify everything, keep no tensor's data: they are NULL */
+    /* verify everything, keep data of tensors in 8 bits only: those of others are NULL */
+    TF_MODEL_CHECK = 8,
 };
 
 /* Read from a path, "-" or /dev/fd/N, once, into memory. Checks label, limits, dims products, CRCs,

@@ -12,7 +12,6 @@
 
 #include "stream/model.h"
 
-#define TF_INT8_AMAX ".amax" /* after the name of the tensor */
 
 /* A parameter as it is in a file. */
 struct tf_stored {

@@ -540,6 +540,12 @@ write("type", tensor(lambda x: [{**x, "dtype": "i32", "data": [1] * len(x["data"
 write("more", tensor(lambda x: [x, {**x, "name": "p/dec.project.b"}]))
 write("amax", tensor(lambda x: [x, {**x, "name": "p/embed.amax"}]))
 write("alone", lambda x: [x] if not x.get("name", "").endswith(".amax") else [], "i8.jsonl")
+write("low", tensor(lambda x: [{**x, "data": [-128] + x["data"][1:]}]), "i8.jsonl")
+
+def first_amax(x):
+    return [{**x, "data": [-1.0] + x["data"][1:]}] if x.get("name") == "p/embed.amax" else [x]
+
+write("negative", first_amax, "i8.jsonl")
 write("setting", search(patience=2))
 write("beam", search(beam=0))
 PY
@@ -551,7 +557,7 @@ PY
         t 1 tf-decode --device cpu -m bad.tfm "$LINES_TFS"
         expect_error "tf-decode: $said"
     done <names
-    [ "$(wc -l <names)" = 13 ]
+    [ "$(wc -l <names)" = 15 ]
     t 0 tf-cbor check "$MODEL" i8.tfm
     tf-cbor unjson missing_key.jsonl -o bad.tfm
     t 1 tf-avgckpt bad.tfm
