@@ -12,7 +12,6 @@
 
 #include "stream/model.h"
 
-
 /* A parameter as it is in a file. */
 struct tf_stored {
     const struct tf_tensor *t, *amax; /* amax: of one in 8 bits, else NULL */
