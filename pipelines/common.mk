@@ -47,12 +47,6 @@ export LC_ALL := C.UTF-8
 # If a tool has no --output, the recipe writes to $@.part and ends with $(whole), which renames it,
 # so that a killed recipe never leaves a file that looks finished. $(call whole,FILES) for several.
 whole = for f in $(or $1,$@); do sync $$f.part; mv $$f.part $$f; done
-# $(alone) begins the one shell of a recipe that makes a file of WORK, which several makes may
-# share: of two that write it at the same time the second ends, before each spoils the other's text.
-# $(call alone,FILE) for another $@.part; a folder has to exist.
-alone = touch $(or $1,$@.part); exec 9<$(or $1,$@.part); flock -n 9 || { \
-    echo "$(or $1,$@.part): another make writes this file; repeat the command when it has" >&2; \
-    exit 2; }
 # $(call allow_bad,COMMAND): continue after status 4, unless BAD=fail: some lines were bad, the
 # output is complete, and the tools have printed how many.
 BAD ?= warn

@@ -37,19 +37,21 @@ HERE := $(dir $(firstword $(MAKEFILE_LIST)))
 
 ifdef DATA
 $(WORK)/train.%: $(DATA)/train.$(PAIR).%.gz
-	$(alone); gzip -dc $< >$@.part; $(whole)
+	gzip -dc $< >$@.part
+	$(whole)
 $(WORK)/dev.%: $(DATA)/dev.$(PAIR).%.gz
-	$(alone); gzip -dc $< >$@.part; $(whole)
+	gzip -dc $< >$@.part
+	$(whole)
 $(WORK)/test.%: $(DATA)/test.$(PAIR).%.gz
-	$(alone); gzip -dc $< >$@.part; $(whole)
+	gzip -dc $< >$@.part
+	$(whole)
 else
 $(if $(filter en,$S),,$(error PAIR=$(PAIR): the descriptions are translated from English (en)))
 $(TEXTS) &: $(WORK)/indices
 	mkdir -p $(WORK)/pairs
-	$(call alone,$(WORK)/pairs); \
 	python3 $(HERE)debian-pairs $(WORK)/Packages $(WORK)/Translation-$S $(WORK)/Translation-$T $T \
-	    $(WORK)/pairs; \
-	sync $(WORK)/pairs/*; \
+	    $(WORK)/pairs
+	sync $(WORK)/pairs/*
 	mv $(WORK)/pairs/* $(WORK)
 endif
 

@@ -16,7 +16,7 @@
 # WORK has the text, the vocabulary and the streams, RESULTS the training run and what follows from
 # it. Several runs share one WORK if each has its own RESULTS, and all have the same texts and
 # vocabulary: a run with another PAIR or VOCAB_SIZE replaces these, and repeating the first run
-# makes its own again. Of two runs that write one text at the same time the second ends.
+# makes its own again.
 #
 # DIALECT=t2t sets what tensor2tensor did: batches of padded tokens in buckets, 4,096 in each of 8
 # replicas (here 8 batches per update), sentences of 256 tokens with the end, 40,960 rows of
@@ -193,13 +193,11 @@ $(TEXTS:%=%.tfs) $(RESULTS)/own.$T.tfs: %.tfs: % $(WORK)/vocab.model
 
 # ---- the training text in parts, line by line in turn, so that each is a sample of all ----
 $(WORK)/$(cut)/cut: $(WORK)/train.$S $(WORK)/train.$T
-	mkdir -p $(@D)
-	$(call alone,$(@D)); \
-	rm -rf $(@D)/new; mkdir $(@D)/new; \
+	rm -rf $(@D)
+	mkdir $(@D)
 	for l in $S $T; do \
-	    split -n r/$(PARTS) -d -a 4 --additional-suffix=.$$l $(WORK)/train.$$l $(@D)/new/; \
-	done; \
-	mv $(@D)/new/* $(@D); rmdir $(@D)/new
+	    split -n r/$(PARTS) -d -a 4 --additional-suffix=.$$l $(WORK)/train.$$l $(@D)/; \
+	done
 	touch $@
 parts_of = $(parts:%=$(WORK)/$(cut)/%.$1.tfs)
 # With make -j, each on one thread. A part may begin with bad lines; tf-batch counts them.
@@ -207,9 +205,9 @@ $(call parts_of,$S) $(call parts_of,$T): %.tfs: $(WORK)/$(cut)/cut $(WORK)/vocab
 	$(say)tf-tokenize -m $(WORK)/vocab.model --bad $(if $(filter warn,$(BAD)),ok,fail) \
 	    -o $@ $* $(if $(filter -j%,$(MAKEFLAGS)),--threads 1,$(threads))
 $(WORK)/$(cut)/train.list: $(call parts_of,$S) $(call parts_of,$T)
-	$(alone); for p in $(parts); do \
+	for p in $(parts); do \
 	    printf '%s\t%s\n' $(WORK)/$(cut)/$$p.$S.tfs $(WORK)/$(cut)/$$p.$T.tfs; \
-	done >$@.part; \
+	done >$@.part
 	$(whole)
 
 # ---- validation batches: a finite stream in a file ----

@@ -43,8 +43,11 @@ $(DATA)/%.gz:
 	@echo '$@ not found: set DATA=DIR to the folder data/task1/raw of' \
 	    'https://github.com/multi30k/dataset' >&2; exit 1
 $(WORK)/train.%: $(DATA)/train.%.gz
-	$(alone); gzip -dc $< $(in_words) >$@.part; $(whole)
+	gzip -dc $< $(in_words) >$@.part
+	$(whole)
 $(WORK)/dev.%: $(DATA)/val.%.gz
-	$(alone); gzip -dc $< $(in_words) >$@.part; $(whole)
+	gzip -dc $< $(in_words) >$@.part
+	$(whole)
 $(WORK)/test.%: $(DATA)/test_2016_flickr.%.gz
-	$(alone); gzip -dc $< $(in_words) >$@.part; $(whole)
+	gzip -dc $< $(in_words) >$@.part
+	$(whole)

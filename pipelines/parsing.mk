@@ -90,9 +90,9 @@ listed = $(foreach f,$1,$(if $(findstring *,$f)$(findstring ?,$f)$(findstring [,
 define treebank
 files.$2 = $$(foreach f,$$($2),$$(or $$(sort $$(wildcard $$f)),$$f))
 $(WORK)/$1.trees: $($2) $(WORK)/files.$2.settings
-	$$(say)$$(alone); for f in $(call listed,$($2)); do \
+	$$(say)for f in $(call listed,$($2)); do \
 	    $$(call allow_bad,tf-tree -c "$$$$f"); \
-	done >$$@.part; \
+	done >$$@.part
 	$$(whole)
 $(WORK)/$1.words $(WORK)/$1.tags &: $(WORK)/$1.trees
 	$$(call allow_bad,tf-tree -l -b $(BRACKETS) -w $(WORK)/$1.words -o $(WORK)/$1.tags \

@@ -111,7 +111,7 @@ trainable:
 .PHONY: tunable trainable
 
 # $(call copy,FILES,TO): gzip copies a file that is not its own, sed ends the last line.
-copy = $(call alone,$2.part); gzip -dcf $1 | sed '$$a\' >$2.part; $(call whole,$2)
+copy = gzip -dcf $1 | sed '$$a\' >$2.part; $(call whole,$2)
 
 # $(call stems,FOLDER,NAME=STEM ...): copy both sides of each text.
 stems = mkdir -p $1; for l in $S $T; do for d in $(foreach d,$2,$(call quote,$d)); do \

@@ -73,8 +73,7 @@ define text
 files.$2 = $(foreach s,$(stems.$2),$s $(call side,$s,$S) $(call side,$s,$T))
 $(WORK)/$1.$S $(WORK)/$1.$T &: $(sort $(foreach l,$S $T,$(call side,$(stems.$2),$l))) \
     $(WORK)/files.$2.settings
-	$$(call alone,$(WORK)/$1.$S.part); \
-	rm -f $(WORK)/$1.$T.part; : >$(WORK)/$1.$S.part; \
+	rm -f $(WORK)/$1.$S.part $(WORK)/$1.$T.part
 	read_file() { case $$$$1 in *.gz) gzip -dc "$$$$1" ;; *) cat "$$$$1" ;; esac; }; \
 	add() { read_file "$$$$1" | sed '$$$$a\' | tee -a "$$$$2.part" | $(lines); }; \
 	tr ' ' '\n' <$(WORK)/files.$2.settings \
@@ -93,8 +92,8 @@ $(WORK)/$1.$S $(WORK)/$1.$T &: $(sort $(foreach l,$S $T,$(call side,$(stems.$2),
 	        [ $$$$s = $$$$t ] || { \
 	            echo "$2=$$$$stem: $$$$s lines of $S, $$$$t of $T" >&2; exit 1; }; \
 	    fi; \
-	done; \
-	touch $(WORK)/$1.$T.part; \
+	done
+	touch $(WORK)/$1.$S.part $(WORK)/$1.$T.part
 	$$(call whole,$(WORK)/$1.$S $(WORK)/$1.$T)
 endef
 $(eval $(call text,train,TRAIN))

@@ -51,20 +51,18 @@ $(DATA):
 # without their archive are complete: they are renamed once they are unpacked.
 define unpack
 $(call archive,$1): | $(DATA)
-	$$(say)$$(alone); tar -tf $$@.part >/dev/null 2>&1 || \
-	    $(CURL) $$@.part $(BASE)/$(firstword $(of.$1)); \
+	$$(say)tar -tf $$@.part >/dev/null 2>&1 || $(CURL) $$@.part $(BASE)/$(firstword $(of.$1))
 	$$(whole)
 $(call data,$1) &: $(if $(filter-out $(wildcard $(call data,$1)),$(call data,$1)), \
     $(call archive,$1),$(wildcard $(call archive,$1)))
-	$$(say)mkdir -p $(DATA)/$1.part
-	$$(call alone,$(DATA)/$1.part); \
-	rm -rf $(DATA)/$1.part/*; \
-	tar -C $(DATA)/$1.part --wildcards -xmf $$< $(patsubst %,'*%*',$(call files,$1)); \
+	$$(say)rm -rf $(DATA)/$1.part
+	mkdir $(DATA)/$1.part
+	tar -C $(DATA)/$1.part --wildcards -xmf $$< $(patsubst %,'*%*',$(call files,$1))
 	cd $(DATA)/$1.part; for f in $(call files,$1); do \
 	    [ ! -e $$$$f.gz ] || gunzip $$$$f.gz; \
 	    sync $$$$f; mkdir -p ../$$$$(dirname $$$$f); mv $$$$f ../$$$$f; \
-	done; \
-	cd ..; rm -r $1.part
+	done
+	rm -r $(DATA)/$1.part
 endef
 $(foreach p,$(parts_used),$(eval $(call unpack,$p)))
 
@@ -73,11 +71,14 @@ ifneq ($(goals),)
 $(call keep,$(SMALL).$S $(SMALL).$T,$(TEXTS))
 endif
 $(WORK)/train.%: $(SMALL).%
-	$(alone); tail -n +201 "$<" >$@.part; $(whole)
+	tail -n +201 "$<" >$@.part
+	$(whole)
 $(WORK)/dev.%: $(SMALL).%
-	$(alone); head -n 100 "$<" >$@.part; $(whole)
+	head -n 100 "$<" >$@.part
+	$(whole)
 $(WORK)/test.%: $(SMALL).%
-	$(alone); sed -n 101,200p "$<" >$@.part; $(whole)
+	sed -n 101,200p "$<" >$@.part
+	$(whole)
 else
 small: need_prefix
 need_prefix:
@@ -86,8 +87,7 @@ need_prefix:
 # Both sides together, so that lines stay parallel. Drops pairs with an empty side, and CRs; tabs
 # become spaces.
 $(WORK)/train.$S $(WORK)/train.$T &: $(call data,$(CORPORA)) $(WORK)/TRAIN.settings
-	$(call alone,$(WORK)/train.$S.part); \
-	rm -f $(WORK)/train.$T.part; \
+	rm -f $(WORK)/train.$T.part
 	for f in $(TRAIN); do \
 	    LC_ALL=C awk -v f=$$f -v out=$(WORK)/train.$T.part ' \
 	        function plain(s) { gsub(/\r/, "", s); gsub(/\t/, " ", s); return s } \
@@ -97,14 +97,14 @@ $(WORK)/train.$S $(WORK)/train.$T &: $(call data,$(CORPORA)) $(WORK)/TRAIN.setti
 	        END { if ((NR && got != 1) || (getline t <"/dev/fd/3") != 0) { \
 	            print f ": $S and $T have different numbers of lines" >"/dev/stderr"; exit 1 } }' \
 	        $(DATA)/$$f.$S 3<$(DATA)/$$f.$T; \
-	done >$(WORK)/train.$S.part; \
+	done >$(WORK)/train.$S.part
 	$(call whole,$(WORK)/train.$S $(WORK)/train.$T)
 
 $(WORK)/dev.$S $(WORK)/dev.$T: $(WORK)/dev.%: $(DATA)/$(call stem,dev).%
-	$(alone); cp $< $@.part; $(whole)
+	cp $< $@.part
+	$(whole)
 $(WORK)/test.$S $(WORK)/test.$T &: $(call data,test)
-	$(call alone,$(WORK)/test.$S.part); \
-	python3 $(HERE)sgml-pairs $(call data,test) $(WORK)/test.$S.part $(WORK)/test.$T.part; \
+	python3 $(HERE)sgml-pairs $(call data,test) $(WORK)/test.$S.part $(WORK)/test.$T.part
 	$(call whole,$(WORK)/test.$S $(WORK)/test.$T)
 endif
 

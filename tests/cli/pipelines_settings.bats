@@ -444,47 +444,6 @@ X
     [[ $output != *tf-train* ]]
 }
 
-@test "two makes in one WORK: the second writer of a text is refused, before it changes it" {
-    corpus data train.en-de dev.en-de test.en-de
-    corpus m train val test_2016_flickr
-    treebank 5 1 >bank
-    for d in train dev test; do
-        for l in en de; do ln -s "$d.en-de.$l.gz" "data/$d.$l.gz"; done
-    done
-    gzip -dc data/train.en.gz >mine.en
-    gzip -dc data/train.de.gz >mine.de
-    texts='TRAIN=data/train DEV=data/dev TEST=data/test'
-    own="$texts DOMAIN=data/train DOMAIN_DEV=data/dev DOMAIN_TEST=data/test MODEL=model.tfm"
-    touch model.tfm
-    # The file that another make writes, a target, and the pipeline.
-    while read -r held target args; do
-        mkdir -p "${held%/*}"
-        [[ $held == *.part ]] || mkdir "$held"
-        [[ -d $held ]] || echo theirs >"$held"
-        exec 8<"$held"
-        flock -n 8
-        # shellcheck disable=SC2086 # the arguments of make
-        t 2 make -f "$TOP/pipelines/"$args "$target"
-        expect_contains "$stderr" "$held: another make writes this file; repeat the command when it has"
-        [ -d "$held" ] || [ "$(<"$held")" = theirs ]
-        exec 8<&-
-        # shellcheck disable=SC2086
-        t 0 make -f "$TOP/pipelines/"$args "$target"
-        [ -e "$target" ]
-        [ ! -f "$held" ]
-        made+=" $target"
-    done <<END
-t/train.en.part t/train.de text.mk $texts WORK=t
-t/parts-2 t/parts-2/cut text.mk $texts WORK=t PARTS=2
-d/dev.de.part d/dev.de debian.mk DATA=data WORK=d
-m3/test.en.part m3/test.en multi30k.mk DATA=m WORK=m3
-p/train.trees.part p/train.trees parsing.mk TRAIN=bank DEV=bank TEST=bank WORK=p
-w/train.de.part w/train.de wmt14-ende.mk SMALL=mine WORK=w
-r/plain/test.en.part r/plain/model.tfm recipes.mk $own WORK=r
-END
-    [ "$made" = " t/train.de t/parts-2/cut d/dev.de m3/test.en p/train.trees w/train.de r/plain/model.tfm" ]
-}
-
 @test "SEEDS: the models of several seeds translate together" {
     numbers 60 1 >mine.en
     numbers 60 2 >mine.de
