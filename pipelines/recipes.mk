@@ -101,6 +101,8 @@ batch    = --preset $(PRESET) $(if $(TOKENS),--tokens $(TOKENS))
 $(WORK)/tuning.settings: | tunable
 tunable:
 	$(call need,DOMAIN DOMAIN_DEV DOMAIN_TEST,tuning)
+	$(foreach v,DOMAIN DOMAIN_DEV DOMAIN_TEST $(if $(MODEL),TEST),$(if $(word 2,$($v)), \
+	    $(error $v=$($v): one stem is required)))
 	$(if $(and $(MODEL),$(wildcard $(WORK)/plain/run)), \
 	    $(error WORK=$(WORK) has a plain model of its own: MODEL=$(MODEL) needs another folder))
 	$(call as_before,$(WORK)/tuning.settings,$(WORK)/tuned)
@@ -206,7 +208,8 @@ ensemble: $(WORK)/ensemble/test.out ## models of several SEEDS
 seeds := $(SEEDS:%=$(WORK)/seed-%/model.tfm)
 $(WORK)/seed-%/model.tfm $(WORK)/seed-%/test.out: $(WORK)/plain/model.tfm FORCE
 	$(jobs)$(call text,plain,RESULTS=$(@D) SEED=$*,$(@D)/model.tfm $(@D)/test.out)
-$(WORK)/ensemble/test.out: $(WORK)/plain/model.tfm $(seeds) $(WORK)/plain/test.out
+$(WORK)/ensemble/test.out: $(WORK)/plain/model.tfm $(seeds) $(WORK)/plain/test.out \
+    $(WORK)/seeds.settings
 	mkdir -p $(@D)
 	$(call translate,$(filter %.tfm,$^),$(WORK)/plain/test.$S)
 

@@ -444,6 +444,33 @@ X
     [[ $output != *tf-train* ]]
 }
 
+@test "recipes.mk: other SEEDS are another ensemble, and a domain is one stem" {
+    args=(-f "$TOP/pipelines/recipes.mk" TRAIN=t DEV=t TEST=t WORK=w)
+    for m in plain seed-2 seed-3; do
+        mkdir -p w/$m
+        touch w/$m/{model.tfm,test.out,test.en}
+        args+=(-o "w/$m/model.tfm" -o "w/$m/test.out")
+    done
+    # What is decoded is the options of tf-decode.
+    mkdir bin
+    printf '#!/bin/sh\ncat >/dev/null; echo "$*"\n' >bin/tf-decode
+    printf '#!/bin/sh\nfor f; do :; done; case $* in *-o*) cat >"$f" ;; *) cat "$f" ;; esac\n' >bin/tf-tokenize
+    chmod +x bin/*
+    for seeds in '2 3' 2 '2 3' 3; do
+        PATH=$PWD/bin:$PATH t 0 make "${args[@]}" SEEDS="$seeds" w/ensemble/test.out
+        expect_contains "$output" "tf-decode"
+        [ "$(xargs <w/ensemble/test.out)" = "-m w/plain/model.tfm$(printf ' -m w/seed-%s/model.tfm' $seeds)" ]
+        PATH=$PWD/bin:$PATH t 0 make "${args[@]}" SEEDS="$seeds" w/ensemble/test.out
+        [[ $output != *tf-decode* ]]
+    done
+    for v in DOMAIN DOMAIN_DEV DOMAIN_TEST; do
+        t 2 make "${args[@]}" DOMAIN=t DOMAIN_DEV=t DOMAIN_TEST=t $v='t u' w/domain/copied
+        expect_contains "$stderr" "$v=t u: one stem is required"
+    done
+    t 2 make "${args[@]}" DOMAIN=t DOMAIN_DEV=t DOMAIN_TEST=t TEST='t u' MODEL=m w/domain/copied
+    expect_contains "$stderr" "TEST=t u: one stem is required"
+}
+
 @test "SEEDS: the models of several seeds translate together" {
     numbers 60 1 >mine.en
     numbers 60 2 >mine.de
