@@ -225,8 +225,10 @@ $(RESULTS)/trained: $(RESULTS)/training.settings $(RESULTS)/length.settings \
 	    tf-train --vocab $(WORK)/vocab.model --valid $(WORK)/dev.tfs)
 	$(call sum,$(WORK)/train) >$@.part; $(whole)
 one_rank = $(filter 1,$(RANKS))
-# An endless stream whose epochs have segmentations of their own, on both sides.
-sampled  = { for ((e = 0;; e++)); do tf-batch -q $(batches) --first-epoch $$e $(foreach n,1 2,\
+# An endless stream whose epochs have segmentations of their own, on both sides. When the recipe's
+# shell was killed, nothing else ends the loop.
+sampled  = { for ((e = 0;; e++)); do kill -0 $$$$ 2>/dev/null; \
+	    tf-batch -q $(batches) --first-epoch $$e $(foreach n,1 2,\
 	    <(tf-tokenize -m $(WORK)/vocab.model $(threads) --bad ok --sample --alpha $(SAMPLE) \
 	        --seed $(SEED)$n$$e $(WORK)/train.$(word $n,$S $T))); done; }
 # $(call train_...,PRODUCER,TRAINER)
