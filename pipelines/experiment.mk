@@ -257,7 +257,8 @@ $(RESULTS)/sampled/model.tfm $(RESULTS)/annealed/model.tfm: FORCE
 	$(MAKE) $(before) stage=$(notdir $(@D)) $(stage.$(notdir $(@D)))
 $(RESULTS)/seed-%/annealed/model.tfm: $(corpus:%=$(WORK)/%) $(WORK)/dev.tfs FORCE
 	$(MAKE) $(before) RESULTS=$(RESULTS)/seed-$* SEED=$*
-$(RESULTS)/own.$T: $(RESULTS)/annealed/model.tfm $(teachers) $(WORK)/train.$S.tfs
+$(RESULTS)/own.$T: $(RESULTS)/annealed/model.tfm $(teachers) $(WORK)/train.$S.tfs \
+    $(RESULTS)/teachers.settings
 	$(say)$(call allow_bad,tf-decode $(patsubst %,-m %,$< $(teachers)) $(threads) \
 	    --beam 12 --nbest 12 $(WORK)/train.$S.tfs \
 	    | tf-tokenize -d --nbest -m $< | tf-rerank --mbr bleu $(utility) -o $@)

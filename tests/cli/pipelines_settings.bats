@@ -177,6 +177,8 @@ X
     cmp r/annealed/model.tfm r2/annealed/model.tfm
     tf-decode -q -m two.tfm -m r2/seed-6/annealed/model.tfm --beam 12 --nbest 12 w/train.en.tfs |
         tf-tokenize -d --nbest -m two.tfm | tf-rerank --mbr bleu --tokenize none | cmp - r2/own.de
+    PATH=$PWD/bin:$PATH t 0 make "${args[@]/r\/model.tfm/r2/own.de}" RESULTS=r2
+    cmp own.de r2/own.de
     PATH=$PWD/bin:$PATH t 2 make "${args[@]}" TEACHERS=6
     expect_contains "$stderr" "r/run was trained with different settings ("
     expect_contains "$stderr" "--teachers 6"
