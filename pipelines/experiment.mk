@@ -16,7 +16,7 @@
 # WORK has the text, the vocabulary and the streams, RESULTS the training run and what follows from
 # it. Several runs share one WORK if each has its own RESULTS, and all have the same texts and
 # vocabulary: a run with another PAIR or VOCAB_SIZE replaces these, and repeating the first run
-# makes its own again.
+# makes its own again. Of several at the same time one makes the text while the others wait.
 #
 # DIALECT=t2t sets what tensor2tensor did: batches of padded tokens in buckets, 4,096 in each of 8
 # replicas (here 8 batches per update), sentences of 256 tokens with the end, 40,960 rows of
@@ -214,10 +214,14 @@ $(WORK)/$(cut)/train.list: $(call parts_of,$S) $(call parts_of,$T)
 $(WORK)/dev.tfs: $(WORK)/dev.$S.tfs $(WORK)/dev.$T.tfs $(WORK)/validation.settings
 	$(say)tf-batch $(validation) -o $@ $(WORK)/dev.$S.tfs $(WORK)/dev.$T.tfs
 
+# ---- from here on, nothing is made in WORK that another run would make, too ----
+prepared: $(corpus:%=$(WORK)/%) $(WORK)/dev.tfs
+	$(unlock)
+
 # ---- training: endless batches into tf-train, which stops at --steps ----
 # Status 75 (stopped on request) stops make; repeat the command to resume.
 $(RESULTS)/trained: $(RESULTS)/training.settings $(RESULTS)/length.settings \
-    $(corpus:%=$(WORK)/%) $(WORK)/dev.tfs
+    $(corpus:%=$(WORK)/%) $(WORK)/dev.tfs | prepared
 	$(say)$(call same_text,$(WORK)/train,$(RESULTS)/run)
 	$(call train_$(if $(and $(one_rank),$(if $(SAMPLE),,yes)),alone,from_fifo),\
 	    $(if $(SAMPLE),$(sampled),\
@@ -251,11 +255,11 @@ ifneq ($(best),)
 teachers  = $(patsubst %,$(RESULTS)/seed-%/annealed/model.tfm,$(filter-out $(SEED),$(TEACHERS)))
 training += | best$(if $(TEACHERS), --teachers $(TEACHERS))
 ifeq ($(stage),)
-$(RESULTS)/sampled/model.tfm: $(corpus:%=$(WORK)/%) $(WORK)/dev.tfs
+$(RESULTS)/sampled/model.tfm: | prepared
 $(RESULTS)/annealed/model.tfm: $(RESULTS)/sampled/model.tfm
 $(RESULTS)/sampled/model.tfm $(RESULTS)/annealed/model.tfm: FORCE
 	$(MAKE) $(before) stage=$(notdir $(@D)) $(stage.$(notdir $(@D)))
-$(RESULTS)/seed-%/annealed/model.tfm: $(corpus:%=$(WORK)/%) $(WORK)/dev.tfs FORCE
+$(RESULTS)/seed-%/annealed/model.tfm: FORCE | prepared
 	$(MAKE) $(before) RESULTS=$(RESULTS)/seed-$* SEED=$*
 $(RESULTS)/own.$T: $(RESULTS)/annealed/model.tfm $(teachers) $(WORK)/train.$S.tfs \
     $(RESULTS)/teachers.settings
@@ -277,7 +281,7 @@ planned   = $(if $(filter --init --init=% --settings%,$(TRAIN_FLAGS)),,--vocab-s
 # that was begun with others are overwritten. The message lists the differing options.
 $(addsuffix .settings,$(addprefix $(WORK)/,source vocabulary validation TRAIN \
     $(addprefix files.,TRAIN DEV TEST)) \
-    $(addprefix $(RESULTS)/,training length decoding decode_flags)): | trainable
+    $(addprefix $(RESULTS)/,training length decoding decode_flags teachers)): | trainable
 trainable:
 ifneq ($(and $(STEPS),$(SAVE_EVERY)),)
 	@n=$$((($(STEPS) + $(SAVE_EVERY) - 1) / $(SAVE_EVERY))); [ $(AVERAGE) -le $$n ] || { \
@@ -296,7 +300,7 @@ endif
 
 $(RESULTS)/model.tfm: $(RESULTS)/trained
 	$(say)tf-avgckpt --at-most $(AVERAGE) -o $@ $(RESULTS)/run
-$(RESULTS)/seed-%/model.tfm: $(corpus:%=$(WORK)/%) $(WORK)/dev.tfs FORCE
+$(RESULTS)/seed-%/model.tfm: FORCE | prepared
 	$(MAKE) $(before) SEED=$*
 
 # ---- translation and score ----
@@ -393,4 +397,4 @@ small: ## try all steps in seconds: a tiny model, 4 updates; the scores mean not
 	    TRAIN_FLAGS='--warmup 30 --d-model 32' DECODE_FLAGS='--max-extra 5 --min-length 3' \
 	    $(SMALL_SETTINGS)
 
-.PHONY: all trainable paper-score search devices attention small
+.PHONY: all prepared trainable paper-score search devices attention small

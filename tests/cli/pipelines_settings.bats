@@ -470,10 +470,10 @@ X
     chmod +x bin/*
     for seeds in '2 3' 2 '2 3' 3; do
         PATH=$PWD/bin:$PATH t 0 make "${args[@]}" SEEDS="$seeds" w/ensemble/test.out
-        expect_contains "$output" "tf-decode"
+        expect_contains "$output" "| tf-decode "
         [ "$(xargs <w/ensemble/test.out)" = "-m w/plain/model.tfm$(printf ' -m w/seed-%s/model.tfm' $seeds)" ]
         PATH=$PWD/bin:$PATH t 0 make "${args[@]}" SEEDS="$seeds" w/ensemble/test.out
-        [[ $output != *tf-decode* ]]
+        [[ $output != *'| tf-decode '* ]]
     done
     for v in DOMAIN DOMAIN_DEV DOMAIN_TEST; do
         t 2 make "${args[@]}" DOMAIN=t DOMAIN_DEV=t DOMAIN_TEST=t $v='t u' w/domain/copied
@@ -481,6 +481,43 @@ X
     done
     t 2 make "${args[@]}" DOMAIN=t DOMAIN_DEV=t DOMAIN_TEST=t TEST='t u' MODEL=m w/domain/copied
     expect_contains "$stderr" "TEST=t u: one stem is required"
+}
+
+@test "two makes in one WORK: the second waits until the text is made, not until the training ends" {
+    corpus data a dev test
+    gzip -dc data/a.en.gz | head -n 100 >b.en
+    gzip -dc data/a.de.gz | head -n 100 >b.de
+    cp b.de slow.de
+    mkfifo slow.en
+    make=(make -s -f "$TOP/pipelines/text.mk" DEV=data/dev TEST=data/test WORK=w VOCAB_SIZE=200
+        VOCAB_TYPE=bpe TOKENS=1000 TRAIN_FLAGS='--layers 1 --warmup 30')
+    waits() { grep -sqx 'waiting for the make that is at work in w' second; }
+    "${make[@]}" TRAIN=slow w/paired &
+    local first=$!
+    wait_for [ -e w/train.en.part ]
+    "${make[@]}" TRAIN=b w/paired 2>second &
+    local second=$!
+    wait_for waits
+    grep -q slow w/files.TRAIN.settings
+    tac b.en >slow.en
+    wait $first
+    wait $second
+    cmp b.en w/train.en
+    # One that is killed leaves no lock.
+    "${make[@]}" TRAIN=slow w/paired &
+    first=$!
+    wait_for [ -e w/train.en.part ]
+    kill -9 $first
+    t 0 "${make[@]}" TRAIN=b w/paired
+    : >slow.en
+    # Training and what follows needs none.
+    "${make[@]}" TRAIN=b RESULTS=one STEPS=100000 SAVE_EVERY=100000 AVERAGE=1 one/trained &
+    first=$!
+    wait_for [ -e one/run/log.jsonl ]
+    t 0 "${make[@]}" TRAIN=b RESULTS=two STEPS=2 SAVE_EVERY=2 AVERAGE=1 two/model.tfm
+    [[ $stderr != *waiting* ]]
+    pkill -f -- "-o one/run"
+    wait $first || :
 }
 
 @test "SEEDS: the models of several seeds translate together" {
