@@ -511,12 +511,12 @@ X
     t 0 "${make[@]}" TRAIN=b w/paired
     : >slow.en
     # Training and what follows needs none.
-    "${make[@]}" TRAIN=b RESULTS=one STEPS=100000 SAVE_EVERY=100000 AVERAGE=1 one/trained &
+    "${make[@]}" TRAIN=b RESULTS="$PWD/one" STEPS=100000 SAVE_EVERY=100000 AVERAGE=1 "$PWD/one/trained" &
     first=$!
     wait_for [ -e one/run/log.jsonl ]
     t 0 "${make[@]}" TRAIN=b RESULTS=two STEPS=2 SAVE_EVERY=2 AVERAGE=1 two/model.tfm
     [[ $stderr != *waiting* ]]
-    pkill -f -- "-o one/run"
+    pkill -f -- "-o $PWD/one/run"
     wait $first || :
 }
 
