@@ -8,7 +8,7 @@
 
 enum { LINES = 1, LINEARIZE = 2, RESTORE = 4 };
 
-static struct tf_tree_filter f;
+static struct tf_tree_filter f = {.scale = -1};
 static const char *words, *output;
 static int64_t max_line;
 
@@ -40,6 +40,9 @@ static struct tf_opt opts[] = {
             .help = "label of the root, removed by -l and added by -r and -c"),
     OPT_FLAG('p', "punctuation", &f.punctuate, .modes = RESTORE,
              .help = "-r: choose the tags of punctuation by the words"),
+    OPT_REAL(0, "vote", &f.scale, .arg = "X", .lo = 0, .hi = 1e9, .modes = RESTORE,
+             .needs = "words",
+             .help = "-r: of n-best lists what more than half have in common, by exp(X score)"),
     OPT_STR(0, "tag", &f.tag, .arg = "TAG", .def = "XX", .modes = RESTORE,
             .help = "-r: tag of words for which the sequence has none"),
     OPT_END,
@@ -67,8 +70,9 @@ static int filter(unsigned mode, struct tf_in *in, struct tf_in *words_in, struc
                   struct tf_out *words_out, struct tf_err *err)
 {
     return mode == LINEARIZE ? tf_tree_to_sequences(&f, in, words_out, out, err)
-           : mode == RESTORE ? tf_tree_from_sequences(&f, in, words_in, out, err)
-                             : tf_tree_lines(&f, in, out, err);
+           : mode == LINES   ? tf_tree_lines(&f, in, out, err)
+           : f.scale >= 0    ? tf_tree_from_nbest(&f, in, words_in, out, err)
+                             : tf_tree_from_sequences(&f, in, words_in, out, err);
 }
 
 static int run(const struct tf_args *args, struct tf_err *err)

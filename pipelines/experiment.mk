@@ -334,8 +334,9 @@ $(searches): $(RESULTS)/search/%.txt: $(WORK)/dev.$S.tfs $(WORK)/dev.$T $(models
     $(RESULTS)/decode_flags.settings
 	$(say)mkdir -p $(@D)
 	setting=$*; b=$${setting%%-*} a=$${setting#*-}; \
-	$(call allow_bad,tf-decode $(threads) --beam $$b --alpha $$a \
-	    $(decode_flags) $< | tf-tokenize -d -m $(RESULTS)/model.tfm -o $(basename $@).out); \
+	$(call allow_bad,tf-decode $(threads) --beam $$b --alpha $$a $(if $(VOTE),--nbest $$b) \
+	    $(decode_flags) $< \
+	    | tf-tokenize -d $(if $(VOTE),--nbest) -m $(RESULTS)/model.tfm -o $(basename $@).out); \
 	score=$$($(call score,$(basename $@).out)); \
 	echo "$$b $$a $$score" >$@.part
 	$(whole)

@@ -576,6 +576,18 @@ PY
     f1=$(tf-evalb --json --max-error 100000 --bad ok w/dev.trees w/search/2-0.3.out.trees |
         jq '.failures_as_misses.f1')
     grep -qE "^2 +0\.3 +$f1$" <<<"$output"
+    # A vote of the best: in the search as of the test set, and another factor decodes nothing.
+    args+=(TEST=dev.mrg TRAIN_FLAGS="$flags" WORK=w/sweep/data RESULTS="$model" BEAM=2)
+    t 0 make "${args[@]}" VOTE=1 $model/f1.json $model/search/2-1.txt
+    [[ $output != *tf-train* ]]
+    tf-tree -r -p -b words --vote 1 -w w/sweep/data/test.words $model/test.nbest |
+        cmp - $model/test.parsed
+    [ "2 1 $(jq .failures_as_misses.f1 $model/f1.json)" = "$(cat $model/search/2-1.txt)" ]
+    t 0 make "${args[@]}" VOTE=1e9 $model/f1.json
+    [[ $output != *tf-decode* ]]
+    expect_contains "$output" "--vote 1e9"
+    t 0 make "${args[@]}" $model/f1.json
+    [[ $output != *--vote* && $output != *tf-decode* ]]
 }
 
 @test "search: BLEU of the development set for each beam and alpha, the best first" {
