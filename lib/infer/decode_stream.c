@@ -277,7 +277,8 @@ static int want(struct decode *d, struct tf_item *it, uint64_t number, struct tf
         tf_terms_of(&d->terms, &d->wanted, number, it->source, it->n_source, &s->wanted) != 0)
         return tf_fail(err, "%s: %zu lines, fewer than the records of %s", d->o->constraints,
                        d->terms.n_lines, d->s.in.name);
-    const size_t terms = tf_wanted_need(&s->wanted, d->terms.continues, NULL, 0),
+    const size_t given = it->code == 0 ? s->n_prefix : 0,
+                 terms = tf_wanted_rest(&s->wanted, d->terms.continues, s->prefix, given),
                  copied = d->o->insert != NULL ? it->n_source : 0,
                  least = s->n_prefix + terms + copied,
                  positions = tf_ensemble_max_positions(&d->s.models);

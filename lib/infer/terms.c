@@ -57,11 +57,14 @@ static int read_phrase(struct reading *r, struct tf_text field, struct tf_wanted
             return -1;
     if (p->n == 0)
         return 0;
-    if (ids[0] < t->continues.n && t->continues.v[ids[0]])
-        return tf_fail(err, "'%.*s' continues a word, and a phrase begins one",
-                       (int)(field.n < 80 ? field.n : 80), field.p);
-    const struct tf_text last = t->target.v[ids[p->n - 1]];
-    p->ends_word = !t->target.spaces_follow && tf_word_before(last.p, last.n);
+    const bool after = t->continues.after;
+    const uint32_t first = ids[0], last = ids[p->n - 1], outer = after ? last : first;
+    if (outer < t->continues.n && t->continues.v[outer])
+        return tf_fail(err, "'%.*s' %s", (int)(field.n < 80 ? field.n : 80), field.p,
+                       after ? "ends within a word, and a phrase ends one"
+                             : "continues a word, and a phrase begins one");
+    p->edge = after ? tf_word_at(t->target.v[first].p, t->target.v[first].n, 0)
+                    : tf_word_before(t->target.v[last].p, t->target.v[last].n);
     return 0;
 }
 
@@ -128,10 +131,13 @@ static int add_term(const struct tf_user_lines *l, struct tf_text line, struct t
 
 static void list_continuing(struct tf_terms *t)
 {
+    const bool after = t->target.spaces_follow;
     bool *v = tf_arena_zalloc(&t->mem, t->target.n + 1);
-    for (size_t i = 0; i < t->target.n && !t->target.spaces_follow; i++)
-        v[i] = tf_word_at(t->target.v[i].p, t->target.v[i].n, 0);
-    t->continues = (struct tf_continues){v, t->target.n};
+    for (size_t i = 0; i < t->target.n; i++) {
+        const struct tf_text s = t->target.v[i];
+        v[i] = after ? tf_word_before(s.p, s.n) : tf_word_at(s.p, s.n, 0);
+    }
+    t->continues = (struct tf_continues){v, t->target.n, after};
 }
 
 static int read_constraints(struct reading *r, const char *path, struct tf_ensemble *m,

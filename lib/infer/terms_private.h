@@ -38,7 +38,7 @@ struct tf_terms {
 /* Read the files, each a path or NULL (terms_name: what messages call it, or NULL), for a search
  * with these options; their SHA-256 go to the models' inputs as "constraints" and "terms". Errors
  * name the line: a piece that the vocabulary has not or that is never produced; a phrase that
- * continues a word; a source without target, or twice. */
+ * continues a word, or ends within one; a source without target, or twice. */
 int tf_terms_read(struct tf_terms *t, const char *constraints, const char *terms,
                   const char *terms_name, struct tf_ensemble *m, const struct tf_search_opts *opts,
                   struct tf_err *err) TF_MUST_CHECK;

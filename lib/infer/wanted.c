@@ -14,6 +14,13 @@ static bool continues_word(struct tf_continues c, uint32_t id)
     return id < c.n && c.v[id];
 }
 
+/* May the phrase begin after the t ids y? */
+static bool may_begin(const struct tf_wanted_phrase *p, struct tf_continues c, const uint32_t *y,
+                      size_t t)
+{
+    return !c.after || !p->edge || t == 0 || !continues_word(c, y[t - 1]);
+}
+
 /* Does y contain the phrase? An end of a word at the end of y is one for now. */
 enum has { NOT, FOR_NOW, FIRMLY };
 static enum has contains(const struct tf_wanted_phrase *p, struct tf_continues c, const uint32_t *y,
@@ -22,8 +29,9 @@ static enum has contains(const struct tf_wanted_phrase *p, struct tf_continues c
     enum has has = NOT;
     for (size_t end = p->n; end <= t; end++)
         if (y[end - 1] == p->ids[p->n - 1] &&
-            memcmp(y + end - p->n, p->ids, p->n * sizeof *y) == 0) {
-            if (!p->ends_word || (end < t && !continues_word(c, y[end])))
+            memcmp(y + end - p->n, p->ids, p->n * sizeof *y) == 0 &&
+            may_begin(p, c, y, end - p->n)) {
+            if (c.after || !p->edge || (end < t && !continues_word(c, y[end])))
                 return FIRMLY;
             has = end == t ? FOR_NOW : has;
         }
@@ -41,25 +49,31 @@ static enum has contains_term(const struct tf_wanted_term *term, struct tf_conti
     return has;
 }
 
-/* What a phrase saves whose first ids end y, if the id after them continues a word or does not. */
+/* What a phrase saves whose first ids end y, if the id after them continues a word or does not, and
+ * 1 more: 0 is for none whose next id may follow y. */
 static void savings(const struct tf_wanted_term *term, struct tf_continues c, const uint32_t *y,
                  size_t t, size_t most[2])
 {
     for (size_t k = 0; k < term->n; k++) {
         const struct tf_wanted_phrase *p = &term->v[k];
-        for (size_t d = 1; d < p->n && d <= t; d++) {
+        for (size_t d = 0; d < p->n && d <= t; d++) {
             const size_t left = p->n - d;
-            size_t *m = &most[continues_word(c, p->ids[d])];
-            if (left + *m < term->shortest && memcmp(y + t - d, p->ids, d * sizeof *y) == 0)
-                *m = term->shortest - left;
+            size_t *m = &most[!c.after && continues_word(c, p->ids[d])];
+            if (left + *m <= term->shortest && may_begin(p, c, y, t - d) &&
+                (d == 0 || memcmp(y + t - d, p->ids, d * sizeof *y) == 0))
+                *m = term->shortest - left + 1;
         }
     }
 }
 
-/* What need is made of: ids of the terms that y does not contain, and of those that it contains for
- * now; the most that a phrase saves of the former, and of both. */
+/* What need and rest are made of: ids of the terms that y does not contain, and of those that it
+ * contains for now; the most that a phrase saves of the former, and of both, as of `savings`. */
 struct sums {
     size_t missing, for_now, kept[2], all[2];
+};
+
+struct left {
+    size_t need, rest;
 };
 
 static void add_term(struct sums *s, const struct tf_wanted_term *term, struct tf_continues c,
@@ -74,32 +88,48 @@ static void add_term(struct sums *s, const struct tf_wanted_term *term, struct t
         savings(term, c, y, t, s->all);
 }
 
-static size_t need_of(const struct sums *s)
+static size_t saved(size_t most)
 {
-    const size_t any = s->kept[0] > s->kept[1] ? s->kept[0] : s->kept[1],
-                 keep = s->missing - (s->for_now > 0 ? s->kept[0] : any),
-                 give = s->missing + s->for_now - s->all[1];
-    return s->for_now > 0 && give < keep ? give : keep;
+    return most - (most > 0);
 }
 
-size_t tf_wanted_need(const struct tf_wanted *w, struct tf_continues c, const uint32_t *y, size_t t)
+static struct left left_of(const struct sums *s)
+{
+    const size_t any = s->kept[0] > s->kept[1] ? s->kept[0] : s->kept[1],
+                 keep = s->missing - saved(s->for_now > 0 ? s->kept[0] : any),
+                 give = s->missing + s->for_now - saved(s->all[1]),
+                 need = s->for_now > 0 && give < keep ? give : keep;
+    return (struct left){need, need + (s->missing > 0 && any == 0)};
+}
+
+static struct left left_after(const struct tf_wanted *w, struct tf_continues c, const uint32_t *y,
+                              size_t t)
 {
     struct sums s = {0};
     for (size_t i = 0; i < w->n; i++)
         add_term(&s, &w->v[i], c, y, t);
-    return need_of(&s);
+    return left_of(&s);
+}
+
+size_t tf_wanted_rest(const struct tf_wanted *w, struct tf_continues c, const uint32_t *y, size_t t)
+{
+    return left_after(w, c, y, t).rest;
 }
 
 /* ---- the rows of a sentence ---- */
 
-/* An id that is in a phrase, and a term that has such a phrase; of a row also need after it. */
+/* An id that is in a phrase, and a term that has such a phrase; of a row also what is left after
+ * it. */
 struct next {
     uint32_t id;
-    size_t term, need;
+    size_t term;
+    struct left left;
 };
 
 struct row {
-    size_t need, other[2]; /* now; after an id that is in no phrase, and after one that continues */
+    size_t need;     /* now */
+    size_t other[2]; /* after an id that is in no phrase, and after one that continues */
+    bool within;     /* a term that is missing may begin within a word */
     struct next *next;
 };
 
@@ -112,7 +142,7 @@ struct step {
     const tf_mem *lp;
     size_t room; /* ids before the limit */
     struct row *rows;
-    struct next *next; /* of all rows, n_next for each; an id has the same need in each term */
+    struct next *next; /* of all rows, n_next for each; an id has the same left in each term */
     size_t n_next;
     enum has *has; /* of each term in the ids of the row that is judged */
     struct tf_candidate *v; /* found so far */
@@ -147,7 +177,7 @@ static void list_ids(struct step *s, struct next *to)
     for (size_t i = 0; i < s->wanted->n; i++)
         for (size_t k = 0; k < s->wanted->v[i].n; k++)
             for (size_t j = 0; j < s->wanted->v[i].v[k].n; j++)
-                to[all++] = (struct next){s->wanted->v[i].v[k].ids[j], i, 0};
+                to[all++] = (struct next){.id = s->wanted->v[i].v[k].ids[j], .term = i};
     qsort(to, all, sizeof *to, compare_next);
     for (size_t i = 0; i < all; i++)
         if (n == 0 || compare_next(&to[n - 1], &to[i]) != 0)
@@ -170,13 +200,28 @@ static size_t missing_after(const struct tf_wanted_term *term, enum has has, boo
     return has == NOT || (has == FOR_NOW && continues) ? term->shortest : 0;
 }
 
-/* need after the id of next[from], which goes to all up to next[to]. Only the terms that have it
- * are looked at again. */
+/* Has the term a shortest phrase that may begin within a word? */
+static bool begins_within(const struct tf_wanted_term *term)
+{
+    for (size_t k = 0; k < term->n; k++)
+        if (term->v[k].n == term->shortest && !term->v[k].edge)
+            return true;
+    return false;
+}
+
+/* What `savings` has of phrases that begin after an id. */
+static size_t beginning(const struct step *s, const struct row *r, bool continues)
+{
+    return !s->continues.after || !continues || r->within;
+}
+
+/* What is left after the id of next[from], which goes to all up to next[to]. Only the terms that
+ * have it are looked at again. */
 static void judge_id(const struct step *s, struct row *r, size_t from, size_t to)
 {
     const uint32_t id = r->next[from].id;
     const bool continues = continues_word(s->continues, id);
-    struct sums sums = {.missing = r->other[continues]};
+    struct sums sums = {.missing = r->other[continues], .kept = {beginning(s, r, continues)}};
     s->y[s->view.t] = id;
     for (size_t i = from; i < to; i++) {
         const struct tf_wanted_term *term = &s->wanted->v[r->next[i].term];
@@ -184,7 +229,7 @@ static void judge_id(const struct step *s, struct row *r, size_t from, size_t to
         add_term(&sums, term, s->continues, s->y, s->view.t + 1);
     }
     for (size_t i = from; i < to; i++)
-        r->next[i].need = need_of(&sums);
+        r->next[i].left = left_of(&sums);
 }
 
 static void judge_rows(struct step *s)
@@ -193,12 +238,13 @@ static void judge_rows(struct step *s)
     for (size_t row = 0; row < s->view.live; row++) {
         struct row *r = &s->rows[row];
         read_row(s, row);
-        *r = (struct row){.need = tf_wanted_need(w, s->continues, s->y, s->view.t),
+        *r = (struct row){.need = left_after(w, s->continues, s->y, s->view.t).need,
                           .next = s->next + row * s->n_next};
         for (size_t i = 0; i < w->n; i++) {
             s->has[i] = contains_term(&w->v[i], s->continues, s->y, s->view.t);
             for (int continues = 0; continues < 2; continues++)
                 r->other[continues] += missing_after(&w->v[i], s->has[i], continues);
+            r->within |= s->has[i] == NOT && begins_within(&w->v[i]);
         }
         if (row > 0)
             memcpy(r->next, s->next, s->n_next * sizeof *r->next);
@@ -210,13 +256,17 @@ static void judge_rows(struct step *s)
     }
 }
 
-/* need of a row and one more id. */
-static size_t need_with(const struct step *s, size_t row, uint32_t id)
+/* What is left of a row and one more id. */
+static struct left left_with(const struct step *s, size_t row, uint32_t id)
 {
     const struct row *r = &s->rows[row];
     const struct next key = {.id = id}, *found;
     found = bsearch(&key, r->next, s->n_next, sizeof key, compare_ids);
-    return found != NULL ? found->need : r->other[continues_word(s->continues, id)];
+    if (found != NULL)
+        return found->left;
+    const bool continues = continues_word(s->continues, id);
+    return left_of(&(struct sums){.missing = r->other[continues],
+                                  .kept = {beginning(s, r, continues)}});
 }
 
 static bool valid(const struct step *s, size_t row, uint32_t id)
@@ -225,7 +275,7 @@ static bool valid(const struct step *s, size_t row, uint32_t id)
         return false;
     if (id == s->q->opts.eos)
         return s->rows[row].need == 0;
-    return 1 + need_with(s, row, id) <= s->room;
+    return 1 + left_with(s, row, id).rest <= s->room;
 }
 
 /* ---- candidates ---- */
@@ -289,7 +339,7 @@ static void add_wanted(struct step *s)
     for (size_t row = 0; row < s->view.live; row++)
         for (size_t i = 0; i < s->n_next; i++) {
             const struct next *next = &s->rows[row].next[i];
-            if ((i == 0 || next->id != next[-1].id) && next->need < s->rows[row].need &&
+            if ((i == 0 || next->id != next[-1].id) && next->left.need < s->rows[row].need &&
                 candidate(s, row, next->id, &g) && valid(s, row, next->id))
                 add(s, &g, n);
         }
@@ -318,11 +368,11 @@ static void fill_banks(struct step *s, size_t C)
     qsort(s->v, s->n, sizeof *s->v, tf_candidate_compare);
     for (size_t i = 0; i < s->n; i++)
         if (s->v[i].id != s->q->opts.eos)
-            count[C - need_with(s, s->v[i].row, s->v[i].id)]++;
+            count[C - left_with(s, s->v[i].row, s->v[i].id).need]++;
     allot(room, count, C + 1, s->q->opts.K);
     for (size_t i = 0; i < s->n; i++) {
         const struct tf_candidate g = s->v[i];
-        size_t *left = g.id != s->q->opts.eos ? &room[C - need_with(s, g.row, g.id)] : NULL;
+        size_t *left = g.id != s->q->opts.eos ? &room[C - left_with(s, g.row, g.id).need] : NULL;
         if (left != NULL && *left == 0)
             continue;
         if (left != NULL)
@@ -341,7 +391,7 @@ static void forced(struct step *s)
         struct tf_candidate g;
         read_row(s, row);
         if (candidate(s, row, s->view.id, &g) &&
-            (!s->view.may_end || tf_wanted_need(s->wanted, s->continues, s->y, s->view.t) == 0))
+            (!s->view.may_end || tf_wanted_rest(s->wanted, s->continues, s->y, s->view.t) == 0))
             tf_best_add(&best, &g);
     }
     s->n = best.n;
@@ -408,7 +458,7 @@ void tf_wanted_step(const struct tf_wanted *const *wanted, struct tf_continues c
                          .continues = c,
                          .view = tf_search_view_of(q, i),
                          .lp = lp};
-        const size_t C = tf_wanted_need(wanted[i], c, NULL, 0);
+        const size_t C = tf_wanted_rest(wanted[i], c, NULL, 0);
         s.room = q->limit[i] - (s.view.t < q->limit[i] ? s.view.t : q->limit[i]);
         select_candidates(&s, C, rule.plain);
         for (size_t k = 0; k < s.n; k++)

@@ -85,6 +85,23 @@ make_words() { awk 'NR % 3 { next } { for (i = 1; i <= NF; i++) if (!seen[$i]++)
         tf-tokenize -d --nbest -m m.tfm | grep -q '⁇ red ein'
 }
 
+@test "--terms: a term is no end of a longer word" {
+    printf '%s\n' haus rot@@ ein >words
+    printf '%s\n' '#version: 0.2' 'h a' 'ha u' 'hau s</w>' 'e i' 'ei n</w>' >codes
+    make codes
+    printf 'ein\nein ein\n' | tf-tokenize -m m.tfm -o source
+    printf 'ein\thaus\n' >terms
+    for limit in 0 5; do
+        tf-decode -q -m m.tfm --begin rot@@ --max-factor 0 --max-extra $limit --terms terms source |
+            tf-tokenize -d -m m.tfm >text
+        [ "$(grep -c '^rot' text)" -eq 2 ]
+        [ "$(grep -cw haus text)" -eq 2 ]
+    done
+    printf 'ein\thaus rot@@\n' >terms
+    t 1 tf-decode -q -m m.tfm --terms terms source
+    expect_error "terms: line 1: 'haus rot@@' ends within a word, and a phrase ends one"
+}
+
 @test "a codes file that is none is refused" {
     printf '%s\n' a b ab c >words
     echo 'a b' >codes

@@ -23,6 +23,7 @@ static struct tf_wanted_phrase alts[TERMS][ALTS];
 static struct tf_wanted_term terms[TERMS];
 static struct tf_wanted wanted;
 static bool goes_on[MAX_V];
+static bool after; /* words continue after such ids, not with them */
 
 static void make_case(struct tf_rng *r, bool small)
 {
@@ -34,6 +35,7 @@ static void make_case(struct tf_rng *r, bool small)
     normalize = tf_rng_below(r, 2) ? 1 : 0;
     sums = tf_rng_below(r, 2);
     wanted = (struct tf_wanted){terms, small ? 1 : tf_rng_below(r, TERMS + 1)};
+    after = tf_rng_below(r, 2);
     for (size_t v = 0; v < V; v++)
         goes_on[v] = v != EOS && tf_rng_below(r, 3) == 0;
     for (size_t i = 0; i < wanted.n; i++) {
@@ -45,7 +47,7 @@ static void make_case(struct tf_rng *r, bool small)
             for (size_t j = 0; j < alts[i][k].n; j++)
                 ids[i][k][j] =
                     1 + (uint32_t)tf_rng_below(r, small ? 3 : 1 + tf_rng_below(r, V - 1));
-            goes_on[ids[i][k][0]] = false;
+            goes_on[ids[i][k][after ? alts[i][k].n - 1 : 0]] = false;
             if (alts[i][k].n < terms[i].shortest)
                 terms[i].shortest = alts[i][k].n;
         }
@@ -53,13 +55,19 @@ static void make_case(struct tf_rng *r, bool small)
     n_prefix = small ? 0 : tf_rng_below(r, 3);
     for (size_t i = 0; i < n_prefix; i++)
         prefix[i] = 1 + (uint32_t)tf_rng_below(r, V - 1);
-    limit = n_prefix;
+    limit = n_prefix + (after && n_prefix > 0 && goes_on[prefix[n_prefix - 1]]);
     for (size_t i = 0; i < wanted.n; i++)
         limit += terms[i].shortest;
     limit += small ? 4 - limit : tf_rng_below(r, MAX_LEN - limit + 1);
 }
 
 /* ---- the definitions, read one by one ---- */
+
+/* May a phrase begin after the n first ids of h? */
+static bool begins(const struct hyp *h, const struct tf_wanted_phrase *p, size_t n)
+{
+    return !(after && p->edge && n > 0 && goes_on[h->ids[n - 1]]);
+}
 
 /* Does h contain term i? firmly: whatever follows. */
 static bool has(const struct hyp *h, size_t i, bool firmly)
@@ -69,8 +77,9 @@ static bool has(const struct hyp *h, size_t i, bool firmly)
             size_t j = 0;
             while (j < alts[i][k].n && at + j < h->n && h->ids[at + j] == ids[i][k][j])
                 j++;
-            if (j == alts[i][k].n &&
-                (!alts[i][k].ends_word || (at + j == h->n ? !firmly : !goes_on[h->ids[at + j]])))
+            if (j == alts[i][k].n && begins(h, &alts[i][k], at) &&
+                (after || !alts[i][k].edge ||
+                 (at + j == h->n ? !firmly : !goes_on[h->ids[at + j]])))
                 return true;
         }
     return false;
@@ -88,7 +97,7 @@ static bool complete(const struct hyp *h)
  * the shortest phrase of each other term. */
 static size_t plan(const struct hyp *h, size_t i, size_t k, size_t d)
 {
-    const bool rest = d > 0, breaks = rest && goes_on[ids[i][k][d]];
+    const bool rest = d > 0, breaks = rest && !after && goes_on[ids[i][k][d]];
     size_t sum = rest ? alts[i][k].n - d : 0;
     for (size_t j = 0; j < wanted.n; j++)
         if (!(rest && j == i) && !has(h, j, breaks))
@@ -96,19 +105,38 @@ static size_t plan(const struct hyp *h, size_t i, size_t k, size_t d)
     return sum;
 }
 
-static size_t need(const struct hyp *h)
+/* The least of the plans that begin with the rest of a phrase. */
+static size_t begun(const struct hyp *h)
 {
-    size_t least = plan(h, 0, 0, 0);
+    size_t least = SIZE_MAX;
     for (size_t i = 0; i < wanted.n; i++)
         for (size_t k = 0; k < terms[i].n; k++)
             for (size_t d = 1; d < alts[i][k].n && d <= h->n; d++) {
-                bool ends = !has(h, i, goes_on[ids[i][k][d]]);
+                bool ends = !has(h, i, !after && goes_on[ids[i][k][d]]) &&
+                            begins(h, &alts[i][k], h->n - d);
                 for (size_t j = 0; j < d; j++)
                     ends &= h->ids[h->n - d + j] == ids[i][k][j];
                 if (ends && plan(h, i, k, d) < least)
                     least = plan(h, i, k, d);
             }
     return least;
+}
+
+static size_t need(const struct hyp *h)
+{
+    const size_t whole = plan(h, 0, 0, 0), rest = begun(h);
+    return rest < whole ? rest : whole;
+}
+
+/* The ids that suffice to complete h: a phrase that begins a word comes after the end of one. */
+static size_t suffices(const struct hyp *h)
+{
+    const size_t whole = plan(h, 0, 0, 0), rest = begun(h);
+    bool at_once = whole == 0;
+    for (size_t i = 0; i < wanted.n; i++)
+        for (size_t k = 0; k < terms[i].n && !has(h, i, false); k++)
+            at_once |= alts[i][k].n == terms[i].shortest && begins(h, &alts[i][k], h->n);
+    return rest < whole + !at_once ? rest : whole + !at_once;
 }
 
 static double score(double logp, size_t n)
@@ -144,7 +172,7 @@ static size_t extend(struct wanted_cand *c, const struct hyp *live, size_t n, si
             g.h = continued(&live[row], &g.c, v == EOS && t >= n_prefix);
             const bool may = t < n_prefix ? v == prefix[t]
                              : v == EOS   ? g.before == 0
-                                          : t < limit && t + 1 + need(&g.h) <= limit;
+                                          : t < limit && t + 1 + suffices(&g.h) <= limit;
             if (may)
                 c[m++] = g;
         }
@@ -184,6 +212,12 @@ static void banks(const struct wanted_cand *c, size_t m, size_t C, size_t *room)
             room[b]++;
 }
 
+/* Can no continuation of h be among the N results? */
+static bool hopeless(const struct results *out, const struct hyp *h)
+{
+    return out->n == N && !(score(h->logp, limit) > out->v[N - 1].score);
+}
+
 static void naive(struct results *out)
 {
     static struct hyp live[MAX_K];
@@ -200,16 +234,17 @@ static void naive(struct results *out)
         if (!forced)
             banks(c, m, C, room);
         n = 0;
-        for (size_t j = 0; j < m; j++) {
-            if (!c[j].in)
-                continue;
-            if (c[j].c.id == EOS && t >= n_prefix)
+        for (size_t j = 0; j < m; j++)
+            if (c[j].in && c[j].c.id == EOS && t >= n_prefix)
                 finish(out, c[j].h);
-            else if (forced ? n < K : room[C - need(&c[j].h)] > 0) {
-                if (!forced)
-                    room[C - need(&c[j].h)]--;
+        for (size_t j = 0; j < m; j++) {
+            size_t *left = forced ? NULL : &room[C - need(&c[j].h)];
+            if (!c[j].in || (c[j].c.id == EOS && t >= n_prefix) || (left != NULL && *left == 0))
+                continue;
+            if (left != NULL)
+                --*left;
+            if (!hopeless(out, &c[j].h))
                 live[n++] = c[j].h;
-            }
         }
     }
 }
@@ -250,8 +285,8 @@ static void search(struct results *out, const struct tf_backend *be, struct tf_c
     must(tf_search_start(&q, &g, &err), &err);
     while (q.rows > 0) {
         fill_logp(lp, &model, &q);
-        tf_wanted_step(&w, (struct tf_continues){goes_on, V}, (struct tf_wanted_rule){K, sums}, &q,
-                       lp);
+        tf_wanted_step(&w, (struct tf_continues){goes_on, V, after},
+                       (struct tf_wanted_rule){K, sums}, &q, lp);
         must(tf_search_poll(&q, false, &err), &err);
     }
     must(tf_search_fetch(&q, &err), &err);
