@@ -170,7 +170,10 @@ static int translate(const struct tf_args *args, struct tf_err *err)
     through.quiet = o.run.quiet ||
                     (!o.run.progress && isatty(STDOUT_FILENO) && strcmp(through.output, "-") == 0);
     through.tools = (const char *const *const[]){encode.v, decode.v, detokenize.v};
-    return tf_through(&through, err);
+    rc = tf_through(&through, err);
+    if (alignment_output != NULL && err->status == TF_READER_LEFT)
+        err->status = TF_FAILED;
+    return rc;
 }
 
 static int run(const struct tf_args *args, struct tf_err *err)

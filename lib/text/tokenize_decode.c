@@ -358,6 +358,10 @@ int tf_tokenize_decode(struct tf_tokenize *t, struct tf_in *in, struct tf_out *o
         rc = tf_reader_new(&reader, in, kinds, 0, err);
     if (rc == 0)
         rc = decode_all(&d, reader, out, err);
+    if (rc == 0 && t->links_out != NULL)
+        rc = flush(&d.work, out, err); /* neither file is replaced before both are written */
+    if (t->links_out != NULL && err->status == TF_READER_LEFT)
+        err->status = TF_FAILED;
     if (rc == 0)
         tf_bad_status(&d.work.count, in->name, err);
     tf_reader_free(reader);

@@ -153,6 +153,27 @@ text() { tf-tokenize -d -m "$MARIAN/vocab.spm" --alignment "$@" in.tfs; }
     diff <(cat want) - <<<"$output"
 }
 
+@test "--alignment-output: neither output is cut without an error when the reader of one leaves" {
+    head -9 "$LINES_TXT" >in.txt
+    tf-decode -q -m "$ALIGNING" --alignment <(tf-tokenize -m "$ALIGNING" in.txt) -o aligned
+    mkfifo left
+    true <left &
+    exec 9>left
+    wait $!
+    local decode=(tf-tokenize -d -m "$ALIGNING" --alignment hard)
+    t 1 "${decode[@]}" --alignment-output /dev/fd/9 -o out aligned
+    expect_error "tf-tokenize: /dev/fd/9: write: Broken pipe"
+    sh_t 1 '"$@" >&9' "${decode[@]}" --alignment-output links aligned
+    expect_error "tf-tokenize: stdout: write: Broken pipe"
+    [ ! -e links ]
+    t 1 tf-translate -q -m "$ALIGNING" --alignment hard --alignment-output /dev/fd/9 -o out in.txt
+    expect_error "tf-tokenize: /dev/fd/9: write: Broken pipe"
+    sh_t 1 '"$@" >&9' tf-translate -q -m "$ALIGNING" --alignment hard --alignment-output links \
+        in.txt
+    expect_error "tf-translate: stdout: write: Broken pipe"
+    [ ! -e out ]
+}
+
 # Of a small model that copies.
 TRAIN=(tf-train -q --preset tiny --layers 2 --d-model 32 --d-ff 64 --heads 2 --dropout 0
     --warmup 100 --device cpu)
