@@ -1,5 +1,6 @@
 /* tf-serve - a translation service over HTTP, in the API of LibreTranslate. */
 #include "base/cpus.h"
+#include "base/pipeline.h"
 #include "base/sandbox.h"
 #include "decode_options.h"
 #include "ops/registry.h"
@@ -113,6 +114,9 @@ static void listening(const char *url)
 
 static int run(const struct tf_args *args, struct tf_err *err)
 {
+    static const char *const of_tools[] = {"forbid", "shortlist", NULL};
+    if (tf_pipeline_refuse_std(opts, of_tools, err) != 0)
+        return -1;
     serve.models = args->v;
     serve.n = (size_t)args->n;
     serve.listening = listening;

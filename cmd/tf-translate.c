@@ -99,6 +99,9 @@ static const char *const own[] = {
     "placeholders", "glossary", "copy-unk", "html", "crlf", "replace-invalid", "bad", "json",
     "nbest", "alignment", "alignment-output", "quiet", "progress", "terms", NULL};
 
+/* Files that the tools read or write. */
+static const char *const of_tools[] = {"terms", "forbid", "shortlist", "alignment-output", NULL};
+
 /* How the text is split: by --lang or the model's label, else not, and a note says so. */
 static int choose_text(const char *label, struct tf_err *err)
 {
@@ -190,6 +193,8 @@ static int run(const struct tf_args *args, struct tf_err *err)
         return tf_fail_status(err, TF_USAGE, "-m FILE is required");
     if (args->n > 1)
         return tf_fail_status(err, TF_USAGE, "unexpected operand '%s' (try --help)", args->v[1]);
+    if (tf_pipeline_refuse_std(opts, of_tools, err) != 0)
+        return -1;
     json = json || o.nbest > 0;
     struct tf_tool_model *found = tf_shared(sizeof *found, err);
     if (found == NULL)

@@ -47,6 +47,18 @@ const char *tf_tool_path(char path[TF_TOOL_PATH], const char *name)
     return len < TF_TOOL_PATH && access(path, X_OK) == 0 ? path : name;
 }
 
+int tf_pipeline_refuse_std(struct tf_opt *opts, const char *const *names, struct tf_err *err)
+{
+    for (; *names != NULL; names++) {
+        const char *given = tf_opt_find(opts, *names)->given;
+        if (given != NULL && strcmp(given, "-") == 0)
+            return tf_fail_status(err, TF_USAGE,
+                                  "--%s -: not a file; stdin and stdout of the tools are pipes",
+                                  *names);
+    }
+    return 0;
+}
+
 /* In a child, with SIGTERM blocked: it ends when its parent dies, and Ctrl-C is for that. */
 static void be_child(pid_t parent)
 {

@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/path.h"
 #include "text/glossary.h"
 
 #include <errno.h>
@@ -558,8 +559,11 @@ static int add_terms(struct tf_engine *e, struct tf_err *err)
         struct tf_route *r = tf_engine_route(e, p.source, p.target);
         if (r != NULL && r->terms == NULL)
             r->terms = p.path;
-        const bool good = r != NULL && r->terms == p.path;
+        const bool good = r != NULL && r->terms == p.path, std = tf_is_std(p.path);
         tf_direction_release(&p);
+        if (std)
+            return tf_fail_status(err, TF_USAGE,
+                                  "--terms %s: each pipeline reads a file, not stdin", word);
         if (!good)
             return tf_fail_status(err, TF_USAGE, "--terms %s: %s", word,
                                   r == NULL ? "no model has these languages"

@@ -275,4 +275,11 @@ PY
     t 1 tf-translate -q -m "$MODEL" --terms missing lines
     expect_contains "$stderr" "missing: "
     t 2 tf-translate -q -m "$MODEL" --terms terms --sample lines
+    # The tools have no stdin and stdout of the user's.
+    for option in terms forbid shortlist 'alignment hard -o out --alignment-output'; do
+        sh_t 2 'tf-translate -q -m "$MODEL" --'"$option"' - lines <terms'
+        expect_error "tf-translate: --${option##*--} -: not a file; stdin and stdout of the tools"
+    done
+    tf-translate -q -m "$MODEL" --glossary - lines <terms >out 2>log
+    [ "$(wc -l <out)" -eq 5 ]
 }
