@@ -2,6 +2,7 @@
 #include "infer/forbidden_private.h"
 #include "base/order.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "ops/host_search.h"
 #include "text/user_lines.h"
 
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 
 enum { EXACT, LOWER };
+enum { LAST_CASED = 0x1e921 }; /* the last character that has another in lower case */
 
 /* ---- phrases and pieces ---- */
 
@@ -52,11 +54,11 @@ struct piece {
     uint32_t id;
 };
 
-/* Every start of the phrase after which an id spells the rest. */
+/* Every start of the phrase, of `from` bytes or more, after which an id spells the rest. */
 static void add_starts(struct tf_forbidden_case *c, struct tf_arena *mem, const struct phrase *p,
-                       const struct piece *sorted, uint32_t *ids)
+                       size_t from, const struct piece *sorted, uint32_t *ids)
 {
-    for (size_t n = 0; n < p->text.n; n++) {
+    for (size_t n = from; n < p->text.n; n++) {
         const struct tf_text rest = {p->text.p + n, p->text.n - n};
         size_t i, found = 0;
         TF_FIRST(i, 0, c->spelling.n, tf_text_compare(&sorted[i].text, &rest) >= 0);
@@ -65,6 +67,34 @@ static void add_starts(struct tf_forbidden_case *c, struct tf_arena *mem, const 
                 ids[found++] = sorted[i].id;
         add_start(c, mem, p, n, ids, found);
     }
+}
+
+/* Phrases in lower case whose last character has another form, which bytes may spell: the starts
+ * that end within it. */
+static void add_cut_starts(struct tf_forbidden_case *c, struct tf_arena *mem,
+                           const struct phrase *p, size_t n, const struct piece *sorted,
+                           uint32_t *ids)
+{
+    struct tf_buf low = {0}, text = {0};
+    for (uint32_t code = 0x80; code <= LAST_CASED; code++) {
+        char s[4];
+        const struct tf_text other = {s, tf_utf8_encode(s, code)};
+        tf_buf_clear(&low);
+        tf_lower_part(&low, other);
+        for (size_t i = 0; i < n && !tf_text_same(other, (struct tf_text){low.p, low.len}); i++) {
+            struct phrase q = p[i];
+            const size_t before = q.text.n - low.len;
+            if (low.len > q.text.n || memcmp(q.text.p + before, low.p, low.len) != 0)
+                continue;
+            tf_buf_clear(&text);
+            tf_buf_add(&text, q.text.p, before);
+            tf_buf_add(&text, other.p, other.n);
+            q.text = (struct tf_text){tf_arena_strndup(mem, text.p, text.len), text.len};
+            add_starts(c, mem, &q, before + 1, sorted, ids);
+        }
+    }
+    tf_buf_release(&low);
+    tf_buf_release(&text);
 }
 
 /* Is a phrase inside the piece, after its start? */
@@ -92,7 +122,9 @@ static void index_phrases(struct tf_forbidden *f, struct tf_forbidden_case *c,
     }
     qsort(sorted, V, sizeof *sorted, tf_text_compare);
     for (size_t i = 0; i < n; i++)
-        add_starts(c, &f->mem, &p[i], sorted, ids);
+        add_starts(c, &f->mem, &p[i], 0, sorted, ids);
+    if (c == &f->as[LOWER] && n > 0)
+        add_cut_starts(c, &f->mem, p, n, sorted, ids);
     if (c->n > 0)
         qsort(c->starts, c->n, sizeof *c->starts, tf_text_compare);
     c->has_length = tf_arena_zalloc(&f->mem, c->longest + 1);
@@ -166,12 +198,15 @@ void tf_forbidden_release(struct tf_forbidden *f)
 
 /* ---- the search ---- */
 
-/* The end of the text of live row r, of t ids: at least `need` bytes or all. */
-static struct tf_text text_end(const struct tf_search *q, const struct tf_spelling *s, size_t r,
-                               size_t t, size_t need, struct tf_buf *buf)
+/* The end of the text of live row r, of t ids: at least `need` bytes or all. A character has at
+ * most three times the bytes of its lower case. */
+static struct tf_text text_end(const struct tf_search *q, const struct tf_forbidden *f, int as,
+                               size_t r, size_t t, size_t need, struct tf_buf *buf,
+                               struct tf_buf *low)
 {
+    const struct tf_spelling *s = &f->as[as].spelling;
     size_t n = 0, first = t;
-    while (first > 0 && n < need) {
+    while (first > 0 && n < 3 * need) {
         const uint32_t id = tf_search_token(q, r, --first);
         n += id < s->n ? s->v[id].n : 0;
     }
@@ -181,7 +216,11 @@ static struct tf_text text_end(const struct tf_search *q, const struct tf_spelli
         if (id < s->n)
             tf_buf_add(buf, s->v[id].p, s->v[id].n);
     }
-    return (struct tf_text){buf->p, buf->len};
+    if (as == EXACT)
+        return (struct tf_text){buf->p, buf->len};
+    tf_buf_clear(low);
+    tf_lower_part(low, (struct tf_text){buf->p, buf->len});
+    return (struct tf_text){low->p, low->len};
 }
 
 /* A row of lp, and the sentence that it is of. */
@@ -221,7 +260,7 @@ static void forbid_after(const struct tf_forbidden_case *c, struct tf_text text,
 
 void tf_forbidden_mask(const struct tf_forbidden *f, const struct tf_search *q, tf_mem *lp)
 {
-    struct tf_buf buf = {0};
+    struct tf_buf buf = {0}, low = {0};
     for (size_t i = 0; i < q->S; i++) {
         const struct tf_search_view v = tf_search_view_of(q, i);
         for (size_t r = v.row0; r < v.row0 + v.live && !v.forced; r++) {
@@ -231,9 +270,10 @@ void tf_forbidden_mask(const struct tf_forbidden *f, const struct tf_search *q, 
                 const struct tf_forbidden_case *c = &f->as[as];
                 if (c->n == 0)
                     continue;
-                forbid_after(c, text_end(q, &c->spelling, r, v.t, c->longest + 4, &buf), &p);
+                forbid_after(c, text_end(q, f, as, r, v.t, c->longest + 4, &buf, &low), &p);
             }
         }
     }
     tf_buf_release(&buf);
+    tf_buf_release(&low);
 }

@@ -5,7 +5,8 @@
  * candidate if the text with it contains a forbidden phrase that begins and ends at the edge of a
  * word (tf_is_word_edge), where the end of the text so far is an edge, too. No output contains a
  * phrase then, however it is cut into pieces; and none has a longer word of which a first piece
- * spells one. A phrase in lower case stands for itself in any case, another as it is. */
+ * spells one. A phrase in lower case stands for itself in any case, another as it is, also where
+ * ids spell the bytes of a letter. */
 #ifndef TF_INFER_FORBIDDEN_PRIVATE_H
 #define TF_INFER_FORBIDDEN_PRIVATE_H
 

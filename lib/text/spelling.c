@@ -73,7 +73,7 @@ int tf_spelling_read(struct tf_spelling *s, struct tf_arena *a, const void *byte
             spell_piece(&text, piece.text);
         else if (piece.type == TF_PIECE_UNKNOWN && mark != NULL)
             tf_buf_byte(&text, ' ');
-        if (lower && text.len > 0 && tf_utf8_span(text.p, text.len) == text.len) {
+        if (lower && text.len > 0) {
             tf_lower_part(&low, (struct tf_text){text.p, text.len});
             out = &low;
         }
@@ -99,7 +99,12 @@ struct tf_text tf_plain_phrase(struct tf_arena *a, const char *s, size_t n)
 void tf_lower_part(struct tf_buf *out, struct tf_text part)
 {
     const size_t from = out->len;
-    tf_uc_lower(out, part.p, part.n);
+    for (size_t at = 0, n; at < part.n; at += n + 1) {
+        n = tf_utf8_span(part.p + at, part.n - at);
+        tf_uc_lower(out, part.p + at, n);
+        if (at + n < part.n)
+            tf_buf_byte(out, (unsigned char)part.p[at + n]);
+    }
     for (size_t i = from; i + 1 < out->len; i++)
         if (memcmp(out->p + i, "\u03c2", 2) == 0)
             memcpy(out->p + i, "\u03c3", 2);
@@ -135,7 +140,7 @@ bool tf_word_before(const char *s, size_t at)
     do
         last--;
     while (last > 0 && at - last < 4 && ((unsigned char)s[last] & 0xc0) == 0x80);
-    return in_word(s + last, at - last);
+    return tf_utf8_at(s + last, at - last) != at - last || in_word(s + last, at - last);
 }
 
 bool tf_word_at(const char *s, size_t n, size_t at)

@@ -25,8 +25,8 @@ int tf_spelling_read(struct tf_spelling *s, struct tf_arena *a, const void *byte
 
 /* The words of the n bytes at s with one space between, in memory of the arena. */
 struct tf_text tf_plain_phrase(struct tf_arena *a, const char *s, size_t n);
-/* Append a part of a text, checked UTF-8, in lower case. A sigma has the form of those within a
- * word: that of one at the end depends on what follows the part. */
+/* Append a part of a text in lower case; bytes that are not UTF-8 stay. A sigma has the form of
+ * those within a word: that of one at the end depends on what follows the part. */
 void tf_lower_part(struct tf_buf *out, struct tf_text part);
 /* Is a text, checked UTF-8, its own lower case? */
 bool tf_is_lower(struct tf_text s);

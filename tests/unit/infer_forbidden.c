@@ -15,21 +15,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CASES = 500, V = 26, FIRST = 4, EOS = 3, K = 4, LIMIT = 7, MAX_TEXT = 128, PHRASES = 10 };
+enum { CASES = 1000, V = 16, FIRST = 4, EOS = 3, K = 4, LIMIT = 7, MAX_TEXT = 128, PHRASES = 16 };
+enum { BYTES = 3 }; /* the last pieces, of which two spell \u00e9 or \u00c9 */
 
-static char pieces[V][8];
-static char phrases[PHRASES][8];
+static char pieces[V][16];
+static char phrases[PHRASES][16];
 static struct hash_model model;
 
 /* ---- the naive search ---- */
 
 static bool letter(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
 }
 
-static char low(char c)
+/* The byte at s[i] in lower case. */
+static char low(const char *s, size_t i)
 {
+    const char c = s[i];
+    if (i > 0 && memcmp(s + i - 1, "\u00c9", 2) == 0)
+        return "\u00e9"[1];
     return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
 }
 
@@ -38,11 +43,11 @@ static bool has_phrase(const char *text, const char *phrase)
     const size_t n = strlen(text), p = strlen(phrase);
     bool any_case = true;
     for (size_t i = 0; i < p; i++)
-        any_case &= low(phrase[i]) == phrase[i];
+        any_case &= low(phrase, i) == phrase[i];
     for (size_t at = 0; at + p <= n; at++) {
         bool same = true;
         for (size_t i = 0; i < p; i++)
-            same &= phrase[i] == (any_case ? low(text[at + i]) : text[at + i]);
+            same &= phrase[i] == (any_case ? low(text, at + i) : text[at + i]);
         if (same && !(at > 0 && letter(text[at - 1]) && letter(phrase[0])) &&
             !(at + p < n && letter(text[at + p]) && letter(phrase[p - 1])))
             return true;
@@ -91,29 +96,37 @@ static struct hyp naive(void)
 
 /* ---- the tools' search ---- */
 
+static void add_letter(char *s, struct tf_rng *r)
+{
+    static const char *const letters[] = {"a", "b", "A", "\u00e9", "\u00c9"};
+    strcat(s, letters[tf_rng_below(r, 5)]);
+}
+
 static void make_case(struct tf_rng *r)
 {
     static const char *const starts[] = {TF_SPACE, "", "", ",", TF_SPACE "("};
-    static const char letters[] = "abcAB";
+    static const char *const bytes[BYTES] = {"\xc3", "\xa9", "\x89"};
     FILE *f = fopen(temp_path("words"), "w");
     for (size_t i = 0; i < V; i++) {
         const char *start = i < FIRST ? "" : starts[tf_rng_below(r, 5)];
-        size_t n = 0, len = i < FIRST ? 0 : 1 + tf_rng_below(r, 3);
+        size_t len = i < FIRST ? 0 : (*start == 0) + tf_rng_below(r, 3);
         strcpy(pieces[i], start[0] == ',' ? "," : start[0] == 0 ? "" : start[3] ? " (" : " ");
-        n = strlen(pieces[i]);
         while (len-- > 0)
-            pieces[i][n++] = letters[tf_rng_below(r, 5)];
-        pieces[i][n] = 0;
+            add_letter(pieces[i], r);
+        if (i >= V - BYTES)
+            strcpy(pieces[i], bytes[i - (V - BYTES)]);
     }
     for (size_t i = 0; i < PHRASES; i++) {
-        size_t n = 0, words = 1 + tf_rng_below(r, 2);
+        const size_t words = 1 + tf_rng_below(r, 2);
+        phrases[i][0] = 0;
         for (size_t w = 0; w < words; w++) {
             if (w > 0)
-                phrases[i][n++] = " ,"[tf_rng_below(r, 2)];
+                strcat(phrases[i], tf_rng_below(r, 2) ? " " : ",");
             for (size_t len = 1 + tf_rng_below(r, 2); len-- > 0;)
-                phrases[i][n++] = letters[tf_rng_below(r, 5)];
+                add_letter(phrases[i], r);
         }
-        phrases[i][n] = 0;
+        if (i == 0)
+            strcpy(phrases[i], "\u00e9");
         fprintf(f, "%s%s\n", i % 2 ? "  " : "", phrases[i]);
     }
     fclose(f);
@@ -128,13 +141,17 @@ static void make_vocab(struct tf_buf *out)
         tf_buf_clear(&text);
         if (i < FIRST)
             tf_buf_printf(&text, "<%zu>", i);
-        for (const char *s = pieces[i]; *s; s++)
+        if (i >= V - BYTES)
+            tf_buf_printf(&text, "<0x%02X>", (unsigned char)pieces[i][0]);
+        for (const char *s = pieces[i]; *s && i < V - BYTES; s++)
             if (*s == ' ')
                 tf_buf_str(&text, TF_SPACE);
             else
                 tf_buf_byte(&text, (unsigned char)*s);
         const struct tf_proto_piece p = {.text = {text.p, text.len},
-                                         .type = i < FIRST ? TF_PIECE_CONTROL : TF_PIECE_NORMAL};
+                                         .type = i < FIRST       ? TF_PIECE_CONTROL
+                                                 : i < V - BYTES ? TF_PIECE_NORMAL
+                                                                 : TF_PIECE_BYTE};
         tf_proto_put_piece(out, &work, TF_PROTO_PIECE, "", &p);
     }
     tf_buf_release(&work);
