@@ -153,29 +153,41 @@ static bool is_whole(const struct tf_insertions *s, const struct tf_copied *c)
 }
 
 /* Of the insertions from to end - 1, which begin with the same `part` ids, those that id follows:
- * false if there are none. */
-static bool narrow(const struct tf_insertions *s, struct tf_copied *c, uint32_t id)
+ * false if what is left of none of them has room. */
+static bool narrow(const struct tf_insertions *s, struct tf_copied *c, uint32_t id, size_t room)
 {
     uint32_t from = c->from, end;
+    bool fits = false;
     while (from < c->end && (s->v[from].n == c->part || s->v[from].ids[c->part] != id))
         from++;
-    for (end = from; end < c->end && s->v[end].ids[c->part] == id;)
-        end++;
-    if (from == end)
+    for (end = from; end < c->end && s->v[end].ids[c->part] == id; end++)
+        fits |= s->v[end].n - c->part <= room;
+    if (!fits)
         return false;
     *c = (struct tf_copied){c->n, c->inserted, from, end, c->part + 1};
     return true;
 }
 
-static struct tf_copied follow(const struct tf_insertions *s, const struct tf_search *q,
-                               const uint32_t *src, uint32_t n, struct tf_copied c, uint32_t id)
+/* Ids that may still be inserted where the limit leaves so many. */
+static size_t room_of(const struct tf_search *q, const uint32_t *src, uint32_t n,
+                      const struct tf_copied *c, size_t left)
 {
+    const size_t rest = to_copy(q, src, n, c->n);
+    return left > rest ? left - rest : 0;
+}
+
+/* left: ids that the limit left before this one. */
+static struct tf_copied follow(const struct tf_insertions *s, const struct tf_search *q,
+                               const uint32_t *src, uint32_t n, struct tf_copied c, uint32_t id,
+                               size_t left)
+{
+    const size_t room = room_of(q, src, n, &c, left);
     if (is_whole(s, &c) && c.n < n && id == src[c.n])
         return (struct tf_copied){.n = skip_banned(q, src, n, c.n + 1)};
-    if (c.part > 0 && narrow(s, &c, id))
+    if (c.part > 0 && narrow(s, &c, id, room))
         return c;
     c = (struct tf_copied){.n = c.n, .inserted = c.inserted + 1, .end = (uint32_t)s->n};
-    (void)narrow(s, &c, id);
+    (void)narrow(s, &c, id, room);
     return c;
 }
 
@@ -193,7 +205,8 @@ static void follow_step(const struct tf_insertions *s, struct tf_insertion_progr
             progress->of[q->slot[r]] =
                 q->step[i] == 0
                     ? (struct tf_copied){.n = skip_banned(q, mine, n, 0)}
-                    : follow(s, q, mine, n, progress->of[q->hist_parent[q->slot[r]]], q->ids[r]);
+                    : follow(s, q, mine, n, progress->of[q->hist_parent[q->slot[r]]], q->ids[r],
+                             q->limit[i] + 1 - q->step[i]);
     }
 }
 
@@ -210,7 +223,7 @@ static void keep_next(const struct tf_insertions *s, bool *keep, uint32_t from, 
 static void keep_ids(const struct tf_insertions *s, bool *keep, const struct tf_search *q,
                      const uint32_t *src, uint32_t n, struct tf_copied c, size_t left)
 {
-    const size_t rest = to_copy(q, src, n, c.n), room = left > rest ? left - rest : 0;
+    const size_t room = room_of(q, src, n, &c, left);
     memset(keep, 0, q->opts.V * sizeof *keep);
     if (c.part > 0)
         keep_next(s, keep, c.from, c.end, c.part, room);

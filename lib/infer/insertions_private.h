@@ -44,14 +44,15 @@ struct tf_insertion_progress {
 };
 void tf_insertion_progress_release(struct tf_insertion_progress *p);
 
-/* Before a search_step with log-probabilities lp [rows, V]: set to -infinity those of all ids that
- * the constraint excludes. A hypothesis has copied the first p of the n ids of its source. At the
- * edge of a word of the source, and after an insertion there, may follow: the next id of the source
- * or, if p = n, EOS; an insertion, unless `most` of them came last or the limit leaves room only
- * for the rest of the source; what continues the last one to a longer one. An id that does several
- * of these does the first. Within an insertion only its next id may follow, within a word of the
- * source that of the source. Ids that the search never produces (ban) count as copied. The source
- * of sentence i is src[off[i]] .. src[off[i + 1] - 1]. To be called at every step of a group. */
+/* Before a search_step with log-probabilities lp [rows, V]: set to -infinity those of all ids
+ * that the constraint excludes. A hypothesis has copied the first p of the n ids of its source.
+ * At the edge of a word of the source, and after an insertion there, may follow: the next id of
+ * the source or, if p = n, EOS; what continues the last insertion to a longer one, if the limit
+ * leaves room for that and the rest of the source; another insertion, if it does, too, unless
+ * `most` of them came last. An id that does several of these does the first. Within an insertion
+ * only its next id may follow, within a word of the source that of the source. Ids that the
+ * search never produces (ban) count as copied. The source of sentence i is src[off[i]] ..
+ * src[off[i + 1] - 1]. To be called at every step of a group. */
 void tf_insertions_mask(const struct tf_insertions *s, struct tf_insertion_progress *progress,
                         const struct tf_search *q, const uint32_t *src, const uint32_t *off,
                         tf_mem *lp);

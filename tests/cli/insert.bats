@@ -58,6 +58,18 @@ setup_file() {
     d_t 0 --force-vocab --insert xyz.tfs ab.tfs -o out
 }
 
+@test "--insert: every output ends, where a record begins as another that has no room" {
+    printf '%s\n' a 'a b c' b | tf-tokenize -m "$MODEL" >records
+    printf '%s\n' 'b b' c | tf-tokenize -m "$MODEL" >two
+    for room in 1 2 3 4; do
+        tf-decode -m "$MODEL" --max-factor 1 --max-extra $room --sample --nbest 300 \
+            --temperature 100 --insert records two | tf-tokenize -d --nbest -m "$MODEL" >drawn
+        local some='((a|a b c|b) )*'
+        [ "$(cut -f 1,4 drawn | grep -cEx "0	${some}b ${some}b( a| a b c| b)*")" -eq 300 ]
+        [ "$(cut -f 1,4 drawn | grep -cEx "1	${some}c( a| a b c| b)*")" -eq 300 ]
+    done
+}
+
 @test "--insert: whole words, between words of the input, though tokens are letters" {
     printf 'ab ba abba\nb\nba a ab\n' >in
     printf '(x\n(xb\n)b\n' >brackets
