@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { MAX_LINE = 1 << 20 };
+enum { MAX_LINE = 1 << 20, NO_TERM = 1 /* a character that no term has */ };
 
 /* What reading needs. */
 struct reading {
@@ -205,6 +205,17 @@ static void add_wanted(struct tf_wanted *w, struct tf_wanted_term *v,
     v[w->n++] = *t;
 }
 
+/* Put a character that no term has in place of bytes that are not UTF-8, such as those of a
+ * character that --truncate has cut. */
+static void replace_bad(struct tf_buf *text)
+{
+    for (size_t at = 0; at < text->len; at++) {
+        at += tf_utf8_span(text->p + at, text->len - at);
+        if (at < text->len)
+            text->p[at] = NO_TERM;
+    }
+}
+
 /* The terms of a text, at most as many as it has bytes. */
 static void find_terms(const struct tf_terms *t, struct tf_text text, struct tf_wanted *w,
                        struct tf_wanted_term *v)
@@ -232,15 +243,15 @@ int tf_terms_of(const struct tf_terms *t, struct tf_arena *mem, uint64_t number,
         line = &t->lines[number];
     for (size_t i = 0; i < n && t->n_terms > 0; i++) {
         if (source[i] == t->unk)
-            tf_buf_byte(&text, 1); /* a character that no term has */
+            tf_buf_byte(&text, NO_TERM);
         if (source[i] < t->source.n)
             tf_buf_add(&text, t->source.v[source[i]].p, t->source.v[source[i]].n);
     }
     struct tf_wanted_term *v = tf_arena_alloc(mem, (line->n + text.len + 1) * sizeof *v);
     *wanted = (struct tf_wanted){v, line->n};
     memcpy(v, line->v != NULL ? line->v : v, line->n * sizeof *v);
-    if (text.len > 0 && tf_utf8_span(text.p, text.len) == text.len)
-        find_terms(t, (struct tf_text){text.p, text.len}, wanted, v);
+    replace_bad(&text);
+    find_terms(t, (struct tf_text){text.p, text.len}, wanted, v);
     tf_buf_release(&text);
     return 0;
 }

@@ -548,6 +548,21 @@ hyps() {
     done
 }
 
+@test "--terms: a source that is cut within a character of bytes has its terms" {
+    printf 'ab ba\nab ba a b\n' >text
+    tf-tokenize --train --type bpe --byte-fallback --vocab-size 269 -o vocab text
+    tf-tokenize -m vocab -o text.tfs text
+    tf-batch -q --tokens 400 --batches 1 text.tfs text.tfs |
+        tf-train -q --vocab vocab --preset tiny --layers 1 --d-model 16 --d-ff 16 --heads 2 \
+            --device cpu --steps 1 --save-every 1 -o run
+    echo 'ab É' | tf-tokenize -m vocab -o source
+    printf 'ab\tba\n' | tf-tokenize -m vocab --pieces --phrases 2 -o terms
+    for n in 4 3 2; do
+        tf-decode -q -m run/ckpt-00000001.tfm --truncate --max-length $n --terms terms source |
+            tf-tokenize -d -m vocab | grep -qw ba
+    done
+}
+
 @test "--forbid: a phrase of thousands of tokens" {
     awk 'BEGIN { for (i = 0; i < 2060; i++) print "a" }' | paste -sd ' ' |
         tf-tokenize -m "$MODEL" >a.tfs
