@@ -19,8 +19,9 @@ struct reader {
     struct tf_ids objects; /* their nodes */
     uint32_t stack[TF_HTML_DEPTH + 1];
     size_t depth;
-    bool words;  /* there are letters or digits */
-    bool object; /* one was added last */
+    bool words;     /* there are letters or digits */
+    bool object;    /* one was added last */
+    uint32_t empty; /* what has no text, if it ended last; 0 */
 };
 
 /* ---- the text ---- */
@@ -91,6 +92,8 @@ static void add_char(struct reader *r, uint32_t c, struct tf_text from)
 static void add_text(struct reader *r, const struct tf_html_item *it)
 {
     const char *s = r->h->source;
+    if (r->empty > 0 && tf_uc_space_at(s + it->begin) > 0)
+        r->g->nodes[r->empty].spaced = r->raw.len == 0 || r->raw.p[r->raw.len - 1] == ' ';
     for (size_t p = it->begin, n; p < it->end; p += n) {
         int len;
         uint32_t c = tf_utf8_get(s + p, &len);
@@ -108,6 +111,7 @@ static void add_item(struct reader *r, const struct tf_html_item *it)
 {
     struct tf_html_segment *g = r->g;
     const struct tf_text tag = {r->h->source + it->begin, it->end - it->begin};
+    uint32_t empty = 0;
     switch (it->kind) {
     case TF_HTML_TEXT:
         add_text(r, it);
@@ -119,12 +123,16 @@ static void add_item(struct reader *r, const struct tf_html_item *it)
     case TF_HTML_CLOSE:
         g->nodes[r->stack[r->depth]].end = r->raw.len;
         g->nodes[r->stack[r->depth]].close = tag;
+        if (g->nodes[r->stack[r->depth]].begin == r->raw.len)
+            empty = r->stack[r->depth];
         add_cut(g, r->raw.len, r->stack[--r->depth]);
         break;
     case TF_HTML_VOID:
-        add_void(r, tag);
-        if (tag.n > 3 && strncasecmp(tag.p, "<br", 3) == 0)
+        empty = add_void(r, tag);
+        if (tag.n > 3 && strncasecmp(tag.p, "<br", 3) == 0) {
             add_space(r);
+            empty = 0;
+        }
         break;
     case TF_HTML_OBJECT:
         add_object(r, tag);
@@ -132,6 +140,7 @@ static void add_item(struct reader *r, const struct tf_html_item *it)
     case TF_HTML_BLOCK:
         break;
     }
+    r->empty = empty;
 }
 
 /* ---- names in place of objects and addresses ---- */

@@ -17,7 +17,8 @@
  *
  * What a name stands for is where the name is, if that is within the element that it was in. Else
  * it goes where what has no text goes: after the last of the words that the word before it became,
- * if it touches only that one, or before the first of those that the word after it became. */
+ * if it touches only that one, or before the first of those that the word after it became. Between
+ * it and a word comes a space, and also beside what had one on both sides, such as img. */
 #include "text/html_private.h"
 #include "base/order.h"
 #include "base/memory.h"
@@ -47,6 +48,7 @@ struct place {
     size_t begin, end;
     size_t a, b; /* units */
     long sum;    /* of the best run so far */
+    bool alone;  /* between it and a word comes a space */
 };
 
 struct placing {
@@ -373,7 +375,7 @@ static uint32_t child_of(const struct tf_html_segment *g, uint32_t v, uint32_t n
 
 static void set_place(struct placing *x, uint32_t node, size_t a, size_t b)
 {
-    x->places[node] = (struct place){x->units[a].begin, x->units[b - 1].end, a, b, 0};
+    x->places[node] = (struct place){x->units[a].begin, x->units[b - 1].end, a, b, 0, false};
 }
 
 /* Runs of words for the children of v, which has the units [a, b). */
@@ -433,22 +435,29 @@ static size_t after_letters(const struct placing *x, size_t u)
     return beside(x, u, tf_uc_skip_signs(x->text.p, unit->begin, unit->end) < unit->end);
 }
 
-/* Where something without words goes that was at this offset of the source's text. */
-static size_t place_empty(const struct placing *x, uint32_t v, size_t at)
+/* Where c goes, which is in v and of which the translation has no word. */
+static size_t place_empty(const struct placing *x, uint32_t v, uint32_t c)
 {
     const struct place *p = &x->places[v];
-    const struct tf_html_node *n = &x->g->nodes[v];
+    const struct tf_html_node *n = &x->g->nodes[v], *node = &x->g->nodes[c];
+    const char *s = x->h->text.p;
+    const size_t at = node->begin,
+                 name =
+                     node->name > 0 ? tf_placeholder_length(x->g->names.v[node->name - 1].name) : 0,
+                 to = at + name;
     if (p->a == p->b || at <= n->begin)
         return p->begin;
-    if (at >= n->end)
+    if (to >= n->end)
         return p->end;
-    const size_t next = word_at(x, at), before = word_at(x, at - 1);
-    const bool touches =
-        before < x->n_words && x->words[before].begin < at && x->h->text.p[at] == ' ';
-    const struct word *last = before < x->n_words ? &x->words[before] : NULL,
+    const size_t own = word_at(x, at), next = word_at(x, to);
+    const bool within = own < x->n_words && x->words[own].begin < at;
+    const struct word *last = within    ? &x->words[own]
+                              : own > 0 ? &x->words[own - 1]
+                                        : NULL,
                       *first = next < x->n_words ? &x->words[next] : NULL;
-    if (first != NULL && first->begin < at && in_units(first, p->a, p->b, first->last) &&
-        tf_uc_skip_signs(x->h->text.p, at, first->end) == first->end)
+    const bool touches = last != NULL && last->end >= at && s[to] == ' ';
+    if (first != NULL && first->begin < to && in_units(first, p->a, p->b, first->last) &&
+        tf_uc_skip_signs(s, to, first->end) == first->end)
         return after_letters(x, first->last);
     if (touches && in_units(last, p->a, p->b, last->last))
         return beside(x, last->last, true);
@@ -459,18 +468,18 @@ static size_t place_empty(const struct placing *x, uint32_t v, size_t at)
     return beside(x, in_proportion(x, v, p->a, p->b, at), false);
 }
 
-/* Where its name is, unless that is not in v or is in a node beside it. */
-static size_t place_named(const struct placing *x, uint32_t v, uint32_t c)
+/* Is the name of c in v, and not in a node beside it? */
+static bool has_name(const struct placing *x, uint32_t v, uint32_t c)
 {
     const struct place *p = &x->places[v];
-    const size_t at = x->found[x->g->nodes[c].name - 1];
+    const uint32_t name = x->g->nodes[c].name;
+    const size_t at = name > 0 ? x->found[name - 1] : SIZE_MAX;
     size_t lo = p->a, hi = p->b;
     while (lo < hi) {
         const size_t mid = (lo + hi) / 2;
         *(x->units[mid].end <= at ? &lo : &hi) = x->units[mid].end <= at ? mid + 1 : mid;
     }
-    const bool is = at >= p->begin && at < p->end && lo < p->b && x->owner[lo] == 0;
-    return is ? at : place_empty(x, v, x->g->nodes[c].begin);
+    return at >= p->begin && at < p->end && lo < p->b && x->owner[lo] == 0;
 }
 
 static void place_children(struct placing *x, uint32_t v)
@@ -501,9 +510,10 @@ static void place_children(struct placing *x, uint32_t v)
     }
     for (uint32_t c = nodes[v].child; c > 0; c = nodes[c].next)
         if (x->places[c].b == 0) {
-            const size_t at =
-                nodes[c].name > 0 ? place_named(x, v, c) : place_empty(x, v, nodes[c].begin);
-            x->places[c] = (struct place){at, at, a, a, 0};
+            const bool named = has_name(x, v, c);
+            const size_t at = named ? x->found[nodes[c].name - 1] : place_empty(x, v, c);
+            const bool alone = nodes[c].spaced || (nodes[c].name > 0 && !named);
+            x->places[c] = (struct place){at, at, a, a, 0, alone};
         }
 }
 
@@ -605,6 +615,31 @@ static int compare_order(const void *p, const void *q)
     return empty != other ? (empty ? -1 : 1) : (x->node > y->node) - (x->node < y->node);
 }
 
+/* Does a space come between the letter there and what stands alone? */
+static bool spaces(const struct placing *x, size_t letter, bool within)
+{
+    const uint32_t c = tf_utf8_get(x->text.p + letter, &(int){0});
+    return c != ' ' && !needs_no_space(c) && (!within || tf_uc_alphanumeric(c));
+}
+
+static void put_node(struct placing *x, uint32_t v);
+
+/* Append a node that stands alone: at an end of a word of the translation, or within. */
+static void put_alone(struct placing *x, uint32_t v)
+{
+    const char *t = x->text.p;
+    const size_t at = x->places[v].begin;
+    size_t before = at;
+    while (before > 0 && ((unsigned char)t[--before] & 0xc0) == 0x80)
+        continue;
+    const bool within = at > 0 && at < x->text.len && t[before] != ' ' && t[at] != ' ';
+    if (at > 0 && spaces(x, before, within))
+        tf_buf_byte(x->out, ' ');
+    put_node(x, v);
+    if (at < x->text.len && spaces(x, at, within))
+        tf_buf_byte(x->out, ' ');
+}
+
 static void put_node(struct placing *x, uint32_t v)
 {
     const struct tf_html_node *nodes = x->g->nodes;
@@ -621,7 +656,7 @@ static void put_node(struct placing *x, uint32_t v)
     for (size_t i = 0; i < n; i++) {
         if (order[i].begin > at)
             put_text(x, at, order[i].begin);
-        put_node(x, order[i].node);
+        (x->places[order[i].node].alone ? put_alone : put_node)(x, order[i].node);
         at = order[i].end > at ? order[i].end : at;
     }
     free(order);
@@ -645,7 +680,7 @@ void tf_html_put_segment(const struct tf_html *h, const struct tf_html_segment *
         add_sentence(&x, &h->sentences[g->sentence + i], &last);
     tf_buf_grow(&x.text, 1); /* not NULL */
     x.owner = tf_xcalloc(x.n_units + 1, sizeof *x.owner);
-    x.places[0] = (struct place){0, x.text.len, 0, x.n_units, 0};
+    x.places[0] = (struct place){0, x.text.len, 0, x.n_units, 0, false};
     tf_buf_add(out, g->lead.p, g->lead.n);
     put_node(&x, 0);
     tf_buf_add(out, g->trail.p, g->trail.n);

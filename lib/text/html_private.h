@@ -52,6 +52,7 @@ struct tf_html_node {
     struct tf_text open, close;         /* as in the source */
     uint32_t parent, child, last, next; /* nodes of the segment; 0: none */
     uint32_t name;                      /* that stands for it in the text, from 1; 0: none */
+    bool spaced;                        /* without text, between white space */
 };
 
 /* From this offset of the text on, the innermost node is this. */

@@ -49,7 +49,7 @@ X
 
 D <em>C</em>.<sup>[1]</sup> (<a href="?x&y">B</a>), A
 € ßX ß &lt;B&gt; &amp; 2 &lt; 1 &amp; MARKUP NO
-<b>ONE.</b> <img src=x>FIVE FOUR THREE<br> TWO
+<b>ONE.</b> <img src=x> FIVE FOUR THREE<br> TWO
 <ul> <li>ONE <b>TWO</li> <li>THREE</b> FOUR</li></ul>
 X
 }
@@ -67,7 +67,7 @@ see {name} at http://example.org/?a=1&amp;b=2, 5 %s
 X
     bash -c 'around --placeholders in' >got
     diff - got <<'X'
-<span translate="no">Foo bar</span>. <!-- <p>not</p> -->OR NOW <code>f(<b>x</b>)</code> CALL
+<span translate="no">Foo bar</span>. <!-- <p>not</p> --> OR NOW <code>f(<b>x</b>)</code> CALL
 <script>if (a<b) "</scripts> one two";</script><style>p { }</style><pre>one  two</pre><p translate=no>one two</p>
 <textarea><b>one</textarea> <svg><text>one</text></svg> <CODE>Two</CODE> &rcub; ONE &lcub;
 <!doctype html><br/><code>x</code> <!-- unended <b>one
@@ -107,6 +107,26 @@ X
 <p>%(<code>c</code>)S OR {A:<code>b</code>} IN</p>
 <p>%s CPP <code>b</code> CPP A</p>
 X
+}
+
+@test "what the translation lacks, and what had spaces on both sides, touches no word" {
+    natively
+    # is HTML TRANSLATION WANT
+    is() {
+        echo "<p>$1</p>" >in
+        MADE=$2 t 0 bash -c 'around in'
+        expect_output "<p>$3</p>"
+    }
+    is 'call <code>f</code> now.' 'Ruf jetzt. ||| 0-0 2-1' 'Ruf <code>f</code> jetzt.'
+    is 'call now <code>f</code>.' 'Ruf jetzt. ||| 0-0 1-1' 'Ruf jetzt <code>f</code>.'
+    is 'call <code>f</code> now' 'Jetzt Ruf ||| 0-1 2-0' '<code>f</code> Jetzt Ruf'
+    is 'call now <code>f</code>' 'Ruf jetzt ||| 0-0' 'Ruf jetzt <code>f</code>'
+    is 'a &rcub; <b>call <code>f</code></b>' 'Ein Ruf ||| 0-0 2-1' 'Ein &rcub; <b>Ruf <code>f</code></b>'
+    is 'call <code>f</code> <kbd>g</kbd>' 'Ruf ||| 0-0' 'Ruf <code>f</code> <kbd>g</kbd>'
+    is 'call <code>f</code> now' '叫现在 ||| 0-0' '叫现<code>f</code>在'
+    is 'one <img> two<img> <img><b>x</b>' 'Ein zwei x ||| 0-0 1-1 2-2' 'Ein <img> zwei<img> <img><b>x</b>'
+    is 'one <img> <input> two' 'Zwei ein ||| 0-1 1-0' '<img> <input> Zwei ein'
+    is 'one <i class="x"></i> two <b><img></b> <u>x</u>' 'Ein zwei x ||| 0-0 1-1 2-2' 'Ein <i class="x"></i> zwei <b><img></b> <u>x</u>'
 }
 
 @test "a term of a glossary is where its name is, with the tags around it" {

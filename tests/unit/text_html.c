@@ -72,8 +72,20 @@ static void put_blocks(struct tf_buf *out)
 
 /* ---- what is in a fragment ---- */
 
+/* What may have spaces of its own beside it, but not where a paragraph begins. */
+enum { ALONE = 1 };
+
+static void put_alone(struct tf_buf *text)
+{
+    size_t n = text->len;
+    while (n > 0 && (text->p[n - 1] == ' ' || text->p[n - 1] == '\n'))
+        n--;
+    if (n > 0 && text->p[n - 1] != '|')
+        tf_buf_byte(text, ALONE);
+}
+
 /* parents[id]: the id that it is in; 0: none, -1: it is not there. text: without tags and what is
- * in code, with | for those of paragraphs, and one space for white space. False: it is not
+ * in code, with | for those of paragraphs, and ALONE for code and img. False: it is not
  * well-formed. */
 static bool read_back(const char *s, int *parents, struct tf_buf *text)
 {
@@ -100,6 +112,8 @@ static bool read_back(const char *s, int *parents, struct tf_buf *text)
         sscanf(s + 1 + closes, "%7[a-zA-Z] id=%d", name, &id);
         if (strcmp(name, "p") == 0)
             tf_buf_byte(text, '|');
+        if (!closes && (strcmp(name, "code") == 0 || strcmp(name, "img") == 0))
+            put_alone(text);
         if (closes) {
             if (depth == 0 || strcmp(open[depth].name, name) != 0)
                 return false;
@@ -140,6 +154,19 @@ static void squeeze(struct tf_buf *b)
     }
     b->len = to;
     tf_buf_byte(b, 0);
+}
+
+/* Is that the text, but for ALONE and the spaces beside it? */
+static bool is_text(const char *is, const char *want)
+{
+    for (;; is++) {
+        if (*is == ALONE || (*is == ' ' && *want != ' ' && (is[-1] == ALONE || is[1] == ALONE)))
+            continue;
+        if (*is != *want++)
+            return false;
+        if (*is == 0)
+            return true;
+    }
 }
 
 /* ---- random translations ---- */
@@ -213,7 +240,8 @@ static void random_fragment(unsigned number)
     squeeze(&is);
     squeeze(&want);
     ok(good && memcmp(before, after, sizeof before) == 0, "fragment %u: its tags", number);
-    is_str(is.p, want.p, "fragment %u: its text", number);
+    if (!ok(is_text(is.p, want.p), "fragment %u: its text", number))
+        is_str(is.p, want.p, "fragment %u", number);
     tf_html_free(h);
     tf_buf_release(&source);
     tf_buf_release(&out);
