@@ -92,10 +92,11 @@ translate = $(say)$(call allow_bad,tf-tokenize -m $(firstword $1) $2 \
     | tf-tokenize -d -m $(firstword $1) -o $@)
 # $(call files,STEMS): what stems copies, as far as it is there.
 files = $(wildcard $(foreach s,$1,$(foreach l,$S $T,$s.$l $s.$l.gz)))
-# What is in tuning.settings, mono.settings and decoding.settings. A training with others needs
-# another folder; of another search come other translations.
-tuning   = $(DOMAIN) $(DOMAIN_DEV) $(DOMAIN_TEST) $(TEST) $(MODEL): $(batch) $(TUNE_FLAGS)
-mono     = $(MONO)
+# What is in tuning.settings, mono.settings, taught.settings and decoding.settings. A training with
+# others needs another folder; of another search come other translations.
+tuning   = $(PAIR) $(DOMAIN) $(DOMAIN_DEV) $(DOMAIN_TEST) $(TEST) $(MODEL): $(batch) $(TUNE_FLAGS)
+mono     = $(MONO) $(DECODE_FLAGS)
+taught   = $(DECODE_FLAGS)
 decoding = $(DECODE_FLAGS)
 batch    = --preset $(PRESET) $(if $(TOKENS),--tokens $(TOKENS))
 $(WORK)/tuning.settings: | tunable
@@ -110,7 +111,10 @@ $(WORK)/mono.settings: | trainable
 trainable:
 	$(call need,MONO,back-translation)
 	$(call as_before,$(WORK)/mono.settings,$(WORK)/back/run)
-.PHONY: tunable trainable
+$(WORK)/taught.settings: | teachable
+teachable:
+	$(call as_before,$(WORK)/taught.settings,$(WORK)/student/run)
+.PHONY: tunable trainable teachable
 
 # $(call copy,FILES,TO): gzip copies a file that is not its own, sed ends the last line.
 copy = gzip -dcf $1 | sed '$$a\' >$2.part; $(call whole,$2)
@@ -158,7 +162,7 @@ distillation: $(WORK)/small/test.out ## a fast student of the plain model
 	    time tf-decode -q -m $(WORK)/$$m/model.tfm --threads 1 $(DECODE_FLAGS) \
 	        $(WORK)/$$m/test.tfs >/dev/null; \
 	done
-$(WORK)/taught.$T: $(WORK)/plain/model.tfm
+$(WORK)/taught.$T: $(WORK)/plain/model.tfm $(WORK)/taught.settings
 	$(call translate,$<,$(WORK)/plain/train.$S)
 $(WORK)/taught.$S: $(WORK)/taught.$T
 	$(call copy,$(WORK)/plain/train.$S,$@)

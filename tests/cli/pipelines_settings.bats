@@ -456,6 +456,14 @@ X
     [[ $output != *tf-train* ]]
 }
 
+# What is decoded is the options of tf-decode.
+fake_decoder() {
+    mkdir bin
+    printf '#!/bin/sh\ncat >/dev/null; echo "$*"\n' >bin/tf-decode
+    printf '#!/bin/sh\nfor f; do :; done; case $* in *-o*) cat >"$f" ;; *) cat "$f" ;; esac\n' >bin/tf-tokenize
+    chmod +x bin/*
+}
+
 @test "recipes.mk: other SEEDS are another ensemble, and a domain is one stem" {
     args=(-f "$TOP/pipelines/recipes.mk" TRAIN=t DEV=t TEST=t WORK=w)
     for m in plain seed-2 seed-3; do
@@ -463,11 +471,7 @@ X
         touch w/$m/{model.tfm,test.out,test.en}
         args+=(-o "w/$m/model.tfm" -o "w/$m/test.out")
     done
-    # What is decoded is the options of tf-decode.
-    mkdir bin
-    printf '#!/bin/sh\ncat >/dev/null; echo "$*"\n' >bin/tf-decode
-    printf '#!/bin/sh\nfor f; do :; done; case $* in *-o*) cat >"$f" ;; *) cat "$f" ;; esac\n' >bin/tf-tokenize
-    chmod +x bin/*
+    fake_decoder
     for seeds in '2 3' 2 '2 3' 3; do
         PATH=$PWD/bin:$PATH t 0 make "${args[@]}" SEEDS="$seeds" w/ensemble/test.out
         expect_contains "$output" "| tf-decode "
@@ -481,6 +485,41 @@ X
     done
     t 2 make "${args[@]}" DOMAIN=t DOMAIN_DEV=t DOMAIN_TEST=t TEST='t u' MODEL=m w/domain/copied
     expect_contains "$stderr" "TEST=t u: one stem is required"
+}
+
+@test "recipes.mk: other DECODE_FLAGS are another text to train on, another PAIR another domain" {
+    args=(-f "$TOP/pipelines/recipes.mk" TRAIN=t DEV=t TEST=t WORK=w MONO=mono)
+    for m in plain reverse; do
+        mkdir -p w/$m
+        touch w/$m/{model.tfm,train.en}
+        args+=(-o "w/$m/model.tfm")
+    done
+    echo x >mono
+    fake_decoder
+    for flags in '--beam 2' '--beam 3 --alpha 1' ''; do
+        PATH=$PWD/bin:$PATH t 0 make "${args[@]}" DECODE_FLAGS="$flags" w/taught.en w/mono.en
+        [ "$(xargs <w/taught.de)" = "$(xargs <<<"-m w/plain/model.tfm $flags")" ]
+        [ "$(xargs <w/mono.en)" = "$(xargs <<<"-m w/reverse/model.tfm $flags --sample")" ]
+        PATH=$PWD/bin:$PATH t 0 make "${args[@]}" DECODE_FLAGS="$flags" w/taught.en w/mono.en
+        [[ $output != *'| tf-decode '* ]]
+    done
+    mkdir -p w/student/run w/back/run
+    touch w/{student,back}/run/ckpt-1.tfm
+    for f in 'taught.en student' 'mono.en back'; do
+        PATH=$PWD/bin:$PATH t 2 make "${args[@]}" DECODE_FLAGS='--beam 2' "w/${f% *}"
+        expect_contains "$stderr" "w/${f#* }/run was trained with different settings (without --beam 2)"
+    done
+    # A domain of the same name in another language.
+    echo x | tee t.en t.de t.fr >m
+    touch -d '-1 hour' t.*
+    args=(-f "$TOP/pipelines/recipes.mk" TEST=t DOMAIN=t DOMAIN_DEV=t DOMAIN_TEST=t MODEL=m WORK=v v/domain/copied)
+    t 0 make "${args[@]}"
+    t 0 make "${args[@]}" PAIR=en-fr
+    [ -s v/domain/train.fr ]
+    mkdir -p v/tuned
+    touch v/tuned/ckpt-1.tfm
+    t 2 make "${args[@]}"
+    expect_contains "$stderr" "v/tuned was trained with different settings (en-fr, not en-de)"
 }
 
 @test "two makes in one WORK: the second waits until the text is made, not until the training ends" {
