@@ -47,7 +47,8 @@ both = $(filter-out $(patsubst %/.,%,$(wildcard $1/.)),$(wildcard $1))
 right = $(foreach f,$(FIELDS),$(if $(call is_number,$f,3),$f))
 $(if $(filter 2-2,$(words $(FIELDS))-$(words $(right))),, \
     $(error FIELDS=$(FIELDS): two numbers from 1 are required))
-$(foreach v,$(NEEDED),$(eval stems.$v := $(foreach s,$($v),$(call stem,$s))))
+$(foreach v,$(NEEDED),$(eval stems.$v := $$(foreach s,$$($v),$$(call stem,$$s))) \
+    $(call readable,$v,$(stems.$v)))
 # As the settings of the training name them.
 texts      = $(if $(word 100,$(stems.TRAIN)),$(TRAIN) texts:$(words $(stems.TRAIN)),$(stems.TRAIN))
 ifneq ($(goals),)
@@ -74,7 +75,7 @@ files.$2 = $(foreach s,$(stems.$2),$s $(call side,$s,$S) $(call side,$s,$T))
 $(WORK)/$1.$S $(WORK)/$1.$T &: $(sort $(foreach l,$S $T,$(call side,$(stems.$2),$l))) \
     $(WORK)/files.$2.settings
 	rm -f $(WORK)/$1.$S.part $(WORK)/$1.$T.part
-	read_file() { case $$$$1 in *.gz) gzip -dc "$$$$1" ;; *) cat "$$$$1" ;; esac; }; \
+	read_file() { case $$$$1 in *.gz) gzip -dc <"$$$$1" ;; *) cat <"$$$$1" ;; esac; }; \
 	add() { read_file "$$$$1" | sed '$$$$a\' | tee -a "$$$$2.part" | $(lines); }; \
 	tr ' ' '\n' <$(WORK)/files.$2.settings \
 	| while read -r stem && read -r source && read -r target; do \

@@ -155,6 +155,29 @@ load pipelines
     [ "$(paste w/train.en w/train.de)" = $'one\teins\ntwo\tzwei\nthree\tdrei\nfour\tvier' ]
 }
 
+@test "a file whose name make cannot read is named, also when a pattern matches it" {
+    for l in en de; do echo $l >t.$l; done
+    args=(-f "$TOP/pipelines/text.mk" DEV=t TEST=t WORK=w w/paired)
+    for c in : = ';' '|' '#' '$' "\\"; do
+        for l in en de; do echo $l | tee "a${c}b.$l" >"1.$l"; done
+        for pattern in "a${c/\$/\$\$}b" '*'; do
+            t 2 make "${args[@]}" TRAIN="$pattern"
+            expect_error "TRAIN=a${c}b: make reads no file name with '$c'"
+        done
+        rm "a${c}b".*
+    done
+    t 2 make -f "$TOP/pipelines/parsing.mk" TRAIN=t:t DEV=t TEST=t WORK=w
+    expect_error "TRAIN=t:t: make reads no file name with ':'"
+    t 2 make -f "$TOP/pipelines/recipes.mk" TRAIN=t DEV=t TEST=t MONO=t=t WORK=w back-translation
+    expect_error "MONO=t=t: make reads no file name with '='"
+    t 2 make -f "$TOP/pipelines/wmt14-ende.mk" SMALL='t;t' WORK=w
+    expect_error "SMALL=t;t: make reads no file name with ';'"
+    [ ! -e w ]
+    for l in en de; do cp t.$l ./-t.$l; cp t.$l '~@,%!.'$l; done
+    t 0 make -s "${args[@]}" TRAIN='-t ~@,%!'
+    expect_contains "$output" 'train: 2 pairs'
+}
+
 @test "text.mk: files with both sides in fields, alone and beside pairs of files" {
     printf 'one\teins\nt w o\t\tnote\n\tdrei' >a.tsv
     printf '1\tdeux\t2\ttwo\n' | gzip >b.txt.gz
