@@ -47,22 +47,33 @@ download: $(foreach p,$(parts_used),$(call archive,$p)) ## fetch the archives (s
 
 $(DATA):
 	mkdir -p $@
+# $(call alone,FILE): wait until no other make with this DATA is making FILE, nor what one that was
+# killed has left. The lock is removed once there is nothing more to make.
+alone = exec 9>>$1.lock; \
+    flock -w 1 9 || { echo 'waiting for the make that is at work on $1' >&2; flock 9; }
 # Some servers report an error when a complete .part is resumed, so test the archive first. Files
 # without their archive are complete: they are renamed once they are unpacked.
 define unpack
 $(call archive,$1): | $(DATA)
-	$$(say)tar -tf $$@.part >/dev/null 2>&1 || $(CURL) $$@.part $(BASE)/$(firstword $(of.$1))
-	$$(whole)
+	$$(say)$$(call alone,$$@); \
+	[ -e $$@ ] || { \
+	    tar -tf $$@.part >/dev/null 2>&1 || $(CURL) $$@.part $(BASE)/$(firstword $(of.$1)); \
+	    $$(whole); }; \
+	rm -f $$@.lock
 $(call data,$1) &: $(if $(filter-out $(wildcard $(call data,$1)),$(call data,$1)), \
     $(call archive,$1),$(wildcard $(call archive,$1)))
-	$$(say)rm -rf $(DATA)/$1.part
-	mkdir $(DATA)/$1.part
-	tar -C $(DATA)/$1.part --wildcards -xmf $$< $(patsubst %,'*%*',$(call files,$1))
+	$$(say)$$(call alone,$(DATA)/$1); \
+	for f in $(call data,$1); do [ $$$$f -nt $$< ] || old=$$$$f; done; \
+	[ "$$$${old-}" ] || { rm -f $(DATA)/$1.lock; exit; }; \
+	rm -rf $(DATA)/$1.part; mkdir $(DATA)/$1.part; \
+	tar -C $(DATA)/$1.part --wildcards -xmf $$< $(patsubst %,'*%*',$(call files,$1)); \
 	cd $(DATA)/$1.part; for f in $(call files,$1); do \
 	    [ ! -e $$$$f.gz ] || gunzip $$$$f.gz; \
 	    sync $$$$f; mkdir -p ../$$$$(dirname $$$$f); mv $$$$f ../$$$$f; \
-	done
-	rm -r $(DATA)/$1.part
+	done; \
+	cd ..; rm -r $1.part; rm -f $1.lock
+# A make that is interrupted while it waits removes nothing.
+.PRECIOUS: $(call archive,$1) $(call data,$1)
 endef
 $(foreach p,$(parts_used),$(eval $(call unpack,$p)))
 

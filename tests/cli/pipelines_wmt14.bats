@@ -70,7 +70,7 @@ archives() {
     # Killed between the files of an archive: once more, and nothing else.
     rm data/giga-fren.release2.fixed.fr
     t 0 make "${args[@]}"
-    [ "$(grep -c '^tar ' <<<"$output")" -eq 1 ]
+    [ "$(grep -c ' tar -C ' <<<"$output")" -eq 1 ]
     run ! compgen -G 'data/*.part'
     for side in en fr; do
         rm w/train.*
@@ -107,7 +107,7 @@ archives() {
     cp archives/training-parallel-europarl-v7.tgz archives/training-giga-fren.tar data
     t 0 make "${args[@]}" w/paired CORPORA='giga news'
     [ "$(cat w/train.en)" = $'giga en\nof training/news-commentary-v9' ]
-    [ "$(grep -c '^tar ' <<<"$output")" -eq 1 ]
+    [ "$(grep -c ' tar -C ' <<<"$output")" -eq 1 ]
     [[ $output != *dev.en* && $output != *sgml-pairs* ]]
     # By default all corpora: the first that is missing is fetched.
     t 2 make "${args[@]}" w/paired
@@ -224,4 +224,49 @@ X
     rm data/dev.tgz
     t 2 make -f "$TOP/pipelines/wmt14-enfr.mk" download DATA=data CURL=false
     [ ! -e data/dev.tgz ]
+}
+
+@test "wmt14: of makes with one DATA one fetches and unpacks each archive" {
+    archives archives
+    mkdir bin
+    cat >bin/fetch <<'X'
+#!/bin/sh
+echo "$1" >>made
+until [ -e go ]; do sleep 0.1; done
+cp "archives/${2##*/}" "$1"
+X
+    printf '#!/bin/sh\ncase $1 in -C) echo $2 >>made; esac\nexec %s "$@"\n' "$(type -P tar)" >bin/tar
+    chmod +x bin/*
+    PATH=$PWD/bin:$PATH
+    args=(-f "$TOP/pipelines/wmt14-enfr.mk" DATA=data CURL=fetch CORPORA=news)
+    waits() { grep -sqx "waiting for the make that is at work on data/$1" second; }
+    for killed in '' yes; do
+        make "${args[@]}" WORK=v v/paired &
+        local first=$!
+        wait_for [ -e made ]
+        make "${args[@]}" WORK=w w/paired 2>second &
+        local second=$!
+        wait_for waits training-parallel-nc-v9.tgz
+        # What a killed make has left still fetches.
+        [ -z "$killed" ] || kill -9 $first
+        touch go
+        [ "$killed" ] || wait $first
+        wait $second
+        [ -z "$(sort made | uniq -d)" ]
+        [ "$(wc -l <made)" = 6 ]
+        t 0 make "${args[@]}" WORK=v v/paired
+        [ "$(cat v/train.en)" = 'of training/news-commentary-v9' ]
+        [ "$(ls data)" = $'dev\ndev.tgz\ntest-full\ntest-full.tgz\ntraining\ntraining-parallel-nc-v9.tgz' ]
+        rm -r data v w made go second
+    done
+    # One that is interrupted while it waits removes nothing.
+    mkdir data
+    exec 8>>data/dev.tgz.lock
+    flock 8
+    make "${args[@]}" WORK=w data/dev.tgz 2>second 8>&- &
+    wait_for waits dev.tgz
+    cp archives/dev.tgz data
+    kill $!
+    run ! wait $!
+    cmp archives/dev.tgz data/dev.tgz
 }
