@@ -3,7 +3,6 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/parse.h"
-#include "base/utf8.h"
 
 #include <math.h>
 #include <stdarg.h>

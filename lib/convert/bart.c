@@ -1,7 +1,6 @@
 /* bart.c - see bart_private.h. */
 #include "convert/bart_private.h"
 #include "base/json.h"
-#include "cbor/json.h"
 #include "convert/foreign_private.h"
 #include "convert/hf_dir_private.h"
 #include "convert/hf_private.h"

@@ -1,5 +1,4 @@
 /* convert.c - convert models between formats. */
-#include "base/gunzip.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/memory.h"

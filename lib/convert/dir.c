@@ -1,7 +1,6 @@
 /* dir.c - see dir_private.h. */
 #include "convert/dir_private.h"
 #include "base/buf.h"
-#include "base/memory.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,12 +1,10 @@
 /* export.c - see export_private.h. */
-#include "base/memory.h"
 #include "base/output_dir.h"
 #include "convert/export_members_private.h"
 #include "convert/export_private.h"
 #include "convert/foreign_private.h"
 #include "stream/search_settings.h"
 
-#include <stdio.h>
 #include <string.h>
 
 struct export {

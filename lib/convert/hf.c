@@ -13,7 +13,6 @@
 #include "convert/positions_private.h"
 #include "convert/segmenters_private.h"
 #include "exchange/safetensors.h"
-#include "text/added.h"
 #include "text/sp_check.h"
 #include "text/sp_json.h"
 #include "text/sp_piece.h"

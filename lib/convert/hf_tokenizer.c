@@ -4,15 +4,11 @@
 #include "base/utf8.h"
 #include "cbor/json.h"
 #include "convert/added_tokens_private.h"
-#include "stream/model.h"
-#include "text/added.h"
 #include "text/sp_build.h"
 #include "text/sp_check.h"
 #include "text/sp_piece.h"
-#include "text/sp_renumber.h"
 #include "text/tags.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #include "text/sp_check.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { SPECIAL_PIECES = 3 /* of SentencePiece: <unk>, <s>, </s> */ };

@@ -6,7 +6,6 @@
 #include "exchange/zip_private.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -8,7 +8,6 @@
 #include "text/tags.h"
 #include "text/vocab_file.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 struct decode {

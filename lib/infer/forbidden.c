@@ -6,7 +6,6 @@
 #include "ops/host_search.h"
 #include "text/user_lines.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 enum { EXACT, LOWER };

@@ -6,7 +6,6 @@
 #include "infer/input_private.h"
 #include "ops/host_search.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 #include "model/incremental.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* On the CPU a group takes at most the memory of GROUP_SLOTS cache slots (0.8 GB in the paper's
  * base model). A source token counts as SLOTS_PER_TOKEN. */

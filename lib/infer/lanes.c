@@ -4,7 +4,6 @@
 #include "base/thread.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static size_t devices_left(const struct tf_lanes *l)
 {

@@ -3,7 +3,6 @@
 #include "base/memory.h"
 #include "base/path.h"
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* Buffers for the steps before counting, one line at a time. */

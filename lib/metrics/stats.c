@@ -5,7 +5,6 @@
 #include "base/opt.h"
 #include "cbor/member.h"
 #include <stdlib.h>
-#include <string.h>
 
 /* The options of each metric, by their keys; but the tokenizer's model. */
 #define ROW(metric, key, kind, member, hi, words) \

@@ -2,7 +2,6 @@
  * one list of names. */
 #include "model/config.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "model/pairs.h"
 #include "base/memory.h"
 #include "ops/backend.h"
-#include "stream/record.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,4 @@
 /* params.c - the table of parameters, and their initial values. */
-#include "base/err.h"
 #include "base/memory.h"
 #include "base/rng.h"
 #include "model/params_private.h"

@@ -5,7 +5,6 @@
 #include "plot/attention_figure_private.h"
 #include "stream/reader.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_HEADS = 65536 };

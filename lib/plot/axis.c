@@ -3,7 +3,6 @@
 #include "base/err.h"
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* The smallest of 1, 2, 5 times a power of ten that is at least x, up to rounding. */
 static double round_up(double x)

@@ -1,7 +1,6 @@
 /* matrix.c - read matrices from JSON or separated values. */
 #include "plot/matrix.h"
 #include "base/buf.h"
-#include "base/input.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/parse.h"

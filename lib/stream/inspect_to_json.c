@@ -4,8 +4,6 @@
 #include "base/bits.h"
 #include "cbor/cursor.h"
 #include "cbor/json.h"
-#include "base/hash.h"
-#include "base/parse.h"
 #include "stream/inspect.h"
 #include "stream/schema_private.h"
 #include "stream/tensor_record_private.h"

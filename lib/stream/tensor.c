@@ -1,10 +1,8 @@
 /* tensor.c - element types: their sizes, conversions and checks. */
 #include "stream/tensor.h"
 #include "base/bits.h"
-#include "base/hash.h"
 #include "base/memory.h"
 #include "base/order.h"
-#include "base/output.h"
 #include "cbor/head.h"
 
 #include <math.h>

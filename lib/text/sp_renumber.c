@@ -1,7 +1,6 @@
 /* sp_renumber.c - see sp_renumber.h. */
 #include "text/sp_renumber.h"
 #include "base/memory.h"
-#include "text/added.h"
 #include "text/piece_list.h"
 #include "text/sp_check.h"
 #include "text/sp_proto_private.h"

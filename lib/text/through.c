@@ -4,7 +4,6 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/path.h"
 #include "base/pipeline.h"
 #include "base/places.h"
 #include "base/sandbox.h"

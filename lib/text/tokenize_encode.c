@@ -7,8 +7,6 @@
 #include "text/tokenize_work_private.h"
 #include "text/vocab_file.h"
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { HUGE_LINE = 1 << 20 };
 

@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "base/sandbox.h"
 #include "text/segment_private.h"
-#include "text/sp_check.h"
 #include "text/vocab_file.h"
 
 #include <stdlib.h>

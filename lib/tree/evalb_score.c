@@ -5,7 +5,6 @@
 #include "base/order.h"
 #include "tree/evalb_quotes_private.h"
 #include <stdlib.h>
-#include <string.h>
 
 /* The label without function tags: its part before the first - or =, which may be empty. */
 static struct tf_text base_label(struct tf_text l)

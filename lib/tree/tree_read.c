@@ -1,7 +1,6 @@
 /* tree_read.c - reads trees from files, one per line or pretty-printed. A tree ends with its last
  * bracket; a damaged one ends before the next line that begins in the first column. */
 #include "tree/tree_private.h"
-#include <string.h>
 
 static bool is_blank(const char *s, size_t n)
 {

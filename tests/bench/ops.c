@@ -5,7 +5,6 @@
 #include "ops/backend.h"
 #include "ops/registry.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 #include "../harness/memory.h"
 #include "base/bad.h"
 #include "base/memory.h"
-#include "base/rng.h"
 #include "infer/decode_stream.h"
 #include "model/load.h"
 #include "model/params.h"

@@ -2,7 +2,6 @@
  * accepted is in range, scores are percentages, and gold against itself has no error. */
 #include "../harness/memory.h"
 #include "base/bad.h"
-#include "base/buf.h"
 #include "tree/evalb.h"
 
 enum { MAX_INPUT = 1 << 12, ROOM = 1 << 18 };

@@ -1,6 +1,5 @@
 /* The line reader: the lines of any bytes, joined again, are those bytes. The first byte gives the
  * limit. */
-#include "base/buf.h"
 #include "base/input.h"
 
 #include <stdio.h>

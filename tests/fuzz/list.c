@@ -7,7 +7,6 @@
 #include "data/list.h"
 #include "stream/tail.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

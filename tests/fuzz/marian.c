@@ -2,10 +2,8 @@
  * layer in each stack, post-norm, with a width of 4 and 6 ids. */
 #include "../harness/memory.h"
 #include "convert/marian_private.h"
-#include "exchange/yaml.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { D = 4, V = 6, MAX_INPUT = 1 << 14, MAX_TENSORS = 64 };
 

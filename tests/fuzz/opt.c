@@ -3,7 +3,6 @@
  * (--help and its prefixes) are left out. */
 #include "base/opt_parse_private.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

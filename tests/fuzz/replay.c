@@ -13,7 +13,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <libgen.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 

@@ -3,7 +3,6 @@
  * restored line is a tree over its words, and the scorer accepts all of it. What the sequences have
  * in common as one n-best list is a tree over the same words, too. */
 #include "base/bad.h"
-#include "base/buf.h"
 #include "../harness/memory.h"
 #include "tree/evalb.h"
 #include "tree/tree_filter.h"

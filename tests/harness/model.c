@@ -6,7 +6,6 @@
 #include "stream.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct tf_config small_config(void)
 {

@@ -2,7 +2,6 @@
 #include "searches.h"
 
 #include "base/err.h"
-#include "base/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

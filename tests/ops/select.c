@@ -3,7 +3,6 @@
  * apart give the embeddings of others. */
 #include "../harness/product.h"
 #include "../harness/tap.h"
-#include "base/bits.h"
 #include "base/memory.h"
 #include "base/rng.h"
 

@@ -2,7 +2,6 @@
 #include "../harness/child.h"
 #include "../harness/tap.h"
 #include "base/log.h"
-#include "base/opt.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -5,7 +5,6 @@
 #include "data/list.h"
 #include "stream/tail.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static struct tf_err err;

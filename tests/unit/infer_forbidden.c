@@ -5,7 +5,6 @@
 #include "../harness/hypotheses.h"
 #include "../harness/tap.h"
 #include "../harness/temp.h"
-#include "base/memory.h"
 #include "base/rng.h"
 #include "infer/forbidden_private.h"
 #include "ops/registry.h"

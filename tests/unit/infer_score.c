@@ -5,7 +5,6 @@
 #include "../harness/stream.h"
 #include "../harness/temp.h"
 #include "base/bad.h"
-#include "base/json.h"
 #include "base/rng.h"
 #include "infer/decode_stream.h"
 #include "infer/score_stream.h"

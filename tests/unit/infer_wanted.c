@@ -8,8 +8,6 @@
 #include "infer/wanted_private.h"
 #include "ops/registry.h"
 
-#include <string.h>
-
 enum { CASES = 500, MAX_V = 16, MAX_K = 1024, EOS = 0, TERMS = 3, ALTS = 2, LEN = 3 };
 
 /* A case. */

@@ -7,7 +7,6 @@
 #include "text/sp_renumber.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const struct tf_sp_side source = {false, NULL};

@@ -2,7 +2,6 @@
  * ids, and comes back; pieces that the model does not have. */
 #include "../harness/tap.h"
 #include "base/buf.h"
-#include "text/added.h"
 #include "text/sample_private.h"
 #include "text/segment_private.h"
 #include "text/sp.h"
@@ -11,7 +10,6 @@
 #include "text/sp_proto_private.h"
 #include "text/sp_renumber.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const struct tf_sp_side source = {.target = false};

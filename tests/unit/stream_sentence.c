@@ -3,8 +3,6 @@
 #include "base/rng.h"
 #include "stream/sentence.h"
 
-#include <string.h>
-
 static enum tf_sentence_fault of_id(const struct tf_header *h, uint32_t id)
 {
     const struct tf_special *s = &h->special;

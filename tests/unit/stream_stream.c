@@ -4,12 +4,8 @@
 #include "base/opt.h"
 #include "../harness/stream.h"
 #include "base/hash.h"
-#include "cbor/cursor.h"
 #include "cbor/encode.h"
-#include "cbor/head.h"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
 static struct sample samples[N_SAMPLES];

@@ -5,7 +5,6 @@
 #include "train/run/history_private.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* The German side of 520 short sentences: 7,032 tokens of 2,500 kinds. */
 static const struct tf_token_stats text = {.entropy = 5.96, .top = 0.0739477};

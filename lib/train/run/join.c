@@ -2,7 +2,6 @@
 #include "train/run/join.h"
 #include "base/cpus.h"
 #include "base/log.h"
-#include "base/thread.h"
 #include "train/ranks/worker.h"
 #include "train/run/signals.h"
 

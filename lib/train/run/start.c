@@ -10,7 +10,6 @@
 #include "train/run/validation_private.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 
 static int open_directory(struct tf_run *r, struct tf_err *err)

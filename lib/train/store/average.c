@@ -1,6 +1,5 @@
 /* average.c - means of weights. */
 #include "train/store/average.h"
-#include "base/hash.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "model/load.h"

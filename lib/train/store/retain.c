@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static int copy(const struct tf_rundir *d, const char *from, const char *to, struct tf_err *err)
