@@ -37,91 +37,25 @@ static int result(long rc)
     return rc >= 0 ? 0 : errno;
 }
 
+/* path: below the test's directory, unless it begins with '/' */
 static int opened(const char *path, int flags)
 {
-    int fd = open(path, flags | O_CLOEXEC, 0600);
+    int fd = open(*path == '/' ? path : temp_path(path), flags | O_CLOEXEC, 0600);
     if (fd < 0)
         return errno;
     close(fd);
     return 0;
 }
 
-static int read_input(void)
+enum { NEW = O_WRONLY | O_CREAT };
+static const char *path_to_open;
+static int flags_to_open;
+
+static int open_it(void)
 {
-    return opened(temp_path("in/input"), O_RDONLY);
+    return opened(path_to_open, flags_to_open);
 }
-static int read_other(void)
-{
-    return opened(temp_path("in/other"), O_RDONLY);
-}
-static int read_listed(void)
-{
-    return opened(temp_path("all/below/it"), O_RDONLY);
-}
-static int read_beside(void)
-{
-    return opened(temp_path("data/appeared"), O_RDONLY);
-}
-static int read_beside_target(void)
-{
-    return opened(temp_path("disk/appeared"), O_RDONLY);
-}
-static int read_linked(void)
-{
-    return opened(temp_path("all/link"), O_RDONLY);
-}
-static int read_linked_in_run(void)
-{
-    return opened(temp_path("run/link"), O_RDONLY);
-}
-static int read_linked_below(void)
-{
-    return opened(temp_path("all/below/link"), O_RDONLY);
-}
-static int read_linked_directory(void)
-{
-    return opened(temp_path("all/dir/other"), O_RDONLY);
-}
-static int read_beside_linked(void)
-{
-    return opened(temp_path("else/other"), O_RDONLY);
-}
-static int write_linked(void)
-{
-    return opened(temp_path("run/link"), O_WRONLY);
-}
-static int read_passwd(void)
-{
-    return opened("/etc/passwd", O_RDONLY);
-}
-static int read_memory(void)
-{
-    return opened("/proc/1/environ", O_RDONLY);
-}
-static int read_library(void)
-{
-    return opened("/usr/lib", O_RDONLY | O_DIRECTORY);
-}
-static int write_input(void)
-{
-    return opened(temp_path("in/input"), O_WRONLY);
-}
-static int write_beside_input(void)
-{
-    return opened(temp_path("in/new"), O_WRONLY | O_CREAT);
-}
-static int write_temp(void)
-{
-    return opened(temp_path("out/new"), O_WRONLY | O_CREAT);
-}
-static int read_output(void)
-{
-    return opened(temp_path("out/there"), O_RDONLY);
-}
-static int in_run(void)
-{
-    return opened(temp_path("run/x"), O_RDWR | O_CREAT);
-}
+
 static int sync_parent_of_run(void)
 {
     struct tf_err err = {0};
@@ -132,15 +66,11 @@ static int sync_parent_of_run(void)
     close(fd);
     return rc == 0 ? 0 : err.sys;
 }
-static int read_beside_run(void)
-{
-    return opened(temp_path("else/beside"), O_RDONLY);
-}
+
 static int in_new_run(void)
 {
-    return mkdir(temp_path("runs/new"), 0777) != 0
-               ? errno
-               : opened(temp_path("runs/new/x"), O_RDWR | O_CREAT);
+    return mkdir(temp_path("runs/new"), 0777) != 0 ? errno
+                                                   : opened("runs/new/x", O_RDWR | O_CREAT);
 }
 
 static int write_through(const char *link)
@@ -395,6 +325,13 @@ static void expect(attempt *fn, unsigned needs, int want, const char *name)
     is_int(strtol(c.out, NULL, 10), want, "%s: %s", name, want == 0 ? "works" : strerror(want));
 }
 
+static void expect_open(const char *path, int flags, unsigned needs, int want, const char *name)
+{
+    path_to_open = path;
+    flags_to_open = flags;
+    expect(open_it, needs, want, name);
+}
+
 static void report(void *arg)
 {
     (void)arg;
@@ -414,30 +351,31 @@ static unsigned ask(void)
 static void test_files(void)
 {
     enum { FILES = TF_SANDBOX_FILES };
-    expect(read_input, 0, 0, "an input");
-    expect(read_listed, 0, 0, "a file below an input that is a directory");
-    expect(read_beside, 0, 0, "a file beside one that is opened again");
-    expect(read_beside_target, 0, 0, "a file beside the one that its link refers to");
-    expect(read_linked, 0, 0, "a link in an input that is a directory");
-    expect(read_linked_in_run, 0, 0, "a link in the directory of a run");
+    expect_open("in/input", O_RDONLY, 0, 0, "an input");
+    expect_open("all/below/it", O_RDONLY, 0, 0, "a file below an input that is a directory");
+    expect_open("data/appeared", O_RDONLY, 0, 0, "a file beside one that is opened again");
+    expect_open("disk/appeared", O_RDONLY, 0, 0, "a file beside the one that its link refers to");
+    expect_open("all/link", O_RDONLY, 0, 0, "a link in an input that is a directory");
+    expect_open("run/link", O_RDONLY, 0, 0, "a link in the directory of a run");
     expect(sync_parent_of_run, 0, 0, "syncing the directory that has the directory of a run");
-    expect(read_library, 0, 0, "libraries");
-    expect(write_temp, 0, 0, "a new file in the directory of an output");
+    expect_open("/usr/lib", O_RDONLY | O_DIRECTORY, 0, 0, "libraries");
+    expect_open("out/new", NEW, 0, 0, "a new file in the directory of an output");
     expect(output, 0, 0, "an output through a link to another directory");
     expect(new_output, 0, 0, "a new output through a link to another directory");
-    expect(in_run, 0, 0, "the directory of a run");
+    expect_open("run/x", O_RDWR | O_CREAT, 0, 0, "the directory of a run");
     expect(in_new_run, 0, 0, "a run that does not exist yet");
-    expect(read_other, FILES, EACCES, "another file in the directory of an input");
-    expect(read_linked_below, FILES, EACCES, "a link further below");
-    expect(read_linked_directory, FILES, EACCES, "a link to a directory");
-    expect(read_beside_linked, FILES, EACCES, "another file where a link leads");
-    expect(write_linked, FILES, EACCES, "writing to what a link in a run refers to");
-    expect(read_beside_run, FILES, EACCES, "a file that shares a directory with a run");
-    expect(read_passwd, FILES, EACCES, "a file of the system");
-    expect(read_memory, FILES, EACCES, "another process");
-    expect(write_input, FILES, EACCES, "writing to an input");
-    expect(write_beside_input, FILES, EACCES, "a new file beside an input");
-    expect(read_output, FILES, EACCES, "reading in the directory of an output");
+    expect_open("in/other", O_RDONLY, FILES, EACCES, "another file in the directory of an input");
+    expect_open("all/below/link", O_RDONLY, FILES, EACCES, "a link further below");
+    expect_open("all/dir/other", O_RDONLY, FILES, EACCES, "a link to a directory");
+    expect_open("else/other", O_RDONLY, FILES, EACCES, "another file where a link leads");
+    expect_open("run/link", O_WRONLY, FILES, EACCES, "writing to what a link in a run refers to");
+    expect_open("else/beside", O_RDONLY, FILES, EACCES,
+                "a file that shares a directory with a run");
+    expect_open("/etc/passwd", O_RDONLY, FILES, EACCES, "a file of the system");
+    expect_open("/proc/1/environ", O_RDONLY, FILES, EACCES, "another process");
+    expect_open("in/input", O_WRONLY, FILES, EACCES, "writing to an input");
+    expect_open("in/new", NEW, FILES, EACCES, "a new file beside an input");
+    expect_open("out/there", O_RDONLY, FILES, EACCES, "reading in the directory of an output");
 }
 
 static void test_calls(void)
@@ -466,7 +404,7 @@ static void test_without_outputs(void)
 {
     struct tf_sandbox with = plain;
     plain.write = plain.dirs = (struct tf_strs){0};
-    expect(read_input, 0, 0, "without outputs: an input");
+    expect_open("in/input", O_RDONLY, 0, 0, "without outputs: an input");
     expect(change_input, TF_SANDBOX_CALLS, EPERM, "without outputs: permissions");
     plain = with;
 }
@@ -476,7 +414,8 @@ static void test_processes(void)
     plain.processes = true;
     expect(spawn, 0, 0, "with processes: a program");
     expect(unix_pair, 0, 0, "with processes: a socket");
-    expect(read_passwd, TF_SANDBOX_FILES, EACCES, "with processes: a file of the system");
+    expect_open("/etc/passwd", O_RDONLY, TF_SANDBOX_FILES, EACCES,
+                "with processes: a file of the system");
     expect(trace, TF_SANDBOX_CALLS, EPERM, "with processes: ptrace");
     plain.processes = false;
 }
@@ -492,7 +431,7 @@ static void test_copies(void)
     expect(new_users, TF_SANDBOX_CALLS, EPERM, "with copies: a namespace");
     sealing = true;
     expect(copy_alone, 0, 0, "sealed, with copies: a copy");
-    expect(read_input, TF_SANDBOX_SEALED, EPERM, "sealed, with copies: an input");
+    expect_open("in/input", O_RDONLY, TF_SANDBOX_SEALED, EPERM, "sealed, with copies: an input");
     expect(run_program, TF_SANDBOX_CALLS, EPERM, "sealed, with copies: execve");
     sealing = false;
     plain.copies = false;
@@ -509,8 +448,8 @@ static void test_sealed(void)
     expect(allocate, 0, 0, "sealed: memory");
     expect(signal_self, 0, 0, "sealed: a signal to the process itself");
     expect(job, 0, 0, "sealed: the job of a terminal");
-    expect(read_input, SEALED, EPERM, "sealed: an input");
-    expect(write_temp, SEALED, EPERM, "sealed: an output");
+    expect_open("in/input", O_RDONLY, SEALED, EPERM, "sealed: an input");
+    expect_open("out/new", NEW, SEALED, EPERM, "sealed: an output");
     expect(new_code, SEALED, EPERM, "sealed: executable memory");
     expect(run_program, SEALED, EPERM, "sealed: execve");
     sealing = false;
@@ -533,7 +472,7 @@ static void test_off(void)
 {
     setenv("TF_SANDBOX", "no", 1);
     is_int(ask(), 0, "TF_SANDBOX=no: nothing is in force");
-    expect(read_other, 0, 0, "TF_SANDBOX=no: any file");
+    expect_open("in/other", O_RDONLY, 0, 0, "TF_SANDBOX=no: any file");
     unsetenv("TF_SANDBOX");
     plain.off = true;
     is_int(ask(), 0, "off: nothing is in force");
