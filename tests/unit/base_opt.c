@@ -320,87 +320,61 @@ static void rules(void)
     tool_in_use = &tool;
 }
 
-static int in_child(struct child *c, void (*fn)(void *), const char *stdout_path)
+/* What to do in a child process: a function, or to parse a line with a tool's table. */
+static void call(void *fn)
 {
-    run_child(c, fn, NULL, stdout_path);
+    (*(void (**)(void))fn)();
+}
+
+static void parse_and_exit(void *line)
+{
+    exit(parse(line));
+}
+
+static int in_child(struct child *c, void (*fn)(void), const char *stdout_path)
+{
+    run_child(c, call, &fn, stdout_path);
     return c->status;
 }
 
-static void ask_help(void *unused)
+static int asked(struct child *c, const struct tf_tool *of, char *line, const char *stdout_path)
 {
-    (void)unused;
-    tool_in_use = &tool_with_words;
-    exit(parse("-b 2 --help --nonsense"));
-}
-static void ask_version(void *unused)
-{
-    (void)unused;
-    exit(parse("--vers"));
-}
-static void ask_list(void *unused)
-{
-    (void)unused;
-    exit(parse("--list-options"));
-}
-static void ask_bash(void *unused)
-{
-    (void)unused;
-    tool_in_use = &tool_with_words;
-    exit(parse("--complete=bash"));
-}
-static void ask_zsh(void *unused)
-{
-    (void)unused;
-    tool_in_use = &tool_with_words;
-    exit(parse("--complete zsh"));
-}
-static void ask_fish(void *unused)
-{
-    (void)unused;
-    tool_in_use = &tool_with_words;
-    exit(parse("--complete fish"));
-}
-static void ask_other(void *unused)
-{
-    (void)unused;
-    exit(parse("--complete=tcsh"));
+    tool_in_use = of;
+    run_child(c, parse_and_exit, line, stdout_path);
+    tool_in_use = &tool;
+    return c->status;
 }
 
-static void end_good(void *unused)
+static void end_good(void)
 {
-    (void)unused;
     parse("");
     puts("data");
     exit(tf_tool_finish(0, &err));
 }
 
-static void end_failed(void *unused)
+static void end_failed(void)
 {
-    (void)unused;
     parse("");
     puts("data");
     exit(tf_tool_finish(tf_fail_status(&err, TF_DIVERGED, "it\ndiverged"), &err));
 }
 
-static void end_partial(void *unused)
+static void end_partial(void)
 {
-    (void)unused;
     parse("");
     puts("data");
     exit(tf_tool_finish(TF_PARTIAL, &err));
 }
 
-static void end_pipe(void *unused)
+static void end_pipe(void)
 {
-    (void)unused;
     parse("");
     err = (struct tf_err){.status = TF_READER_LEFT, .msg = "stdout: write: Broken pipe"};
     exit(tf_tool_finish(-1, &err));
 }
 
-static void end_much(void *unused)
+static void end_much(void)
 {
-    (void)unused;
     parse("");
     for (int i = 0; i < 10000; i++)
         puts("0123456789");
@@ -408,17 +382,15 @@ static void end_much(void *unused)
 }
 
 /* With stdout closed, the first file opened must not get its number. */
-static void end_closed(void *unused)
+static void end_closed(void)
 {
-    (void)unused;
     parse("");
     int fd = open("/dev/null", O_RDONLY);
     exit(fd > 2 ? tf_tool_finish(0, &err) : 98);
 }
 
-static void warnings(void *unused)
+static void warnings(void)
 {
-    (void)unused;
     parse("");
     for (int i = 0; i < 25; i++)
         tf_warn("line %d: odd\n", i);
@@ -427,15 +399,13 @@ static void warnings(void *unused)
     exit(tf_tool_finish(0, &err));
 }
 
-static void unknown_name(void *unused)
+static void unknown_name(void)
 {
-    (void)unused;
     tf_opt_given(opts, "bea");
 }
 
-static void bug(void *unused)
+static void bug(void)
 {
-    (void)unused;
     parse("");
     TF_ASSERT(beam == 5);
 }
@@ -451,7 +421,7 @@ static int count(const char *text, const char *what)
 static void printing(void)
 {
     static struct child c;
-    is_int(in_child(&c, ask_help, NULL), 0, "--help ends with 0");
+    is_int(asked(&c, &tool_with_words, "-b 2 --help --nonsense", NULL), 0, "--help ends with 0");
     is_str(c.err, "", "nothing on stderr");
     is_str(c.out,
            "usage: tf-x [options] [FILE ...]\n"
@@ -477,29 +447,29 @@ static void printing(void)
            "  -h, --help                print this text\n"
            "      --version             print the version\n",
            "the text");
-    is_int(in_child(&c, ask_help, "/dev/full"), 1, "--help to a full device");
+    is_int(asked(&c, &tool_with_words, "--help", "/dev/full"), 1, "--help to a full device");
     is_str(c.err, "tf-x: write error: No space left on device\n", "its message");
-    is_int(in_child(&c, ask_version, NULL), 0, "--version by a prefix");
+    is_int(asked(&c, &tool, "--vers", NULL), 0, "--version by a prefix");
     char version[128];
     snprintf(version, sizeof version, "tf-x (tf-tools) %s\n", tf_build);
     is_str(c.out, version, "version");
-    is_int(in_child(&c, ask_list, NULL), 0, "--list-options");
+    is_int(asked(&c, &tool, "--list-options", NULL), 0, "--list-options");
     is_str(c.out,
            "-b --beam\n-r --rate\n--beans\n-f --force\n-s --shuffle --no-shuffle\n--as\n-i "
            "--input\n--lang\n--tokenize --tok\n-h --help\n--version\n",
            "the list");
-    is_int(in_child(&c, ask_bash, NULL), 0, "bash");
+    is_int(asked(&c, &tool_with_words, "--complete=bash", NULL), 0, "bash");
     ok(strstr(c.out, "--as)\n        mapfile -t COMPREPLY < <(compgen -W 'paper t2t'") != NULL &&
            strstr(c.out, "-F _tf_x tf-x\n") != NULL,
        "completes choices");
     ok(strstr(c.out, "words=' first a-word-without-room-beside-it '") != NULL, "completes words");
-    is_int(in_child(&c, ask_zsh, NULL), 0, "zsh");
+    is_int(asked(&c, &tool_with_words, "--complete zsh", NULL), 0, "zsh");
     ok(strstr(c.out, "'--as=[dialect]:as:(paper t2t)'") != NULL &&
            strstr(c.out, "'-b+[width of the beam]:N:'") != NULL &&
            strncmp(c.out, "#compdef tf-x\n", 14) == 0,
        "completes choices");
     ok(strstr(c.out, "'1:word:(first a-word-without-room-beside-it)'") != NULL, "completes words");
-    is_int(in_child(&c, ask_fish, NULL), 0, "fish");
+    is_int(asked(&c, &tool_with_words, "--complete fish", NULL), 0, "fish");
     ok(strstr(c.out, "complete -c tf-x -l as -x -a 'paper t2t' -d 'dialect'\n") != NULL &&
            strstr(c.out, "secret") == NULL,
        "completes choices, hides the hidden");
@@ -508,7 +478,7 @@ static void printing(void)
            "complete -c tf-x -n __fish_use_subcommand -a first -d 'a word among the operands'\n") !=
            NULL,
        "completes words");
-    is_int(in_child(&c, ask_other, NULL), 2, "another shell");
+    is_int(asked(&c, &tool, "--complete=tcsh", NULL), 2, "another shell");
 }
 
 static void ending(void)
