@@ -239,44 +239,16 @@ static struct sample model_sample(const char *name, const char *kind)
                  scalar[1] = {0.125f};
     static uint16_t half[4] = {0x3c00, 0x3f80, 0x0000, 0xbf80};
     static int8_t quant[3] = {-128, 0, 127};
-    struct tf_tensor t[8] = {
-        {.name = "p/enc.0.w",
-         .dtype = TF_F32,
-         .rank = 2,
-         .dims = {2, 3},
-         .data = w,
-         .bytes = sizeof w},
-        {.name = "p/enc.0.b",
-         .dtype = TF_F32,
-         .rank = 1,
-         .dims = {3},
-         .data = bias,
-         .bytes = sizeof bias},
-        {.name = "p/emb",
-         .dtype = TF_BF16,
-         .rank = 2,
-         .dims = {2, 2},
-         .data = half,
-         .bytes = sizeof half},
-        {.name = "p/scale", .dtype = TF_F32, .rank = 0, .data = scalar, .bytes = sizeof scalar},
-        {.name = "p/q",
-         .dtype = TF_I8,
-         .rank = 1,
-         .dims = {3},
-         .data = quant,
-         .bytes = sizeof quant},
-        {.name = "m/enc.0.w",
-         .dtype = TF_F32,
-         .rank = 2,
-         .dims = {2, 3},
-         .data = w,
-         .bytes = sizeof w},
-        {.name = "v/enc.0.w",
-         .dtype = TF_F32,
-         .rank = 2,
-         .dims = {2, 3},
-         .data = w,
-         .bytes = sizeof w},
+    struct tf_tensor t[] = {
+#define ALL(x) .data = x, .bytes = sizeof x
+        {.name = "p/enc.0.w", .dtype = TF_F32, .rank = 2, .dims = {2, 3}, ALL(w)},
+        {.name = "p/enc.0.b", .dtype = TF_F32, .rank = 1, .dims = {3}, ALL(bias)},
+        {.name = "p/emb", .dtype = TF_BF16, .rank = 2, .dims = {2, 2}, ALL(half)},
+        {.name = "p/scale", .dtype = TF_F32, .rank = 0, ALL(scalar)},
+        {.name = "p/q", .dtype = TF_I8, .rank = 1, .dims = {3}, ALL(quant)},
+        {.name = "m/enc.0.w", .dtype = TF_F32, .rank = 2, .dims = {2, 3}, ALL(w)},
+        {.name = "v/enc.0.w", .dtype = TF_F32, .rank = 2, .dims = {2, 3}, ALL(w)},
+#undef ALL
     };
     bool checkpoint = strcmp(kind, "checkpoint") == 0;
     struct tf_header h = sample_header(&a, kind, 4096);

@@ -20,30 +20,12 @@ static void write_big(const char *path, float poison)
     struct tf_header h = sample_header(&a, "checkpoint", 4096);
     static float small[5] = {1, 2, 3, 4, 5};
     struct tf_tensor t[] = {
-        {.name = "p/small",
-         .dtype = TF_F32,
-         .rank = 1,
-         .dims = {5},
-         .data = small,
-         .bytes = sizeof small},
-        {.name = "p/big",
-         .dtype = TF_F32,
-         .rank = 3,
-         .dims = {3, 1024, 1024},
-         .data = big,
-         .bytes = 4 * (size_t)BIG},
-        {.name = "m/big",
-         .dtype = TF_F32,
-         .rank = 1,
-         .dims = {BIG},
-         .data = big,
-         .bytes = 4 * (size_t)BIG},
-        {.name = "m/small",
-         .dtype = TF_F32,
-         .rank = 1,
-         .dims = {5},
-         .data = small,
-         .bytes = sizeof small},
+#define F32(n) .dtype = TF_F32, .bytes = 4 * (size_t)(n)
+        {.name = "p/small", .rank = 1, .dims = {5}, .data = small, F32(5)},
+        {.name = "p/big", .rank = 3, .dims = {3, 1024, 1024}, .data = big, F32(BIG)},
+        {.name = "m/big", .rank = 1, .dims = {BIG}, .data = big, F32(BIG)},
+        {.name = "m/small", .rank = 1, .dims = {5}, .data = small, F32(5)},
+#undef F32
     };
     struct tf_state s[] = {{"step", tf_value_int(77)}, {"rng", tf_value_map()}};
     tf_value_put(&a, &s[1].value, "seed", tf_value_int(5));
