@@ -318,28 +318,28 @@ int tf_model_open(struct tf_in *in, const char *path, struct tf_err *err)
     return -1;
 }
 
-int tf_model_read(struct tf_model_file *m, const char *path, unsigned flags, uint64_t max_tensor,
-                  struct tf_err *err)
+static int read_path(struct tf_model_file *m, const char *path, unsigned flags, uint64_t max_tensor,
+                     const struct tf_model_taker *taker, struct tf_err *err)
 {
     struct tf_in in;
     memset(m, 0, sizeof *m);
     if (tf_model_open(&in, path, err) != 0)
         return -1;
-    int rc = tf_model_read_in(m, &in, flags, max_tensor, err);
+    int rc = read_in(m, &in, flags, max_tensor, taker, err);
     tf_in_close(&in);
     return rc;
+}
+
+int tf_model_read(struct tf_model_file *m, const char *path, unsigned flags, uint64_t max_tensor,
+                  struct tf_err *err)
+{
+    return read_path(m, path, flags, max_tensor, NULL, err);
 }
 
 int tf_model_read_taken(struct tf_model_file *m, const char *path,
                         const struct tf_model_taker *taker, struct tf_err *err)
 {
-    struct tf_in in;
-    memset(m, 0, sizeof *m);
-    if (tf_model_open(&in, path, err) != 0)
-        return -1;
-    int rc = read_in(m, &in, TF_MODEL_WEIGHTS, 0, taker, err);
-    tf_in_close(&in);
-    return rc;
+    return read_path(m, path, TF_MODEL_WEIGHTS, 0, taker, err);
 }
 
 void tf_model_free_tensors(struct tf_model_file *m)
