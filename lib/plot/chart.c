@@ -208,21 +208,21 @@ static void axes(struct tf_buf *out, const struct box *b, const struct tf_axis *
     for (size_t i = 0; i < ty->n; i++) {
         double y = tf_axis_at(ay, ty->v[i].at);
         if (ty->v[i].label[0]) {
-            tf_svg_line(out, b->left, y, b->right, y, TF_SVG_GRID, 1);
+            tf_svg_line(out, b->left, y, b->right, y, TF_SVG_GRID);
             tf_svg_text(out, b->left - 8, y + 4, ty->v[i].label, 11.5, TF_SVG_SOFT, TF_SVG_END, 0);
         } else {
-            tf_svg_line(out, b->left - 3, y, b->left, y, TF_SVG_AXIS, 1);
+            tf_svg_line(out, b->left - 3, y, b->left, y, TF_SVG_AXIS);
         }
     }
     for (size_t i = 0; i < tx->n; i++) {
         double x = tf_axis_at(ax, tx->v[i].at);
         bool major = tx->v[i].label[0] != 0;
-        tf_svg_line(out, x, b->bottom, x, b->bottom + (major ? 5 : 3), TF_SVG_AXIS, 1);
+        tf_svg_line(out, x, b->bottom, x, b->bottom + (major ? 5 : 3), TF_SVG_AXIS);
         if (major)
             tf_svg_text(out, x, b->bottom + 19, tx->v[i].label, 11.5, TF_SVG_SOFT, TF_SVG_MIDDLE,
                         0);
     }
-    tf_svg_line(out, b->left, b->bottom, b->right, b->bottom, TF_SVG_AXIS, 1);
+    tf_svg_line(out, b->left, b->bottom, b->right, b->bottom, TF_SVG_AXIS);
 }
 
 /* The width of the widest label. */

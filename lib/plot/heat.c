@@ -132,7 +132,7 @@ void tf_heat_bar(struct tf_buf *out, const struct tf_heat_scale *s, double x, do
     tf_axis_ticks(&t, &a, (int)fmax(2, fmin(6, h / 40)));
     for (size_t i = 0; i < t.n; i++) {
         double at = tf_axis_at(&a, t.v[i].at);
-        tf_svg_line(out, x + w, at, x + w + 4, at, TF_SVG_AXIS, 1);
+        tf_svg_line(out, x + w, at, x + w + 4, at, TF_SVG_AXIS);
         tf_svg_text(out, x + w + 8, at + 4, t.v[i].label, 11, TF_SVG_SOFT, TF_SVG_START, 0);
     }
 }

@@ -97,7 +97,7 @@ static void curves(struct tf_buf *out, const struct tf_position_figure *p,
     for (size_t k = 0; k < m->rows; k++) {
         double y = top + row * (double)k;
         struct tf_axis ay = {-1, 1, y + row - 4, y + 4, false};
-        tf_svg_line(out, ax->from, y + row / 2, ax->to, y + row / 2, TF_SVG_GRID, 1);
+        tf_svg_line(out, ax->from, y + row / 2, ax->to, y + row / 2, TF_SVG_GRID);
         tf_chart_line(out, x, m->v + k * m->cols, m->cols, ax, &ay,
                       tf_svg_line_color(is_sine(p, k + first(p)) ? 0 : 1), "", 1.5, 1);
         snprintf(label, sizeof label, "%zu", k + first(p));
@@ -231,7 +231,7 @@ int tf_position_figure_draw(struct tf_buf *out, const struct tf_position_figure 
         double x = tf_axis_at(&labels, ticks.v[i].at);
         if (fabs(ticks.v[i].at - round(ticks.v[i].at)) > 1e-6)
             continue; /* ticks at fractions, when there are few positions */
-        tf_svg_line(out, x, end + 4, x, end + 9, TF_SVG_AXIS, 1);
+        tf_svg_line(out, x, end + 4, x, end + 9, TF_SVG_AXIS);
         tf_svg_text(out, x, end + 23, ticks.v[i].label, 11.5, TF_SVG_SOFT, TF_SVG_MIDDLE, 0);
     }
     tf_svg_text(out, (left + right) / 2, end + 44, first(p) ? "position t = 1..L" : "position",

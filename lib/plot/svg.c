@@ -96,12 +96,10 @@ void tf_svg_rect(struct tf_buf *out, double x, double y, double w, double h, con
     tf_buf_printf(out, " fill=\"%s\"/>\n", fill);
 }
 
-void tf_svg_line(struct tf_buf *out, double x1, double y1, double x2, double y2, const char *stroke,
-                 double width)
+void tf_svg_line(struct tf_buf *out, double x1, double y1, double x2, double y2, const char *stroke)
 {
     TF_SVG(out, "<line x1=\"@\" y1=\"@\" x2=\"@\" y2=\"@\"", x1, y1, x2, y2);
-    tf_buf_printf(out, " stroke=\"%s\"", stroke);
-    TF_SVG(out, " stroke-width=\"@\"/>\n", width);
+    tf_buf_printf(out, " stroke=\"%s\" stroke-width=\"1\"/>\n", stroke);
 }
 
 void tf_svg_dot(struct tf_buf *out, double x, double y, double r, const char *fill)

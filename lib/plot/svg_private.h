@@ -35,8 +35,8 @@ void tf_svg_escape(struct tf_buf *out, const char *s);
 
 /* Shapes. Colours are #rrggbb. */
 void tf_svg_rect(struct tf_buf *out, double x, double y, double w, double h, const char *fill);
-void tf_svg_line(struct tf_buf *out, double x1, double y1, double x2, double y2, const char *stroke,
-                 double width);
+void tf_svg_line(struct tf_buf *out, double x1, double y1, double x2, double y2,
+                 const char *stroke);
 /* A dot with a thin outline in the colour of the paper. */
 void tf_svg_dot(struct tf_buf *out, double x, double y, double r, const char *fill);
 /* Text with its baseline at y, turned by `turn` degrees around (x, y). */
