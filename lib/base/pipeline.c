@@ -302,6 +302,17 @@ static bool ask_all(const int *asks, size_t n, const struct tf_copy_request *r)
     return good;
 }
 
+/* 0, the exit status of a failure, or -1 and err. */
+static int end_sandboxed(pid_t pid, struct tf_err *err)
+{
+    int status;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return tf_fail_errno(err, "waiting for a process");
+    return WIFEXITED(status) ? WEXITSTATUS(status)
+                             : tf_fail(err, "ended by signal %d", WTERMSIG(status));
+}
+
 int tf_pipeline_copies(const char *const *const *argv, size_t n, pid_t check, struct tf_err *err)
 {
     struct tf_copy_request r;
@@ -319,7 +330,7 @@ int tf_pipeline_copies(const char *const *const *argv, size_t n, pid_t check, st
         rc = asks[i] >= 0 ? 0 : -1;
         p->n += rc == 0;
     }
-    const int checked = tf_sandboxed_end(check, err);
+    const int checked = end_sandboxed(check, err);
     rc = rc == 0 ? checked : rc;
     while (rc == 0 && tf_copies_next(STDIN_FILENO, &r))
         rc = ask_all(asks, n, &r) ? 0 : TF_FAILED; /* the one that has ended has said why */
@@ -452,18 +463,8 @@ pid_t tf_sandboxed_begin(tf_sandboxed_fn *f, void *to, const struct tf_strs *fil
     return pid;
 }
 
-int tf_sandboxed_end(pid_t pid, struct tf_err *err)
-{
-    int status;
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            return tf_fail_errno(err, "waiting for a process");
-    return WIFEXITED(status) ? WEXITSTATUS(status)
-                             : tf_fail(err, "ended by signal %d", WTERMSIG(status));
-}
-
 int tf_run_sandboxed(tf_sandboxed_fn *f, void *to, const struct tf_strs *files, struct tf_err *err)
 {
     const pid_t pid = tf_sandboxed_begin(f, to, files, err);
-    return pid < 0 ? -1 : tf_sandboxed_end(pid, err);
+    return pid < 0 ? -1 : end_sandboxed(pid, err);
 }

@@ -76,9 +76,8 @@ typedef int tf_sandboxed_fn(void *to, const struct tf_strs *files, struct tf_err
  * it. */
 int tf_run_sandboxed(tf_sandboxed_fn *f, void *to, const struct tf_strs *files,
                      struct tf_err *err) TF_MUST_CHECK;
-/* The same in two parts, for what is done meanwhile. begin: the process, or -1 and err. */
+/* Begin the same, for tf_pipeline_copies. Returns the process, or -1 and err. */
 pid_t tf_sandboxed_begin(tf_sandboxed_fn *f, void *to, const struct tf_strs *files,
                          struct tf_err *err) TF_MUST_CHECK;
-int tf_sandboxed_end(pid_t pid, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

@@ -39,7 +39,8 @@ static void *grow(void *array, size_t n, size_t size)
     return (n & (n - 1)) == 0 ? tf_xarray(array, n > 0 ? 2 * n : 1, size) : array;
 }
 
-void tf_job_add(struct tf_job *job, const char *text, size_t n)
+/* Add a text, which is copied. */
+static void add_text(struct tf_job *job, const char *text, size_t n)
 {
     job->texts = grow(job->texts, job->n_texts, sizeof *job->texts);
     job->texts[job->n_texts++] =
@@ -149,7 +150,7 @@ int tf_job_read_field(struct tf_job *job, const char *name, const char *value, s
         return tf_fail(err, "Invalid request: %s is not UTF-8", name);
     if (strcmp(name, "q") == 0) {
         job->list = job->n_texts > 0; /* of a form: a field for each text */
-        tf_job_add(job, value, n);
+        add_text(job, value, n);
         return 0;
     }
     if (memchr(value, 0, n) != NULL)
@@ -180,7 +181,7 @@ static int read_list(struct tf_job *job, struct tf_json_reader *r, struct tf_err
     while ((rc = tf_json_more(r, &kind, err)) > 0) {
         if (kind != TF_JSON_STRING)
             return invalid(err, "q", "a text or a list of texts");
-        tf_job_add(job, r->text.p, r->text.len);
+        add_text(job, r->text.p, r->text.len);
     }
     return rc;
 }

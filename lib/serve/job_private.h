@@ -64,8 +64,6 @@ struct tf_job {
 
 struct tf_job *tf_job_new(void);
 void tf_job_free(struct tf_job *job);
-/* Add a text, which is copied. */
-void tf_job_add(struct tf_job *job, const char *text, size_t n);
 /* Has it all that it needs, and nothing that cannot be done? */
 int tf_job_check(const struct tf_job *job, struct tf_err *err) TF_MUST_CHECK;
 /* Find the sentences of the texts; NULL: each line, or segment of HTML, is one. */

@@ -443,6 +443,23 @@ fail:
     return -1;
 }
 
+/* Grow the buffer for `need` unread bytes. It at least doubles. */
+static void reserve(struct tf_in *in, size_t need)
+{
+    enum { LEAST = 64 << 10 };
+    if (need <= in->cap)
+        return;
+    size_t cap = need > 2 * in->cap ? need : 2 * in->cap;
+    cap = cap > LEAST ? cap : LEAST;
+    if (in->len > in->pos)
+        memmove(in->buf, in->buf + in->pos, in->len - in->pos);
+    in->offset += in->pos;
+    in->len -= in->pos;
+    in->pos = 0;
+    in->buf = tf_xarray(in->buf, cap, 1);
+    in->cap = cap;
+}
+
 /* One read(2) of what the input has ready. 1; 0 if it would have to wait; -1. */
 static int read_ahead(struct tf_in *in, struct tf_err *err)
 {
@@ -453,7 +470,7 @@ static int read_ahead(struct tf_in *in, struct tf_err *err)
     in->pos = pos;
     if (!ready)
         return 0;
-    tf_in_reserve(in, have + CHUNK);
+    reserve(in, have + CHUNK);
     return tf_in_fill(in, have + 1, err) < 0 ? -1 : 1;
 }
 
@@ -527,22 +544,6 @@ int tf_reader_tensor_end(struct tf_reader *r, uint32_t crc, struct tf_err *err)
 
 /* ---- the input ---- */
 
-void tf_in_reserve(struct tf_in *in, size_t need)
-{
-    enum { LEAST = 64 << 10 };
-    if (need <= in->cap)
-        return;
-    size_t cap = need > 2 * in->cap ? need : 2 * in->cap;
-    cap = cap > LEAST ? cap : LEAST;
-    if (in->len > in->pos)
-        memmove(in->buf, in->buf + in->pos, in->len - in->pos);
-    in->offset += in->pos;
-    in->len -= in->pos;
-    in->pos = 0;
-    in->buf = tf_xarray(in->buf, cap, 1);
-    in->cap = cap;
-}
-
 uint64_t tf_in_left(const struct tf_in *in)
 {
     uint64_t at = in->offset + in->pos;
@@ -560,7 +561,7 @@ ssize_t tf_in_have(struct tf_in *in, size_t need, struct tf_err *err)
     for (;;) {
         size_t have = in->len - in->pos, most = have < TF_MAX_CHECK ? TF_MAX_CHECK : 2 * have,
                step = held || need < most ? need : most;
-        tf_in_reserve(in, step);
+        reserve(in, step);
         ssize_t got = tf_in_fill(in, step, err);
         if (got < (ssize_t)step || step == need)
             return got;

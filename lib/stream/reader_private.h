@@ -22,8 +22,6 @@ int tf_reader_tensor_end(struct tf_reader *r, uint32_t crc, struct tf_err *err) 
 /* How many unread bytes the input has at most: the rest of a regular file, by its size when it was
  * opened; UINT64_MAX of a pipe. */
 uint64_t tf_in_left(const struct tf_in *in);
-/* Grow the buffer for `need` unread bytes. It at least doubles. */
-void tf_in_reserve(struct tf_in *in, size_t need);
 /* As tf_in_fill, for a length that comes from the input and may be false: unless the input is a
  * file large enough, the buffer grows to at most TF_MAX_CHECK or twice the bytes received. */
 ssize_t tf_in_have(struct tf_in *in, size_t need, struct tf_err *err) TF_MUST_CHECK;
