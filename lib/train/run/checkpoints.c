@@ -45,7 +45,8 @@ static int start_save(struct tf_run *r, enum tf_save_kind kind, bool best, struc
 {
     if (tf_run_wait_save(r, err) != 0)
         return -1;
-    if (tf_stepper_compare(&r->stepper, err) != 0 || tf_run_report_sync(&r->report, err) != 0 ||
+    if (tf_stepper_compare(&r->stepper, err) != 0 ||
+        tf_journal_sync(&r->report.journal, err) != 0 ||
         tf_saver_start(r->saved.saver, &r->state, kind, best, err) != 0)
         return save_failed(r);
     r->saved.kind = kind;

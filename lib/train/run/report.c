@@ -319,11 +319,6 @@ int tf_run_report_end(struct tf_run_report *r, const struct tf_run_state *s, con
     return tf_journal_put(&r->journal, err);
 }
 
-int tf_run_report_sync(const struct tf_run_report *r, struct tf_err *err)
-{
-    return tf_journal_sync(&r->journal, err);
-}
-
 /* At least three validations and half of the updates without a better one. Where none was better
  * than the model of --init, size is not what is wrong. */
 static void advise_size(const struct tf_run_state *s)

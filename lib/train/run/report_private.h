@@ -70,8 +70,6 @@ int tf_run_report_save(struct tf_run_report *r, uint64_t step, const char *name,
                        struct tf_err *err) TF_MUST_CHECK;
 int tf_run_report_end(struct tf_run_report *r, const struct tf_run_state *s, const char *reason,
                       size_t memory, struct tf_err *err) TF_MUST_CHECK;
-/* All lines so far are on the disk. */
-int tf_run_report_sync(const struct tf_run_report *r, struct tf_err *err) TF_MUST_CHECK;
 /* Print the best checkpoint, or without validation the last (NULL: none), and the next command.
  * much_worse: the last validation, than the best. */
 void tf_run_report_complete(const struct tf_settings *o, const struct tf_run_state *s,
