@@ -56,10 +56,7 @@ const struct tf_err *tf_input_failure(const struct tf_input *in)
 
 static struct tf_item *add_item(struct tf_input *in, uint64_t idx)
 {
-    if (in->n == in->cap) {
-        in->cap = in->cap + in->cap / 2 + 64;
-        in->items = tf_xarray(in->items, in->cap, sizeof *in->items);
-    }
+    TF_GROW(in->items, in->n, in->cap);
     in->items[in->n] = (struct tf_item){.idx = idx};
     return &in->items[in->n++];
 }

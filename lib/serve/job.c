@@ -33,23 +33,17 @@ void tf_job_free(struct tf_job *job)
     free(job);
 }
 
-/* Room for one more element where the array doubles. */
-static void *grow(void *array, size_t n, size_t size)
-{
-    return (n & (n - 1)) == 0 ? tf_xarray(array, n > 0 ? 2 * n : 1, size) : array;
-}
-
 /* Add a text, which is copied. */
 static void add_text(struct tf_job *job, const char *text, size_t n)
 {
-    job->texts = grow(job->texts, job->n_texts, sizeof *job->texts);
+    TF_GROW(job->texts, job->n_texts, job->cap_texts);
     job->texts[job->n_texts++] =
         (struct tf_job_text){.p = tf_arena_strndup(&job->mem, text, n), .n = n};
 }
 
 static void add_line(struct tf_job *job, const char *from, const char *end, bool joined)
 {
-    job->lines = grow(job->lines, job->n_lines, sizeof *job->lines);
+    TF_GROW(job->lines, job->n_lines, job->cap_lines);
     job->lines[job->n_lines++] =
         (struct tf_job_line){.source = from, .n = (size_t)(end - from), .joined = joined};
 }

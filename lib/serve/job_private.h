@@ -39,9 +39,9 @@ struct tf_job_text {
 struct tf_job {
     struct tf_arena mem;
     struct tf_job_text *texts;
-    size_t n_texts;
+    size_t n_texts, cap_texts;
     struct tf_job_line *lines;
-    size_t n_lines;
+    size_t n_lines, cap_lines;
     const char *source, *target; /* languages, or NULL */
     int64_t alternatives;
     bool list; /* the answer is a list, too */
