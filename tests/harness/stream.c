@@ -33,6 +33,17 @@ long read_all(const void *p, size_t n, unsigned flags, uint32_t *digest, struct 
     return rc < 0 ? -1 : count;
 }
 
+size_t unhex(uint8_t *p, const char *hex)
+{
+    size_t n = strlen(hex) / 2;
+    for (size_t i = 0; i < n; i++) {
+        unsigned x;
+        sscanf(hex + 2 * i, "%2x", &x);
+        p[i] = (uint8_t)x;
+    }
+    return n;
+}
+
 /* ---- records and files that no tool writes this way ---- */
 
 int write_pair(struct tf_writer *w, uint64_t idx, const uint32_t *src, size_t n_src,

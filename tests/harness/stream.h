@@ -13,6 +13,9 @@
  * or -1 and the message. *digest (may be NULL) becomes a CRC of the header and the records. */
 long read_all(const void *p, size_t n, unsigned flags, uint32_t *digest, struct tf_err *err);
 
+/* The bytes of these hex digits into p; returns their number. */
+size_t unhex(uint8_t *p, const char *hex);
+
 /* ---- samples: the streams and models in formats/vectors ---- */
 
 struct sample {

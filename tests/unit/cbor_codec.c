@@ -215,17 +215,6 @@ static void test_values(void)
     tf_arena_release(&a);
 }
 
-static size_t unhex(uint8_t *p, const char *hex)
-{
-    size_t n = strlen(hex) / 2;
-    for (size_t i = 0; i < n; i++) {
-        unsigned x;
-        sscanf(hex + 2 * i, "%2x", &x);
-        p[i] = (uint8_t)x;
-    }
-    return n;
-}
-
 static void test_refused(void)
 {
     static const struct {

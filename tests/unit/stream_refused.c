@@ -10,18 +10,6 @@
 
 enum { MOST = 600 };
 
-static size_t unhex(uint8_t *p, const char *hex)
-{
-    size_t n = strlen(hex) / 2;
-    TF_ASSERT(n <= MOST);
-    for (size_t i = 0; i < n; i++) {
-        unsigned x;
-        sscanf(hex + 2 * i, "%2x", &x);
-        p[i] = (uint8_t)x;
-    }
-    return n;
-}
-
 static bool says(const char *why, const char *want)
 {
     return why != NULL && strstr(why, want) != NULL;
