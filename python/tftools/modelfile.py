@@ -1,6 +1,5 @@
 """Models and checkpoints as formats/model.md describes them. Needs cbor2 and numpy."""
 import hashlib
-import os
 from dataclasses import dataclass, field
 from typing import Any, Dict, List
 

@@ -15,7 +15,7 @@ import cbor2
 
 import disk
 from resume import records
-from rig import ENV, SHIM, SMALL, TIMEOUT, Done, run, sha, slurp
+from rig import ENV, SHIM, SMALL, TIMEOUT, Done, sha, slurp
 
 STEPS = 60
 CLONE_NEWNS, CLONE_NEWUTS = 0x20000, 0x4000000

@@ -12,7 +12,6 @@ import subprocess
 
 import sentencepiece
 import torch
-from safetensors.torch import save_file
 from transformers import (M2M100Config, M2M100ForConditionalGeneration, M2M100Tokenizer,
                           MarianConfig, MarianMTModel, MarianTokenizer)
 
