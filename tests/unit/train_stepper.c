@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "ops/cpu/cpu.h"
+#include "ops/floats.h"
 #include "train/step/stepper.h"
 
 #include <stdlib.h>
