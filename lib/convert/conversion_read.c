@@ -306,11 +306,9 @@ static void use_options(struct tf_import *m)
 static int read_program(struct tf_conversion *m, struct tf_err *err)
 {
     struct tf_import *im = &m->in;
-    im->header = (struct tf_header){.version = 1,
-                                    .special = {-1, -1, -1, -1},
+    im->header = (struct tf_header){.special = {-1, -1, -1, -1},
                                     .made = tf_value_array(),
-                                    .search = tf_value_map(),
-                                    .extra = tf_value_map()};
+                                    .search = tf_value_map()};
     im->program = tf_program_of(im);
     use_options(im);
     if ((!im->program->has_positions && refuse_positions(im, err) != 0) ||

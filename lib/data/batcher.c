@@ -454,7 +454,6 @@ static void make_header(struct tf_header *h, struct tf_arena *a, const struct ru
         tf_value_put(a, &inputs, "corpus", tf_value_bytes(a, r->id, sizeof r->id));
     *h = c->vocab.h;
     h->kind = "batch";
-    h->version = 1;
     h->extra = tf_value_map();
     tf_header_made_from(h, a, &c->side[0].first, &c->side[c->streams - 1].first);
     tf_header_made(h, a, tf_progname, table, &inputs);

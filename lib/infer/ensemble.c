@@ -403,7 +403,6 @@ struct tf_header tf_ensemble_header(const struct tf_ensemble *m, struct tf_arena
                                     const struct tf_opt *opts)
 {
     struct tf_header h = {.kind = kind,
-                          .version = 1,
                           .has_vocab = m->header.has_vocab,
                           .has_model = true,
                           .size = m->ids,
@@ -417,8 +416,6 @@ struct tf_header tf_ensemble_header(const struct tf_ensemble *m, struct tf_arena
     memcpy(h.vocab, m->header.vocab, sizeof h.vocab);
     memcpy(h.model, m->fingerprint, sizeof h.model);
     tf_header_made_from(&h, a, from[0], from[1]);
-    h.config = tf_value_map();
-    h.extra = tf_value_map();
     tf_header_made(&h, a, tf_progname, opts, &m->inputs);
     if (m->weights.kind == TF_ARRAY)
         tf_value_put(a, &h.made.items[h.made.n - 1], "weights", m->weights);

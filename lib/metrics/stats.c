@@ -66,10 +66,7 @@ int tf_stats_begin(struct tf_writer *w, struct tf_out *out, const struct tf_metr
 {
     struct tf_arena a = {0};
     struct tf_value list = tf_value_array(), inputs = tf_value_map();
-    struct tf_header h = {.kind = "stats", .version = 1, .special = {-1, -1, -1, -1}};
-    h.config = tf_value_map();
-    h.extra = tf_value_map();
-    h.made = tf_value_array();
+    struct tf_header h = {.kind = "stats", .special = {-1, -1, -1, -1}, .config = tf_value_map()};
     for (size_t i = 0; i < n; i++) {
         tf_value_push(&a, &list, settings(&a, &metrics[i]));
         if (has_model(&metrics[i]))

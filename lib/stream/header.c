@@ -166,7 +166,7 @@ void tf_header_encode(struct tf_buf *b, const struct tf_header *h)
     struct tf_value map = tf_value_map();
     for (size_t i = 0; h->extra.kind == TF_MAP && i < h->extra.n; i++)
         tf_value_put(&a, &map, h->extra.keys[i], h->extra.items[i]);
-    tf_value_put(&a, &map, "v", tf_value_int(h->version ? h->version : 1));
+    tf_value_put(&a, &map, "v", tf_value_int(1));
     tf_header_put(&map, &a, "size", h);
     tf_cbor_array(b, 2);
     tf_cbor_uint(b, TF_REC_HEADER);
@@ -216,6 +216,7 @@ static int decode_map(struct tf_header *h, struct tf_arena *a, const struct tf_v
                                         "size", "special",     "config",      "made",
                                         "lang", "target_lang", "source_size", "search",
                                         NULL};
+    int64_t version;
     int rc;
     *h = (struct tf_header){.special = {-1, -1, -1, -1},
                             .config = tf_value_map(),
@@ -224,13 +225,13 @@ static int decode_map(struct tf_header *h, struct tf_arena *a, const struct tf_v
                             .extra = tf_value_map()};
     if (map->kind != TF_MAP)
         return tf_fail(err, "not a map");
-    if ((rc = tf_value_int_of(map, "v", 1, INT64_MAX, &h->version, err)) < 0)
+    if ((rc = tf_value_int_of(map, "v", 1, INT64_MAX, &version, err)) < 0)
         return -1;
     if (rc > 0)
         return tf_fail(err, "v: missing");
-    if (h->version != 1)
+    if (version != 1)
         return tf_fail(err, "version %lld of the format is newer than this program",
-                       (long long)h->version);
+                       (long long)version);
     if ((rc = tf_value_text_of(map, "kind", &h->kind, err)) < 0)
         return -1;
     if (rc > 0 || !h->kind[0])

@@ -25,7 +25,6 @@ enum { TF_MAX_LAYERS = 256, TF_MAX_HEADS = 1024 };
 struct tf_header {
     /* "tokens", "pairs", "batch", "nbest", "scores", "stats", "model", "checkpoint", ... */
     const char *kind;
-    int64_t version; /* 1 */
     bool has_vocab, has_model;
     uint8_t vocab[32]; /* SHA-256 of the SentencePiece model bytes */
     uint8_t model[32]; /* fingerprint of the model */

@@ -335,11 +335,7 @@ static int begin_stream(struct tf_writer *w, const struct tf_tokenize *t,
 {
     const struct tf_vocab *v = t->vocab;
     struct tf_arena a = {0};
-    struct tf_header h = {.kind = "tokens",
-                          .version = 1,
-                          .config = tf_value_map(),
-                          .made = tf_value_array(),
-                          .extra = tf_value_map()};
+    struct tf_header h = {.kind = "tokens"};
     struct tf_value inputs = tf_value_map();
     tf_vocab_header(v, &h);
     if (t->lang != NULL)

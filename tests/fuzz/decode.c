@@ -35,7 +35,7 @@ static unsigned draw(struct bytes *b, unsigned below)
 
 static struct tf_header header(const char *kind)
 {
-    struct tf_header h = {.kind = kind, .version = 1, .size = V, .special = {0, 1, 2, 3}};
+    struct tf_header h = {.kind = kind, .size = V, .special = {0, 1, 2, 3}};
     h.made = tf_value_array();
     h.config = h.extra = tf_value_map();
     return h;

@@ -73,8 +73,7 @@ const uint8_t sample_vocab[SAMPLE_VOCAB_N] = "no real vocabulary, but forty byte
 
 struct tf_header sample_header(struct tf_arena *a, const char *kind, int64_t size)
 {
-    struct tf_header h = {
-        .kind = kind, .version = 1, .has_vocab = true, .size = size, .special = {0, 1, 2, 3}};
+    struct tf_header h = {.kind = kind, .has_vocab = true, .size = size, .special = {0, 1, 2, 3}};
     struct tf_value stage = tf_value_map(), opts = tf_value_map(), in = tf_value_map();
     uint8_t sha[32];
     tf_sha256_of(h.vocab, sample_vocab, SAMPLE_VOCAB_N);
@@ -319,7 +318,7 @@ void free_samples(struct sample s[N_SAMPLES])
 void plain_header(struct tf_header *h, const char *kind, uint8_t vocab, int64_t size)
 {
     *h = (struct tf_header){
-        .kind = kind, .version = 1, .has_vocab = true, .size = size, .special = {0, 1, 2, 3}};
+        .kind = kind, .has_vocab = true, .size = size, .special = {0, 1, 2, 3}};
     memset(h->vocab, vocab, sizeof h->vocab);
     h->made = tf_value_array();
     h->config = h->extra = tf_value_map();

@@ -50,7 +50,6 @@ static void checkpoint(const char *name, uint64_t step)
     struct tf_state records[TF_STATE_RECORDS];
     size_t n = tf_state_records(records, &a, &s, &map, &map);
     struct tf_header h = {.kind = "checkpoint",
-                          .version = 1,
                           .special = {-1, -1, -1, -1},
                           .config = map,
                           .made = tf_value_array(),

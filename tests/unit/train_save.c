@@ -32,7 +32,6 @@ static void open_saving(struct saving *s)
     s->common = (struct tf_save_common){.settings = map,
                                         .batches = map,
                                         .header = {.kind = "checkpoint",
-                                                   .version = 1,
                                                    .special = {-1, -1, -1, -1},
                                                    .config = map,
                                                    .made = tf_value_array(),

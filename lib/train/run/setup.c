@@ -167,7 +167,6 @@ static int make_common(struct tf_setup *s, const struct tf_header *stream, const
     bool has_made = stream->made.kind == TF_ARRAY, has_config = stream->config.kind == TF_MAP;
     c->header = (struct tf_header){
         .kind = "checkpoint",
-        .version = 1,
         .has_vocab = stream->has_vocab,
         .size = stream->size > 0 ? stream->size : s->config.vocab_size,
         .special = stream->special,
@@ -175,7 +174,6 @@ static int make_common(struct tf_setup *s, const struct tf_header *stream, const
         .made = has_made ? tf_value_clone(a, &stream->made) : tf_value_array(),
         .search = stream->search.kind == TF_MAP ? tf_value_clone(a, &stream->search)
                                                 : tf_value_map(),
-        .extra = tf_value_map(),
     };
     if (guide(s, &c->header.search, err) != 0)
         return -1;
