@@ -113,7 +113,8 @@ $(WORK)/brackets.tfs: $(WORK)/train.tags $(WORK)/vocab.model
 	grep -o '[()][^ ]*' $< | sort -u | tf-tokenize -m $(WORK)/vocab.model -o $@
 ifneq ($(CONSTRAIN),)
 decode_flags += --insert $(WORK)/brackets.tfs --max-insert 12
-$(RESULTS)/test.out $(kinds:%=$(RESULTS)/device.%.out) $(searches): $(WORK)/brackets.tfs
+$(RESULTS)/test.out $(RESULTS)/test.nbest $(kinds:%=$(RESULTS)/device.%.out) $(searches): \
+    $(WORK)/brackets.tfs
 endif
 
 # ---- trees of outputs, or of lists of them ----

@@ -497,10 +497,15 @@ X
     t 0 make "${args[@]}" small TRAIN='a.mrg b.mrg.gz'
     [[ $output != *tf-train* ]]
     expect_contains "$output" "Number of sentence        =     20"
-    # Under the constraint the output has the letters of the input, in order.
+    # Under the constraint the output has the letters of the input, in order, also where it votes.
+    t 0 make "${args[@]}" small TRAIN='a.mrg b.mrg.gz' CONSTRAIN=1 VOTE=1
     t 0 make "${args[@]}" small TRAIN='a.mrg b.mrg.gz' CONSTRAIN=1
     "$TF_PYTHON" - <<'PY'
-for words, out in zip(open("w-small/test.words"), open("w-small/test.out")):
+texts = open("w-small/test.words").readlines()
+lists = [line.rstrip("\n").split("\t") for line in open("w-small/test.nbest")]
+outs = [*zip(texts, open("w-small/test.out")), *((texts[int(h[0])], h[3]) for h in lists)]
+assert len(outs) > 40
+for words, out in outs:
     letters = iter(out)
     assert all(c in letters for c in words.replace(" ", "").strip()), (words, out)
 PY
