@@ -151,7 +151,7 @@ static int read_columns(struct rerank *r, struct tf_text line, struct tf_err *er
     static const char lacks[] = "no hypothesis";
     struct tf_nbest h;
     struct tf_err why = {0};
-    if (tf_nbest_parse(&h, line, &why) != 0)
+    if (tf_nbest_begin(&h, line, &why) != 0)
         return wrong(r, err, why.msg);
     if (!r->list.is || r->list.idx != h.idx) {
         if (put_list(r, err) != 0)
@@ -162,6 +162,8 @@ static int read_columns(struct rerank *r, struct tf_text line, struct tf_err *er
         mark_bad(&r->list, lacks, sizeof lacks - 1);
         return 0;
     }
+    if (tf_nbest_hypothesis(&h, &why) != 0)
+        return wrong(r, err, why.msg);
     double total = r->o->weight[0] * h.score;
     return add_scores(r, &h.rest, &total, err) != 0
                ? -1

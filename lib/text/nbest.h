@@ -9,13 +9,16 @@
 
 struct tf_nbest {
     uint64_t idx;              /* of the list */
-    bool none;                 /* rank 0: the list has no hypothesis; what follows is unset */
+    bool none;                 /* rank 0: the list has no hypothesis */
     double score;              /* finite */
     struct tf_text text, rest; /* rest.p is NULL if nothing follows the text */
 };
 
-/* Parse a line, without LF; texts are views of it. Errors say what it lacks, such as "no rank". */
-int tf_nbest_parse(struct tf_nbest *h, struct tf_text line, struct tf_err *err) TF_MUST_CHECK;
+/* Parse a line, without LF, up to the rank, so that the list before it can end whatever follows;
+ * texts are views of it. Errors say what it lacks, such as "no rank". */
+int tf_nbest_begin(struct tf_nbest *h, struct tf_text line, struct tf_err *err) TF_MUST_CHECK;
+/* Then, unless there is none, its score and text. */
+int tf_nbest_hypothesis(struct tf_nbest *h, struct tf_err *err) TF_MUST_CHECK;
 /* Cut off the next field, a finite number. Its lack is the error. */
 int tf_nbest_number(struct tf_text *rest, double *x, const char *lack,
                     struct tf_err *err) TF_MUST_CHECK;

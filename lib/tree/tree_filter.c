@@ -253,7 +253,16 @@ static void add_sequence(struct run *r, struct list *l, const struct tf_nbest *h
     tf_buf_add(&l->text, h->text.p, h->text.n);
 }
 
-/* The next line of lists: 1, 0 at the end, -1. `out` is flushed before a read that would block. */
+static int wrong(const struct tf_in *in, uint64_t line, const char *what, struct tf_err *err)
+{
+    return tf_fail(err,
+                   "%s: line %llu: %s (expected: idx, rank, score and text between tabs, as "
+                   "tf-tokenize -d --nbest writes them)",
+                   in->name, (unsigned long long)line, what);
+}
+
+/* The next line of lists, up to its rank: 1, 0 at the end, -1. `out` is flushed before a read that
+ * would block. */
 static int next_hypothesis(struct run *r, struct tf_in *in, struct tf_out *out, uint64_t *line,
                            struct tf_nbest *h, struct tf_err *err)
 {
@@ -268,12 +277,7 @@ static int next_hypothesis(struct run *r, struct tf_in *in, struct tf_out *out, 
     if (got == 2)
         return tf_fail(err, "%s: line %llu: %zu bytes, maximum %zu", in->name,
                        (unsigned long long)*line, s.n, r->f->max);
-    if (tf_nbest_parse(h, s, &why) != 0)
-        return tf_fail(err,
-                       "%s: line %llu: %s (expected: idx, rank, score and text between tabs, as "
-                       "tf-tokenize -d --nbest writes them)",
-                       in->name, (unsigned long long)*line, why.msg);
-    return 1;
+    return tf_nbest_begin(h, s, &why) == 0 ? 1 : wrong(in, *line, why.msg, err);
 }
 
 static int restore_lists(struct run *r, struct list *l, struct tf_in *in, struct tf_in *words,
@@ -281,6 +285,7 @@ static int restore_lists(struct run *r, struct list *l, struct tf_in *in, struct
 {
     struct tf_nbest h;
     struct tf_text w;
+    struct tf_err why = {0};
     uint64_t line = 0;
     int rc;
     while ((rc = next_hypothesis(r, in, out, &line, &h, err)) > 0) {
@@ -291,6 +296,8 @@ static int restore_lists(struct run *r, struct list *l, struct tf_in *in, struct
                            (unsigned long long)due);
         if (due > r->count.total && end_list(r, l, in, words, out, err) != 0)
             return -1;
+        if (!h.none && tf_nbest_hypothesis(&h, &why) != 0)
+            return wrong(in, line, why.msg, err);
         add_sequence(r, l, &h);
     }
     if (rc == 0 && line > 0)

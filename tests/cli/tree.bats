@@ -209,6 +209,10 @@ Genetic Analysis of -LRB- x y -RRB-\tNP NP JJ NN /NP PP IN NP -LRB- NN + -RRB- /
     t 4 tf-tree -r --vote 1 --max-line 20 -w w long
     expect_output $'\n(TOP (NN b))'
     expect_contains "$stderr" "1 of 2 lists bad; the first is line 1: a list that is too long"
+    # What ended before a wrong line is written.
+    t 1 tf-tree -r --vote 1 -w w <(sed '$a 1\t1\tx\tNN' one)
+    expect_output '(TOP (NN a))'
+    expect_contains "$stderr" "line 2: no score"
     t 2 tf-tree -r --vote 1 one
     t 2 tf-tree --vote 1 -l -w x one
     t 2 tf-tree -r --vote -1 -w w one
