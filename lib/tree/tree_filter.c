@@ -215,12 +215,21 @@ static void restore_list(struct run *r, struct list *l, struct tf_text words)
     tf_tree_vote_count(&l->vote, &l->first, &r->tree);
 }
 
+/* As tf_in_line; `out` is flushed before a read that would block. */
+static int next_line(const struct run *r, struct tf_in *in, struct tf_out *out, struct tf_text *s,
+                     struct tf_err *err)
+{
+    if (!tf_in_line_ready(in, r->f->max) && tf_out_flush(out, err) != 0)
+        return -1;
+    return tf_in_line(in, &s->p, &s->n, r->f->max, err);
+}
+
 /* End a list: write its tree, or the empty line of a bad one. */
 static int end_list(struct run *r, struct list *l, struct tf_in *in, struct tf_in *words,
                     struct tf_out *out, struct tf_err *err)
 {
     struct tf_text w = {0};
-    const int got = tf_in_line(words, &w.p, &w.n, r->f->max, err);
+    const int got = next_line(r, words, out, &w, err);
     if (got < 0)
         return -1;
     if (got == 0)
@@ -261,16 +270,13 @@ static int wrong(const struct tf_in *in, uint64_t line, const char *what, struct
                    in->name, (unsigned long long)line, what);
 }
 
-/* The next line of lists, up to its rank: 1, 0 at the end, -1. `out` is flushed before a read that
- * would block. */
+/* The next line of lists, up to its rank: 1, 0 at the end, -1. */
 static int next_hypothesis(struct run *r, struct tf_in *in, struct tf_out *out, uint64_t *line,
                            struct tf_nbest *h, struct tf_err *err)
 {
     struct tf_text s;
     struct tf_err why = {0};
-    if (!tf_in_line_ready(in, r->f->max) && tf_out_flush(out, err) != 0)
-        return -1;
-    const int got = tf_in_line(in, &s.p, &s.n, r->f->max, err);
+    const int got = next_line(r, in, out, &s, err);
     if (got <= 0)
         return got;
     ++*line;
@@ -302,7 +308,7 @@ static int restore_lists(struct run *r, struct list *l, struct tf_in *in, struct
     }
     if (rc == 0 && line > 0)
         rc = end_list(r, l, in, words, out, err);
-    if (rc == 0 && (rc = tf_in_line(words, &w.p, &w.n, r->f->max, err)) > 0)
+    if (rc == 0 && (rc = next_line(r, words, out, &w, err)) > 0)
         rc = tf_fail(err, "%s has more lines than %s has lists, %llu", words->name, in->name,
                      (unsigned long long)r->count.total);
     return rc;

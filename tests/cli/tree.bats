@@ -242,6 +242,12 @@ tree(["-r", "-w", "/dev/fd/%d" % r], [(b"S NN /S\nS N", b"(TOP (S (NN a)))\n"), 
 os.close(r)
 open("tags", "w").write("S NN /S\n" * 2)
 tree(["-r", "-w", "/dev/stdin", "tags"], [(b"a\nb", b"(TOP (S (NN a)))\n"), (b"\n", b"(TOP (S (NN b)))\n")])
+# A list is answered when the next begins, or when its words come.
+open("w", "w").write("a\nb\n")
+lists = b"0\t1\t-1\tNN\n1\t1\t-1\tNN\n"
+assert talk([["tf-tree", "-r", "--vote", "1", "-w", "w"]], [(lists, b"(TOP (NN a))\n")]) == b"(TOP (NN b))\n"
+open("lists", "wb").write(lists)
+tree(["-r", "--vote", "1", "-w", "/dev/stdin", "lists"], [(b"a\nb", b"(TOP (NN a))\n"), (b"\n", b"(TOP (NN b))\n")])
 END
 }
 
