@@ -242,7 +242,7 @@ static int end_list(struct run *r, struct list *l, struct tf_in *in, struct tf_i
     r->count.total++;
     tf_buf_clear(&r->line);
     if (why != NULL) {
-        if (tf_bad_add(&r->count, in->name, r->count.total, why, false, err) != 0)
+        if (tf_bad_add(&r->count, words->name, r->count.total, why, false, err) != 0)
             return -1;
     } else {
         restore_list(r, l, w);
@@ -325,5 +325,5 @@ int tf_tree_from_nbest(struct tf_tree_filter *f, struct tf_in *in, struct tf_in 
     tf_tree_vote_release(&l.vote);
     tf_buf_release(&l.text);
     free(l.v);
-    return end(&r, rc, in->name, err);
+    return end(&r, rc, words->name, err);
 }

@@ -177,8 +177,8 @@ Genetic Analysis of -LRB- x y -RRB-\tNP NP JJ NN /NP PP IN NP -LRB- NN + -RRB- /
         3 2 -1 '(S (: a ): (NP b )NP )S' 3 3 -1 '(S (S (NP a b )NP )S )S' >lists
     t 4 tf-tree -r -b words --vote 0 -w w lists
     expect_output $'(TOP (S (NP (XX a) (XX b)) (XX c)))\n(TOP)\n\n(TOP (S (NP (XX a) (XX b))))'
-    expect_contains "$stderr" "tf-tree: warning: lists: line 3: no hypothesis"
-    expect_contains "$stderr" "lists: 1 of 4 lists bad; the first is line 3: no hypothesis"
+    expect_contains "$stderr" "tf-tree: warning: w: line 3: no hypothesis"
+    expect_contains "$stderr" "w: 1 of 4 lists bad; the first is line 3: no hypothesis"
     # By their weights: the second has more than half, or the first all.
     sed 's/\t-1.1\t/\t3\t/' lists >other
     t 4 tf-tree -r -b words --vote 1 -w w other
