@@ -106,7 +106,7 @@ static int run(const struct tf_args *args, struct tf_err *err)
         err->status = TF_FAILED;
     if (f.unbalanced + f.mis_sized > 0)
         tf_note("%llu sequences restored; repaired: brackets of %llu, tags or words of %llu",
-                (unsigned long long)f.trees, (unsigned long long)f.unbalanced,
+                (unsigned long long)f.sequences, (unsigned long long)f.unbalanced,
                 (unsigned long long)f.mis_sized);
     tf_in_close(&words_in);
     tf_in_close(&in);

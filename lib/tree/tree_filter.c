@@ -24,7 +24,7 @@ static void begin_run(struct run *r, struct tf_tree_filter *f, const char *items
         (struct run){.f = f,
                      .count = {.on_bad = f->bad, .items = items, .place = "line", .text = true},
                      .reader = {.in = in, .layout = f->layout, .max = f->max, .out = {words, out}}};
-    f->unbalanced = f->mis_sized = 0;
+    f->sequences = f->unbalanced = f->mis_sized = 0;
 }
 
 static int end(struct run *r, int rc, const char *name, struct tf_err *err)
@@ -112,6 +112,7 @@ static void restore(struct run *r, struct tf_text sequence, struct tf_text words
 {
     unsigned repairs =
         tf_delinearize(&r->tree, r->f->style, sequence, words, r->f->root, r->f->tag);
+    r->f->sequences++;
     r->f->unbalanced += (repairs & TF_REPAIR_BRACKETS) != 0;
     r->f->mis_sized += (repairs & TF_REPAIR_LEAVES) != 0;
 }
