@@ -236,10 +236,11 @@ static int end_list(struct run *r, struct list *l, struct tf_in *in, struct tf_i
     if (got == 0)
         return tf_fail(err, "%s has more lists than %s has lines, %llu", in->name, words->name,
                        (unsigned long long)r->count.total);
-    const char *why = got == 2                  ? "a line of words that is too long"
-                      : l->n == 0               ? "no hypothesis"
-                      : l->text.len > r->f->max ? "a list that is too long"
-                                                : NULL;
+    /* The time is that of the words once for each hypothesis, however short these are. */
+    const char *why = got == 2    ? "a line of words that is too long"
+                      : l->n == 0 ? "no hypothesis"
+                      : l->text.len + l->n * (w.n + 1) > r->f->max ? "a list that is too long"
+                                                                   : NULL;
     r->count.total++;
     tf_buf_clear(&r->line);
     if (why != NULL) {
@@ -256,7 +257,7 @@ static int end_list(struct run *r, struct list *l, struct tf_in *in, struct tf_i
 
 static void add_sequence(struct run *r, struct list *l, const struct tf_nbest *h)
 {
-    if (h->none || l->text.len > r->f->max)
+    if (h->none || l->text.len + l->n > r->f->max)
         return;
     TF_GROW(l->v, l->n, l->cap);
     l->v[l->n++] = (struct sequence){l->text.len, h->text.n, h->score};

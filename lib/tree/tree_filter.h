@@ -37,7 +37,7 @@ int tf_tree_from_sequences(struct tf_tree_filter *f, struct tf_in *in, struct tf
 /* The same of n-best lists (nbest.h), numbered from 0, one for each line of words: of the trees of
  * a list's sequences, weighed by exp(f->scale score), the constituents that have more than half of
  * all weight (tree_vote_private.h), over the leaves of the first. A list without a sequence or over
- * the limit is bad: the line of words is named, from 1. */
+ * the limit, with its words once for each sequence, is bad: the line of words is named, from 1. */
 int tf_tree_from_nbest(struct tf_tree_filter *f, struct tf_in *in, struct tf_in *words,
                        struct tf_out *out, struct tf_err *err) TF_MUST_CHECK;
 

@@ -210,6 +210,12 @@ Genetic Analysis of -LRB- x y -RRB-\tNP NP JJ NN /NP PP IN NP -LRB- NN + -RRB- /
     t 4 tf-tree -r --vote 1 --max-line 20 -w w long
     expect_output $'\n(TOP (NN b))'
     expect_contains "$stderr" "1 of 2 lists bad; the first is line 1: a list that is too long"
+    # Hypotheses may be short, but each has all words.
+    awk 'BEGIN { for (i = 0; i < 10; i++) print "0\t1\t-1\t" }' >empty
+    printf '%0100d\n' 1 >words
+    t 4 tf-tree -r --vote 1 --max-line 1000 -w words empty
+    expect_contains "$stderr" "words: 1 of 1 lists bad; the first is line 1: a list that is too long"
+    t 0 tf-tree -r --vote 1 --max-line 1010 -w words empty
     # What ended before a wrong line is written.
     t 1 tf-tree -r --vote 1 -w w <(sed '$a 1\t1\tx\tNN' one)
     expect_output '(TOP (NN a))'
