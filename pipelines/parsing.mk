@@ -120,6 +120,7 @@ endif
 # ---- trees of outputs, or of lists of them ----
 restore = tf-tree -r -p -b $(BRACKETS) $(vote)
 vote    = $(if $(VOTE),--vote $(VOTE))
+lists   = $(VOTE)
 $(RESULTS)/test.nbest: $(WORK)/test.$S $(models) $(RESULTS)/decoding.settings
 	$(say)$(call allow_bad,tf-tokenize -m $(RESULTS)/model.tfm <$< \
 	| tf-decode $(threads) $(decoding) --nbest $(BEAM) \
