@@ -67,7 +67,7 @@ threads := $(if $(THREADS),--threads $(THREADS))
 # the end of the last line as a part of the text.
 %.settings: FORCE
 	@$(if $(call same,$(wildcard $@) $(file <$@),$@ $($(*F))),,$(write_part)$(whole))
-same = $(call same_words,$(strip $1),$(strip $2))
+same = $(call same_words,.$(strip $1),.$(strip $2))
 same_words = $(and $(findstring $1,$2),$(findstring $2,$1))
 write_part = $(if $(jobs),$(shell mkdir -p $(@D))$(file >$@.part,$($(*F))))
 # $(call as_before,SETTINGS,RUN): refuse others than those in the file if that training has begun.

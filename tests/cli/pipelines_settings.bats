@@ -505,6 +505,7 @@ fake_decoder() {
     done
     mkdir -p w/student/run w/back/run
     touch w/{student,back}/run/ckpt-1.tfm
+    t 0 make "${args[@]}" w/taught.en w/mono.en
     for f in 'taught.en student' 'mono.en back'; do
         PATH=$PWD/bin:$PATH t 2 make "${args[@]}" DECODE_FLAGS='--beam 2' "w/${f% *}"
         expect_contains "$stderr" "w/${f#* }/run was trained with different settings (without --beam 2)"
