@@ -11,12 +11,12 @@ is_name = $(shell LC_ALL=C; n=$(call quote,$1); n=$${n//[^[:ascii:]]/a}; \
 quote = '$(subst ','\'',$1)'
 $(foreach v,$(if $(DATA),DATA) WORK RESULTS,$(if $(filter undefined,$(origin $v)),,$(if \
     $(call is_name,$($v)),,$(error $v=$($v): a name of letters, digits and ._/+@~- is required))))
-# $(call readable,SETTING,FILES): refuse names that would be something else in a rule.
-readable = $(foreach f,$2,$(foreach c,$(in_no_name),$(if $(findstring $c,$f), \
+# $(call readable,SETTING,FILES,SIGNS): refuse names that would be something else in a rule.
+readable = $(foreach f,$2,$(foreach c,$3,$(if $(findstring $c,$f), \
     $(error $1=$f: make reads no file name with '$c'))))
-in_no_name := : = ; \ | \# $$
-$(foreach v,TRAIN DEV TEST SMALL MONO MODEL OTHER DOMAIN DOMAIN_DEV DOMAIN_TEST, \
-    $(call readable,$v,$($v)))
+in_no_rule := : ; |
+# In the text of a rule that is made by $(eval), these are something else, too.
+in_no_text := $(in_no_rule) = \ \# $$
 # Of a list of what to try nothing may be left.
 $(foreach v,ROWS BEAMS ALPHAS DROPOUTS ATTENTION_DROPOUTS RATES,$(if $(filter undefined, \
     $(origin $v)),,$(if $(strip $($v)),,$(error $v=: at least one is required))))
@@ -120,6 +120,9 @@ word_for_empty = $(if $(filter $v,$(NEEDED)),(needed: $(NEEDS)))$(if \
 hidden = $(if $(filter de en fr,$T),,paper-score)
 settings = $(shell sed -n 's/^\([A-Z_]*\) *?=.*/\1/p' $(MAKEFILE_LIST) | awk '!seen[$$0]++')
 fixed = $(shell sed -n 's/^\([A-Z_]*\) *:*=.*/\1/p' $(MAKEFILE_LIST))
+# The environment may have a MODEL or a DOMAIN that is none of this pipeline's.
+$(foreach v,$(filter $(settings),TRAIN DEV TEST SMALL MONO MODEL OTHER DOMAIN DOMAIN_DEV \
+    DOMAIN_TEST),$(call readable,$v,$($v),$(in_no_rule)))
 
 goals := $(filter-out help,$(or $(MAKECMDGOALS),all))
 

@@ -104,6 +104,7 @@ ifneq ($(goals),)
 $(call keep,$(TRAIN) $(DEV) $(TEST), \
     $(foreach p,train dev test,$(WORK)/$p.trees $(WORK)/$p.words $(WORK)/$p.tags))
 endif
+$(foreach v,$(NEEDED),$(call readable,$v,$($v),$(in_no_text)))
 $(eval $(call treebank,train,TRAIN))
 $(eval $(call treebank,dev,DEV))
 $(eval $(call treebank,test,TEST))

@@ -166,16 +166,30 @@ load pipelines
         done
         rm "a${c}b".*
     done
-    t 2 make -f "$TOP/pipelines/parsing.mk" TRAIN=t:t DEV=t TEST=t WORK=w
-    expect_error "TRAIN=t:t: make reads no file name with ':'"
-    t 2 make -f "$TOP/pipelines/recipes.mk" TRAIN=t DEV=t TEST=t MONO=t=t WORK=w back-translation
-    expect_error "MONO=t=t: make reads no file name with '='"
+    t 2 make -f "$TOP/pipelines/parsing.mk" TRAIN=t=t DEV=t TEST=t WORK=w
+    expect_error "TRAIN=t=t: make reads no file name with '='"
+    t 2 make -f "$TOP/pipelines/recipes.mk" TRAIN=t DEV=t TEST=t MONO='t|t' WORK=w back-translation
+    expect_error "MONO=t|t: make reads no file name with '|'"
     t 2 make -f "$TOP/pipelines/wmt14-ende.mk" SMALL='t;t' WORK=w
     expect_error "SMALL=t;t: make reads no file name with ';'"
     [ ! -e w ]
     for l in en de; do cp t.$l ./-t.$l; cp t.$l '~@,%!.'$l; done
     t 0 make -s "${args[@]}" TRAIN='-t ~@,%!'
     expect_contains "$output" 'train: 2 pairs'
+    # What another program reads from the environment is no setting here.
+    MODEL=org:m DOMAIN=http://localhost t 0 make -s "${args[@]}" TRAIN=t
+    # Not all settings are put into the text of a rule.
+    for c in = '#' "\\"; do
+        for l in en de; do cp t.$l "a${c}b.$l"; done
+        local b="a${c}b" recipes=(-f "$TOP/pipelines/recipes.mk" TEST=t)
+        t 0 make -s "${recipes[@]}" TRAIN=t DEV=t MONO="$b.de" WORK=v v/mono.de
+        t 0 make -s "${recipes[@]}" MODEL="$b.de" DOMAIN="$b" DOMAIN_DEV="$b" DOMAIN_TEST="$b" WORK=v \
+            v/domain/copied v/plain/model.tfm
+        t 0 make -s -f "$TOP/pipelines/wmt14-ende.mk" SMALL="$b" WORK=v v/test.en
+        cmp t.de v/mono.de
+        cmp t.de v/plain/model.tfm
+        rm -r v
+    done
 }
 
 @test "text.mk: files with both sides in fields, alone and beside pairs of files" {
