@@ -92,8 +92,6 @@ static void add_char(struct reader *r, uint32_t c, struct tf_text from)
 static void add_text(struct reader *r, const struct tf_html_item *it)
 {
     const char *s = r->h->source;
-    if (r->empty > 0 && tf_uc_space_at(s + it->begin) > 0)
-        r->g->nodes[r->empty].spaced = r->raw.len == 0 || r->raw.p[r->raw.len - 1] == ' ';
     for (size_t p = it->begin, n; p < it->end; p += n) {
         int len;
         uint32_t c = tf_utf8_get(s + p, &len);
@@ -103,6 +101,8 @@ static void add_text(struct reader *r, const struct tf_html_item *it)
             c = n > 0 ? is : c;
             n = n > 0 ? n : 1;
         }
+        if (p == it->begin && r->empty > 0 && tf_uc_space(c))
+            r->g->nodes[r->empty].spaced = r->raw.len == 0 || r->raw.p[r->raw.len - 1] == ' ';
         add_char(r, c, (struct tf_text){s + p, n});
     }
 }

@@ -125,6 +125,7 @@ X
     is 'call <code>f</code> <kbd>g</kbd>' 'Ruf ||| 0-0' 'Ruf <code>f</code> <kbd>g</kbd>'
     is 'call <code>f</code> now' '叫现在 ||| 0-0' '叫现<code>f</code>在'
     is 'one <img> two<img> <img><b>x</b>' 'Ein zwei x ||| 0-0 1-1 2-2' 'Ein <img> zwei<img> <img><b>x</b>'
+    is 'one&nbsp;<img>&#32;two' 'Ein zwei ||| 0-0 1-1' 'Ein <img> zwei'
     is 'one <img> <input> two' 'Zwei ein ||| 0-1 1-0' '<img> <input> Zwei ein'
     is 'one <i class="x"></i> two <b><img></b> <u>x</u>' 'Ein zwei x ||| 0-0 1-1 2-2' 'Ein <i class="x"></i> zwei <b><img></b> <u>x</u>'
 }
