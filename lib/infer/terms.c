@@ -63,8 +63,11 @@ static int read_phrase(struct reading *r, struct tf_text field, struct tf_wanted
         return tf_fail(err, "'%.*s' %s", (int)(field.n < 80 ? field.n : 80), field.p,
                        after ? "ends within a word, and a phrase ends one"
                              : "continues a word, and a phrase begins one");
-    p->edge = after ? tf_word_at(t->target.v[first].p, t->target.v[first].n, 0)
-                    : tf_word_before(t->target.v[last].p, t->target.v[last].n);
+    struct tf_buf text = {0};
+    for (size_t i = 0; i < p->n; i++)
+        tf_buf_add(&text, t->target.v[ids[i]].p, t->target.v[ids[i]].n);
+    p->edge = after ? tf_word_at(text.p, text.len, 0) : tf_word_before(text.p, text.len);
+    tf_buf_release(&text);
     return 0;
 }
 

@@ -548,7 +548,7 @@ hyps() {
     done
 }
 
-@test "--terms: a source that is cut within a character of bytes has its terms" {
+@test "--terms: a source cut within a character of bytes has its terms, signs of bytes end no word" {
     printf 'ab ba\nab ba a b\n' >text
     tf-tokenize --train --type bpe --byte-fallback --vocab-size 269 -o vocab text
     tf-tokenize -m vocab -o text.tfs text
@@ -561,6 +561,12 @@ hyps() {
         tf-decode -q -m run/ckpt-00000001.tfm --truncate --max-length $n --terms terms source |
             tf-tokenize -d -m vocab | grep -qw ba
     done
+    # A sign of bytes is one before any token, as one of a piece is; a letter is not.
+    printf 'ab\t€\nba\té\n' | tf-tokenize -m vocab --pieces --phrases 2 -o terms
+    printf 'ab\nba\n' | tf-tokenize -m vocab -o source
+    printf '€ab\néab\n' | tf-tokenize -m vocab -o prefix
+    tf-decode -q -m run/ckpt-00000001.tfm --max-factor 0 --max-extra 0 --prefix prefix \
+        --terms terms source | tf-tokenize -d -m vocab | diff <(printf '€ab\néab é\n') -
 }
 
 @test "--forbid: a phrase of thousands of tokens" {
