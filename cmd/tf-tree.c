@@ -8,7 +8,7 @@
 
 enum { LINES = 1, LINEARIZE = 2, RESTORE = 4 };
 
-static struct tf_tree_filter f = {.scale = -1};
+static struct tf_tree_filter f;
 static const char *words, *output;
 static int64_t max_line;
 
@@ -40,9 +40,6 @@ static struct tf_opt opts[] = {
             .help = "label of the root, removed by -l and added by -r and -c"),
     OPT_FLAG('p', "punctuation", &f.punctuate, .modes = RESTORE,
              .help = "-r: choose the tags of punctuation by the words"),
-    OPT_REAL(0, "vote", &f.scale, .arg = "X", .lo = 0, .hi = 1e9, .modes = RESTORE,
-             .needs = "words",
-             .help = "-r: of n-best lists what more than half have in common, by exp(X score)"),
     OPT_STR(0, "tag", &f.tag, .arg = "TAG", .def = "XX", .modes = RESTORE,
             .help = "-r: tag of words for which the sequence has none"),
     OPT_END,
@@ -70,9 +67,8 @@ static int filter(unsigned mode, struct tf_in *in, struct tf_in *words_in, struc
                   struct tf_out *words_out, struct tf_err *err)
 {
     return mode == LINEARIZE ? tf_tree_to_sequences(&f, in, words_out, out, err)
-           : mode == LINES   ? tf_tree_lines(&f, in, out, err)
-           : f.scale >= 0    ? tf_tree_from_nbest(&f, in, words_in, out, err)
-                             : tf_tree_from_sequences(&f, in, words_in, out, err);
+           : mode == RESTORE ? tf_tree_from_sequences(&f, in, words_in, out, err)
+                             : tf_tree_lines(&f, in, out, err);
 }
 
 static int run(const struct tf_args *args, struct tf_err *err)
@@ -106,7 +102,7 @@ static int run(const struct tf_args *args, struct tf_err *err)
         err->status = TF_FAILED;
     if (f.unbalanced + f.mis_sized > 0)
         tf_note("%llu sequences restored; repaired: brackets of %llu, tags or words of %llu",
-                (unsigned long long)f.sequences, (unsigned long long)f.unbalanced,
+                (unsigned long long)f.trees, (unsigned long long)f.unbalanced,
                 (unsigned long long)f.mis_sized);
     tf_in_close(&words_in);
     tf_in_close(&in);

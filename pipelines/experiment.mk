@@ -330,15 +330,12 @@ searches = $(foreach b,$(BEAMS),$(foreach a,$(ALPHAS),$(RESULTS)/search/$b-$a.tx
 # $(call score,OUTPUT): print the score of a translation of the development set.
 score      = tf-bleu $(tokenized) -b -w 2 $(WORK)/dev.$T -i $1
 score_name := BLEU
-# Not empty: the outputs are whole n-best lists.
-lists      :=
 $(searches): $(RESULTS)/search/%.txt: $(WORK)/dev.$S.tfs $(WORK)/dev.$T $(models) \
     $(RESULTS)/decode_flags.settings
 	$(say)mkdir -p $(@D)
 	setting=$*; b=$${setting%%-*} a=$${setting#*-}; \
-	$(call allow_bad,tf-decode $(threads) --beam $$b --alpha $$a $(if $(lists),--nbest $$b) \
-	    $(decode_flags) $< \
-	    | tf-tokenize -d $(if $(lists),--nbest) -m $(RESULTS)/model.tfm -o $(basename $@).out); \
+	$(call allow_bad,tf-decode $(threads) --beam $$b --alpha $$a \
+	    $(decode_flags) $< | tf-tokenize -d -m $(RESULTS)/model.tfm -o $(basename $@).out); \
 	score=$$($(call score,$(basename $@).out)); \
 	echo "$$b $$a $$score" >$@.part
 	$(whole)

@@ -25,7 +25,6 @@
 #: SMALL 1: for treebanks and machines of a tenth of the paper's
 #: BRACKETS closing brackets, see tf-tree(1)
 #: CONSTRAIN 1: the output has the words of the input
-#: VOTE factor of scores in a vote of the BEAM best, see tf-tree(1); empty: the best alone
 #: DROPOUTS dropout, as tried by sweep
 #: ATTENTION_DROPOUTS dropout of attention weights, as tried by sweep
 #: RATES learning rates, or factors on the preset's, as tried by sweep
@@ -55,7 +54,6 @@ MAX_LENGTH ?= $(if $(t2t),511,512)
 BEAM       ?= $(call chosen,1,$(if $(SMALL),4,21))
 ALPHA      ?= $(call chosen,2,$(if $(SMALL),1,0.3))
 CONSTRAIN  ?=
-VOTE       ?=
 DECODE_FLAGS ?= --max-extra 300
 rate = $(if $(SMALL),--lr,--lr-scale)
 TRAIN_FLAGS  ?= $(if $(SMALL),--schedule linear --lr 0.005 --lr-end 0 --warmup 1000 --dropout 0.1)
@@ -114,22 +112,11 @@ $(WORK)/brackets.tfs: $(WORK)/train.tags $(WORK)/vocab.model
 	grep -o '[()][^ ]*' $< | sort -u | tf-tokenize -m $(WORK)/vocab.model -o $@
 ifneq ($(CONSTRAIN),)
 decode_flags += --insert $(WORK)/brackets.tfs --max-insert 12
-$(RESULTS)/test.out $(RESULTS)/test.nbest $(kinds:%=$(RESULTS)/device.%.out) $(searches): \
-    $(WORK)/brackets.tfs
+$(RESULTS)/test.out $(kinds:%=$(RESULTS)/device.%.out) $(searches): $(WORK)/brackets.tfs
 endif
 
-# ---- trees of outputs, or of lists of them ----
-restore = tf-tree -r -p -b $(BRACKETS) $(vote)
-vote    = $(if $(VOTE),--vote $(VOTE))
-lists   = $(VOTE)
-$(RESULTS)/test.nbest: $(WORK)/test.$S $(models) $(RESULTS)/decoding.settings
-	$(say)$(call allow_bad,tf-tokenize -m $(RESULTS)/model.tfm <$< \
-	| tf-decode $(threads) $(decoding) --nbest $(BEAM) \
-	| tf-tokenize -d --nbest -m $(RESULTS)/model.tfm -o $@)
-$(RESULTS)/test.parsed: $(RESULTS)/test.$(if $(VOTE),nbest,out) $(WORK)/test.words \
-    $(RESULTS)/vote.settings
-	$(call allow_bad,$(restore) -w $(WORK)/test.words -o $@ $<)
-$(searches): $(RESULTS)/vote.settings
+$(RESULTS)/test.parsed: $(RESULTS)/test.out $(WORK)/test.words
+	$(call allow_bad,tf-tree -r -p -b $(BRACKETS) -w $(WORK)/test.words -o $@ $(RESULTS)/test.out)
 
 $(RESULTS)/f1.json: $(WORK)/test.trees $(RESULTS)/test.parsed
 	$(EVALB) --json $^ >$@.part
@@ -137,7 +124,8 @@ $(RESULTS)/f1.json: $(WORK)/test.trees $(RESULTS)/test.parsed
 
 # A sentence that EVALB does not score counts as missed.
 f1    = sed 's/.*failures_as_misses.*"f1":\([^}]*\).*/\1/'
-score = $(call allow_bad,$(restore) -w $(WORK)/dev.words -o $1.trees $1); \
+score = $(call allow_bad,tf-tree -r -p -b $(BRACKETS) -w $(WORK)/dev.words \
+	-o $1.trees $1); \
 	$(EVALB) --json $(WORK)/dev.trees $1.trees | $(f1)
 score_name := F1
 

@@ -6,7 +6,6 @@
 #include "base/opt.h"
 #include "base/parse.h"
 #include "metrics/utility_private.h"
-#include "text/nbest.h"
 
 #include <float.h>
 #include <math.h>
@@ -40,6 +39,7 @@ struct rerank {
     size_t cap;
     struct tf_tokens words;
     struct tf_bad_count count;
+    struct tf_buf number;
 };
 
 const char *const tf_rerank_utilities[] = {"chrf", "chrf++", "bleu", NULL};
@@ -115,6 +115,20 @@ static int add_hyp(struct rerank *r, const char *text, size_t n, double total, s
     return 0;
 }
 
+static int field_real(struct rerank *r, struct tf_text *line, double *x, const char *what,
+                      struct tf_err *err)
+{
+    struct tf_text field;
+    struct tf_err why = {0};
+    if (!tf_text_cut(line, '\t', &field))
+        return wrong(r, err, what);
+    tf_buf_clear(&r->number);
+    tf_buf_add(&r->number, field.p, field.n);
+    return tf_parse_real(x, field.n > 0 ? r->number.p : "", -DBL_MAX, DBL_MAX, &why) == 0
+               ? 0
+               : wrong(r, err, what);
+}
+
 static void mark_bad(struct list *l, const char *why, size_t n)
 {
     const size_t most = sizeof l->reason - 1;
@@ -130,14 +144,13 @@ static int add_scores(struct rerank *r, struct tf_text *line, double *total, str
     static const char lacks[] = "a hypothesis without a score";
     for (size_t k = 1; k < r->o->n_weights; k++) {
         double x = 0;
-        struct tf_err why = {0};
         if (line->p != NULL && (line->n == 0 || line->p[0] == '\t')) {
             struct tf_text none;
             (void)tf_text_cut(line, '\t', &none);
             mark_bad(&r->list, lacks, sizeof lacks - 1);
-        } else if (tf_nbest_number(line, &x, "--weights has more weights than there are scores",
-                                   &why) != 0) {
-            return wrong(r, err, why.msg);
+        } else if (field_real(r, line, &x, "--weights has more weights than there are scores",
+                              err) != 0) {
+            return -1;
         }
         *total += r->o->weight[k] * x;
     }
@@ -149,25 +162,28 @@ static int put_list(struct rerank *r, struct tf_err *err);
 static int read_columns(struct rerank *r, struct tf_text line, struct tf_err *err)
 {
     static const char lacks[] = "no hypothesis";
-    struct tf_nbest h;
-    struct tf_err why = {0};
-    if (tf_nbest_begin(&h, line, &why) != 0)
-        return wrong(r, err, why.msg);
-    if (!r->list.is || r->list.idx != h.idx) {
+    double idx, rank, score;
+    struct tf_text text;
+    if (field_real(r, &line, &idx, "no number of an input", err) != 0 ||
+        field_real(r, &line, &rank, "no rank", err) != 0)
+        return -1;
+    if (!(idx >= 0 && idx <= 0x1p53 && idx == floor(idx)))
+        return wrong(r, err, "no number of an input");
+    if (!r->list.is || r->list.idx != (uint64_t)idx) {
         if (put_list(r, err) != 0)
             return -1;
-        begin_list(r, h.idx);
+        begin_list(r, (uint64_t)idx);
     }
-    if (h.none) {
+    if (rank == 0) {
         mark_bad(&r->list, lacks, sizeof lacks - 1);
         return 0;
     }
-    if (tf_nbest_hypothesis(&h, &why) != 0)
-        return wrong(r, err, why.msg);
-    double total = r->o->weight[0] * h.score;
-    return add_scores(r, &h.rest, &total, err) != 0
-               ? -1
-               : add_hyp(r, h.text.p, h.text.n, total, err);
+    if (field_real(r, &line, &score, "no score", err) != 0)
+        return -1;
+    if (!tf_text_cut(&line, '\t', &text))
+        return wrong(r, err, "no text");
+    score *= r->o->weight[0];
+    return add_scores(r, &line, &score, err) != 0 ? -1 : add_hyp(r, text.p, text.n, score, err);
 }
 
 /* ---- JSON ---- */
@@ -407,6 +423,7 @@ int tf_rerank_run(const struct tf_rerank *o, struct tf_lines *in, struct tf_out 
     tf_utility_free(r.utility);
     tf_tokens_release(&r.words);
     tf_buf_release(&r.list.text);
+    tf_buf_release(&r.number);
     free(r.list.v);
     free(r.texts);
     free(r.weights);

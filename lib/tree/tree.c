@@ -30,7 +30,8 @@ static size_t close_node(struct tf_tree *t, size_t open, size_t close)
     return outer;
 }
 
-void tf_tree_set_mates(struct tf_tree *t)
+/* Set all mates, after nodes were added or removed. */
+static void set_mates(struct tf_tree *t)
 {
     size_t open = none;
     for (size_t i = 0; i < t->n; i++) {
@@ -186,7 +187,7 @@ void tf_tree_drop_empty(struct tf_tree *t)
     if (words == 0 && t->n > 0) {
         t->v[1] = t->v[t->n - 1];
         t->n = 2;
-        tf_tree_set_mates(t);
+        set_mates(t);
         return;
     }
     /* Keep the number of words before each opening in its word.n, which is unused. */
@@ -205,7 +206,7 @@ void tf_tree_drop_empty(struct tf_tree *t)
         t->v[kept++] = t->v[i];
     }
     t->n = kept;
-    tf_tree_set_mates(t);
+    set_mates(t);
 }
 
 static struct tf_text cut_label(struct tf_text l)
@@ -235,7 +236,7 @@ int tf_tree_clean(struct tf_tree *t, const char *root, struct tf_err *err)
         kept++;
     }
     t->n = kept;
-    tf_tree_set_mates(t);
+    set_mates(t);
     tf_tree_drop_empty(t);
     return 0;
 }
@@ -247,7 +248,7 @@ void tf_tree_wrap(struct tf_tree *t, const char *root)
     tf_tree_add(t, TF_TREE_CLOSE, nothing, nothing);
     memmove(t->v + 1, t->v, (t->n - 2) * sizeof *t->v);
     t->v[0] = (struct tf_tree_node){.kind = TF_TREE_OPEN, .label = label};
-    tf_tree_set_mates(t);
+    set_mates(t);
 }
 
 void tf_tree_reroot(struct tf_tree *t, const char *root)

@@ -13,11 +13,10 @@ struct tf_tree_filter {
     const char *root; /* label of the root */
     const char *tag;  /* for words that have no tag in a sequence */
     bool punctuate;   /* correct restored punctuation tags by the words */
-    double scale;     /* of the scores of n-best lists */
     int bad;          /* enum tf_on_bad: what to do about bad trees */
-    size_t max;       /* bytes of a tree or line; a longer one is bad; of an n-best list, too */
-    /* results; restored sequences, those with repaired brackets and with repaired tags */
-    uint64_t trees, sequences, unbalanced, mis_sized;
+    size_t max;       /* bytes of a tree or line; a longer one is bad */
+    /* results; restored sequences with repaired brackets and with repaired tags */
+    uint64_t trees, unbalanced, mis_sized;
 };
 
 /* Write each tree of `in` on one line, a bad tree as an empty line. If there were bad trees and
@@ -34,11 +33,5 @@ int tf_tree_to_sequences(struct tf_tree_filter *f, struct tf_in *in, struct tf_o
  * becomes an empty line. Also -1 when one input has more lines than the other. */
 int tf_tree_from_sequences(struct tf_tree_filter *f, struct tf_in *in, struct tf_in *words,
                            struct tf_out *out, struct tf_err *err) TF_MUST_CHECK;
-/* The same of n-best lists (nbest.h), numbered from 0, one for each line of words: of the trees of
- * a list's sequences, weighed by exp(f->scale score), the constituents that have more than half of
- * all weight (tree_vote_private.h), over the leaves of the first. A list without a sequence or over
- * the limit, with its words once for each sequence, is bad: the line of words is named, from 1. */
-int tf_tree_from_nbest(struct tf_tree_filter *f, struct tf_in *in, struct tf_in *words,
-                       struct tf_out *out, struct tf_err *err) TF_MUST_CHECK;
 
 #endif

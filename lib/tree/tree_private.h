@@ -29,8 +29,6 @@ void tf_tree_release(struct tf_tree *t);
 /* Append a node, without its mate. */
 void tf_tree_add(struct tf_tree *t, enum tf_tree_kind kind, struct tf_text label,
                  struct tf_text word);
-/* Set all mates, after nodes were added or removed. */
-void tf_tree_set_mates(struct tf_tree *t);
 
 /* Parse s, which must be exactly one tree. Errors give the reason and the byte: brackets that don't
  * match, a word without a tag, a word next to a bracket, text outside of the tree. */

@@ -136,12 +136,6 @@ X
     [ "$(wc -l <b)" -eq "$LINES" ]
 }
 
-@test "a score may have many digits" {
-    printf '0\t1\t-1\ta\n0\t2\t-0.%0600d\tb\n' 1 >in
-    t 0 tf-rerank in
-    expect_output b
-}
-
 @test "lists without a hypothesis are empty lines" {
     printf 'a b\n\xff\nc\n' | tf-tokenize --bad ok -m "$MODEL" |
         tf-decode --bad ok -q -n 2 -m "$MODEL" | tf-tokenize -d --bad ok --nbest -m "$MODEL" >in
@@ -181,9 +175,6 @@ a b c|in: line 1: no number of an input
 {"text":"a","score":1,"alternatives":3}|in: line 1: alternatives: no array
 {"text":"a"} x|in: line 1: json: byte
 X
-    # What ended before it is written.
-    t 1 tf-rerank <(printf '0\t1\t-1\ta\n1\t1\tx\tb\n')
-    expect_output a
     t 1 tf-rerank --weights 1,2 <(echo '{"text":"a"}')
     expect_contains "$stderr" "JSON has one score, --weights has 2"
     t 2 tf-rerank --mbr rouge in

@@ -142,7 +142,7 @@ Genetic Analysis of -LRB- x y -RRB-\tNP NP JJ NN /NP PP IN NP -LRB- NN + -RRB- /
 (TOP (NN -LRB-) (NN b))'
     [ "${stderr_lines[0]}" = "tf-tree: warning: out: line 5: no tab between words and sequence" ]
     [ "${#stderr_lines[@]}" = 3 ]
-    expect_contains "$stderr" "4 sequences restored; repaired: brackets of 3, tags or words of 2"
+    expect_contains "$stderr" "5 sequences restored; repaired: brackets of 3, tags or words of 2"
     expect_contains "$stderr" "out: 1 of 5 lines bad; the first is line 5: no tab"
     t 4 tf-tree -r --tag NN --root S1 out
     expect_contains "$output" '(S1 (NN a) (NN b) (NN c))'
@@ -170,61 +170,6 @@ Genetic Analysis of -LRB- x y -RRB-\tNP NP JJ NN /NP PP IN NP -LRB- NN + -RRB- /
     expect_output '(TOP (a NN))'
 }
 
-@test "n-best lists: what most have in common" {
-    printf 'a b c\n\nx\na b\n' >w
-    printf '%s\t%s\t%s\t%s\n' 0 1 -1 '(S (NP a b )NP c )S' 0 2 -1.1 '(S a (VP b c )VP )S' \
-        0 3 -1.2 '(S (NP a b )NP (VP c )VP' 1 1 0 '' 2 0 '' '' 3 1 -1 '(S (NP a b )NP )S' \
-        3 2 -1 '(S (: a ): (NP b )NP )S' 3 3 -1 '(S (S (NP a b )NP )S )S' >lists
-    t 4 tf-tree -r -b words --vote 0 -w w lists
-    expect_output $'(TOP (S (NP (XX a) (XX b)) (XX c)))\n(TOP)\n\n(TOP (S (NP (XX a) (XX b))))'
-    expect_contains "$stderr" "tf-tree: warning: w: line 3: no hypothesis"
-    expect_contains "$stderr" "w: 1 of 4 lists bad; the first is line 3: no hypothesis"
-    expect_contains "$stderr" "7 sequences restored; repaired: brackets of 1, tags or words of 0"
-    # By their weights: the second has more than half, or the first all.
-    sed 's/\t-1.1\t/\t3\t/' lists >other
-    t 4 tf-tree -r -b words --vote 1 -w w other
-    [ "${lines[0]}" = '(TOP (S (XX a) (VP (XX b) (XX c))))' ]
-    t 4 tf-tree -r -b words --vote 1e9 -w w lists
-    [ "${lines[0]}" = '(TOP (S (NP (XX a) (XX b)) (XX c)))' ]
-    t 0 tf-tree -r --vote 1 -w /dev/null /dev/null
-    [ -z "$output$stderr" ]
-}
-
-@test "n-best lists that do not fit the words" {
-    printf '0\t1\t-1\tNN\n' >one
-    printf 'a\nb\n' >w
-    t 1 tf-tree -r --vote 1 -w w one
-    expect_error "w has more lines than one has lists, 1"
-    t 1 tf-tree -r --vote 1 -w /dev/null one
-    expect_error "one has more lists than /dev/null has lines, 0"
-    for list in 1 2 0.5 x ''; do
-        printf '%s\t1\t-1\tNN\n' "$list" >other
-        t 1 tf-tree -r --vote 1 -w w other
-        expect_contains "$stderr" "other: line 1: "
-    done
-    sh_t 1 'cat one one other | sed "3s/^/2/" | tf-tree -r --vote 1 -w w'
-    expect_error "stdin: line 3: list 2, expected 1"
-    t 1 tf-tree -r --vote 1 -w w w
-    expect_error "w: line 1: no number of an input (expected: idx, rank, score and text between"
-    printf '%d\t1\t-1\tNN NN NN\n' 0 0 0 1 >long
-    t 4 tf-tree -r --vote 1 --max-line 20 -w w long
-    expect_output $'\n(TOP (NN b))'
-    expect_contains "$stderr" "1 of 2 lists bad; the first is line 1: a list that is too long"
-    # Hypotheses may be short, but each has all words.
-    awk 'BEGIN { for (i = 0; i < 10; i++) print "0\t1\t-1\t" }' >empty
-    printf '%0100d\n' 1 >words
-    t 4 tf-tree -r --vote 1 --max-line 1000 -w words empty
-    expect_contains "$stderr" "words: 1 of 1 lists bad; the first is line 1: a list that is too long"
-    t 0 tf-tree -r --vote 1 --max-line 1010 -w words empty
-    # What ended before a wrong line is written.
-    t 1 tf-tree -r --vote 1 -w w <(sed '$a 1\t1\tx\tNN' one)
-    expect_output '(TOP (NN a))'
-    expect_contains "$stderr" "line 2: no score"
-    t 2 tf-tree -r --vote 1 one
-    t 2 tf-tree --vote 1 -l -w x one
-    t 2 tf-tree -r --vote -1 -w w one
-}
-
 @test "a line is answered before the next is sent" {
     "$TF_PYTHON" - <<'END'
 from tools import talk
@@ -249,12 +194,6 @@ tree(["-r", "-w", "/dev/fd/%d" % r], [(b"S NN /S\nS N", b"(TOP (S (NN a)))\n"), 
 os.close(r)
 open("tags", "w").write("S NN /S\n" * 2)
 tree(["-r", "-w", "/dev/stdin", "tags"], [(b"a\nb", b"(TOP (S (NN a)))\n"), (b"\n", b"(TOP (S (NN b)))\n")])
-# A list is answered when the next begins, or when its words come.
-open("w", "w").write("a\nb\n")
-lists = b"0\t1\t-1\tNN\n1\t1\t-1\tNN\n"
-assert talk([["tf-tree", "-r", "--vote", "1", "-w", "w"]], [(lists, b"(TOP (NN a))\n")]) == b"(TOP (NN b))\n"
-open("lists", "wb").write(lists)
-tree(["-r", "--vote", "1", "-w", "/dev/stdin", "lists"], [(b"a\nb", b"(TOP (NN a))\n"), (b"\n", b"(TOP (NN b))\n")])
 END
 }
 

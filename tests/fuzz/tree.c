@@ -1,7 +1,6 @@
 /* Trees and sequences of arbitrary bytes. The first byte chooses style, layout, cleaning and a
  * small limit. The output has one line per tree, a linearized tree is restored unchanged, every
- * restored line is a tree over its words, and the scorer accepts all of it. What the sequences have
- * in common as one n-best list is a tree over the same words, too. */
+ * restored line is a tree over its words, and the scorer accepts all of it. */
 #include "base/bad.h"
 #include "../harness/memory.h"
 #include "tree/evalb.h"
@@ -68,41 +67,6 @@ static void there_and_back(struct tf_tree_filter *f, const struct tf_out *trees)
     memory_out_done(&back);
 }
 
-/* The lines as one list, and the bytes as lists. */
-static void vote(struct tf_tree_filter *f, const uint8_t *data, size_t n)
-{
-    struct tf_err err = {0};
-    struct tf_buf list = {0};
-    for (size_t i = 0; i < n; i++) {
-        if (i == 0 || data[i - 1] == '\n')
-            tf_buf_str(&list, "\n0\t1\t-1\t" + (i == 0));
-        if (data[i] != '\n')
-            tf_buf_byte(&list, data[i]);
-    }
-    struct tf_in in = memory_in(list.p, list.len), words = memory_in("a b (c) d\n", 10);
-    struct tf_out out = memory_out(ROOM), again = memory_out(ROOM);
-    f->max = ROOM;
-    TF_ASSERT(n == 0 || tf_tree_from_nbest(f, &in, &words, &out, &err) == 0);
-    TF_ASSERT(lines(&out) == (n > 0));
-    memory_in_done(&in);
-    memory_in_done(&words);
-    in = memory_in(out.buf, out.len);
-    TF_ASSERT(tf_tree_lines(f, &in, &again, &err) == 0);
-    TF_ASSERT(again.len == out.len && memcmp(again.buf, out.buf, out.len) == 0);
-    memory_in_done(&in);
-    memory_out_done(&again);
-    memory_out_done(&out);
-    out = memory_out(ROOM);
-    in = memory_in(data, n);
-    words = memory_in("a\nb\n", 4);
-    if (tf_tree_from_nbest(f, &in, &words, &out, &err) < 0)
-        TF_ASSERT(err.msg[0] != 0);
-    memory_in_done(&in);
-    memory_in_done(&words);
-    memory_out_done(&out);
-    tf_buf_release(&list);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     if (n == 0 || n > MAX_INPUT)
@@ -139,7 +103,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     memory_in_done(&in);
 
     score(restored.buf, restored.len, restored.buf, restored.len, "COLLINS");
-    vote(&f, data + 1, n - 1);
     memory_out_done(&trees);
     memory_out_done(&restored);
     memory_out_done(&again);
