@@ -3,6 +3,7 @@
 #include "base/pipeline.h"
 #include "base/copies.h"
 #include "base/memory.h"
+#include "base/path.h"
 #include "base/sandbox.h"
 #include "base/tool.h"
 
@@ -51,7 +52,7 @@ int tf_pipeline_refuse_std(struct tf_opt *opts, const char *const *names, struct
 {
     for (; *names != NULL; names++) {
         const char *given = tf_opt_find(opts, *names)->given;
-        if (given != NULL && strcmp(given, "-") == 0)
+        if (given != NULL && tf_is_std(given))
             return tf_fail_status(err, TF_USAGE,
                                   "--%s -: not a file; stdin and stdout of the tools are pipes",
                                   *names);

@@ -4,12 +4,12 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "ops/host_search.h"
+#include "text/unicode.h"
 #include "text/user_lines.h"
 
 #include <stdlib.h>
 
 enum { EXACT, LOWER };
-enum { LAST_CASED = 0x1e921 }; /* the last character that has another in lower case */
 
 /* ---- phrases and pieces ---- */
 
@@ -75,7 +75,7 @@ static void add_cut_starts(struct tf_forbidden_case *c, struct tf_arena *mem,
                            uint32_t *ids)
 {
     struct tf_buf low = {0}, text = {0};
-    for (uint32_t code = 0x80; code <= LAST_CASED; code++) {
+    for (uint32_t code = 0x80; code <= TF_UC_LAST_CASED; code++) {
         char s[4];
         const struct tf_text other = {s, tf_utf8_encode(s, code)};
         tf_buf_clear(&low);

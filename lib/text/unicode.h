@@ -60,5 +60,6 @@ size_t tf_uc_trim_signs(const char *s, size_t begin, size_t end);
  * U+0130 to "i" U+0307, and U+03A3 to U+03C2 at the end of a word (Final_Sigma, The Unicode
  * Standard, section 3.13). */
 void tf_uc_lower(struct tf_buf *out, const char *s, size_t n);
+enum { TF_UC_LAST_CASED = 0x1e921 }; /* the last character that has another in lower case */
 
 #endif

@@ -1,5 +1,6 @@
 /* White space, categories and lower case. */
 #include "../harness/tap.h"
+#include "base/utf8.h"
 #include "text/unicode.h"
 
 static void lower(const char *s, const char *want)
@@ -10,8 +11,25 @@ static void lower(const char *s, const char *want)
     tf_buf_release(&b);
 }
 
+static uint32_t last_cased(void)
+{
+    struct tf_buf b = {0};
+    uint32_t last = 0;
+    for (uint32_t code = 0xe000; code <= 0x10ffff; code++) {
+        char s[4];
+        const size_t n = tf_utf8_encode(s, code);
+        tf_buf_clear(&b);
+        tf_uc_lower(&b, s, n);
+        if (b.len != n || memcmp(b.p, s, n) != 0)
+            last = code;
+    }
+    tf_buf_release(&b);
+    return last;
+}
+
 int main(void)
 {
+    is_int(last_cased(), TF_UC_LAST_CASED, "the last character in upper case");
     static const uint32_t spaces[] = {9,      10,     11,     12,     13,     0x1C,   0x1D,
                                       0x1E,   0x1F,   0x20,   0x85,   0xA0,   0x1680, 0x2000,
                                       0x200A, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000};
