@@ -287,7 +287,7 @@ static int load_file(struct tf_ensemble *m, const char *path, const struct choic
     struct tf_model_file file;
     struct loading l = {.m = m, .path = path, .choice = choice};
     const struct tf_model_taker taker = {take_weights, &l};
-    int rc = tf_model_read_taken(&file, path, &taker, err);
+    int rc = tf_model_read(&file, path, TF_MODEL_WEIGHTS, &taker, err);
     if (rc == 0)
         rc = finish_loading(&l, &file, err);
     tf_model_release(&file);

@@ -19,6 +19,7 @@ enum {
 static const char *const model_kinds[] = {"model", "checkpoint", NULL};
 
 struct load {
+    const struct tf_in *in;
     const char *name; /* of the input */
     struct tf_reader *r;
     struct tf_model_file *m;
@@ -119,7 +120,7 @@ static int check_size(const struct load *l, const struct tf_tensor *t, struct tf
 static uint8_t *take_room(struct load *l, size_t n, struct tf_err *err)
 {
     struct tf_model_file *m = l->m;
-    uint64_t left = tf_reader_left(l->r);
+    uint64_t left = tf_in_left(l->in);
     n = (n + 63) / 64 * 64;
     if (m->n_blocks > 0 && m->blocks[m->n_blocks - 1].tensors == 0) { /* use it again */
         struct tf_tensor_block *b = &m->blocks[m->n_blocks - 1];
@@ -249,7 +250,7 @@ static int walk(struct load *l, struct tf_err *err)
     struct tf_record rec;
     int rc;
     l->m->state = tf_value_map();
-    l->m->tensor_bytes = l->pipe ? 0 : tf_reader_left(l->r);
+    l->m->tensor_bytes = l->pipe ? 0 : tf_in_left(l->in);
     while ((rc = tf_reader_next(l->r, &rec, err)) > 0) {
         if (rec.type == TF_REC_TENSOR && (l->flags & TF_MODEL_HEAD))
             return 0;
@@ -273,7 +274,8 @@ int tf_model_read_part(struct tf_model_file *m, struct tf_reader *r, const struc
                        unsigned flags, uint64_t max_tensor, const struct tf_model_taker *taker,
                        struct tf_err *err)
 {
-    struct load l = {.name = in->name,
+    struct load l = {.in = in,
+                     .name = in->name,
                      .r = r,
                      .m = m,
                      .flags = flags,
@@ -318,28 +320,16 @@ int tf_model_open(struct tf_in *in, const char *path, struct tf_err *err)
     return -1;
 }
 
-static int read_path(struct tf_model_file *m, const char *path, unsigned flags, uint64_t max_tensor,
-                     const struct tf_model_taker *taker, struct tf_err *err)
+int tf_model_read(struct tf_model_file *m, const char *path, unsigned flags,
+                  const struct tf_model_taker *taker, struct tf_err *err)
 {
     struct tf_in in;
     memset(m, 0, sizeof *m);
     if (tf_model_open(&in, path, err) != 0)
         return -1;
-    int rc = read_in(m, &in, flags, max_tensor, taker, err);
+    int rc = read_in(m, &in, flags, 0, taker, err);
     tf_in_close(&in);
     return rc;
-}
-
-int tf_model_read(struct tf_model_file *m, const char *path, unsigned flags, uint64_t max_tensor,
-                  struct tf_err *err)
-{
-    return read_path(m, path, flags, max_tensor, NULL, err);
-}
-
-int tf_model_read_taken(struct tf_model_file *m, const char *path,
-                        const struct tf_model_taker *taker, struct tf_err *err)
-{
-    return read_path(m, path, TF_MODEL_WEIGHTS, 0, taker, err);
 }
 
 void tf_model_free_tensors(struct tf_model_file *m)

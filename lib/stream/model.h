@@ -46,13 +46,6 @@ enum {
     TF_MODEL_CHECK = 8,
 };
 
-/* Read from a path, "-" or /dev/fd/N, once, into memory. Checks label, limits, dims products, CRCs,
- * finite values, unique names, the vocabulary's hash and the fingerprint against the header, the
- * end record and that nothing follows it. A vocabulary that the header does not name gets its hash
- * there. max_tensor bounds one tensor's bytes (0: TF_MAX_TENSOR on a pipe, the size of a file).
- * Messages start with the file's name. After an error *m is released. */
-int tf_model_read(struct tf_model_file *m, const char *path, unsigned flags, uint64_t max_tensor,
-                  struct tf_err *err) TF_MUST_CHECK;
 /* What takes tensors while a file is read. take is called after each of them, the last one of
  * m->tensors, whose checks have passed, and may free data; nothing is known yet of what follows in
  * the file. Its errors end the reading. */
@@ -60,13 +53,18 @@ struct tf_model_taker {
     int (*take)(void *to, struct tf_model_file *m, struct tf_err *err);
     void *to;
 };
-/* tf_model_read with TF_MODEL_WEIGHTS and such a taker. */
-int tf_model_read_taken(struct tf_model_file *m, const char *path,
-                        const struct tf_model_taker *taker, struct tf_err *err) TF_MUST_CHECK;
+/* Read from a path, "-" or /dev/fd/N, once, into memory. Checks label, limits, dims products, CRCs,
+ * finite values, unique names, the vocabulary's hash and the fingerprint against the header, the
+ * end record and that nothing follows it. A vocabulary that the header does not name gets its hash
+ * there. A tensor is limited to TF_MAX_TENSOR on a pipe, else to the size of the file. taker may be
+ * NULL. Messages start with the file's name. After an error *m is released. */
+int tf_model_read(struct tf_model_file *m, const char *path, unsigned flags,
+                  const struct tf_model_taker *taker, struct tf_err *err) TF_MUST_CHECK;
 /* tf_in_open for a file that should have a model. Of a directory, which may be that of a run, the
  * message says what to use. */
 int tf_model_open(struct tf_in *in, const char *path, struct tf_err *err) TF_MUST_CHECK;
-/* tf_model_read from an open input (borrowed), of which nothing has been read. */
+/* tf_model_read from an open input (borrowed), of which nothing has been read, without a taker.
+ * max_tensor bounds one tensor's bytes; 0: as there. */
 int tf_model_read_in(struct tf_model_file *m, struct tf_in *in, unsigned flags, uint64_t max_tensor,
                      struct tf_err *err) TF_MUST_CHECK;
 /* The same from a reader of the input, opened with TF_READ_MODEL, that has just read the header of

@@ -497,11 +497,6 @@ const struct tf_tensor_head *tf_reader_tensor(const struct tf_reader *r)
     return &r->tensor;
 }
 
-uint64_t tf_reader_left(const struct tf_reader *r)
-{
-    return tf_in_left(r->in);
-}
-
 int tf_reader_tensor_begin(struct tf_reader *r, struct tf_err *err)
 {
     consume_last(r);

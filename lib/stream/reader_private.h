@@ -10,8 +10,6 @@
  * rec->raw is the head. The caller begins the tensor, takes all of the data and ends the tensor, or
  * reads no further. This is the head of the tensor returned last. */
 const struct tf_tensor_head *tf_reader_tensor(const struct tf_reader *r);
-/* How many bytes the input has after what was returned, at most: tf_in_left. */
-uint64_t tf_reader_left(const struct tf_reader *r);
 /* Fails if the input is a file that ends before the data do. */
 int tf_reader_tensor_begin(struct tf_reader *r, struct tf_err *err) TF_MUST_CHECK;
 /* Read the next n bytes of its data to dst. */

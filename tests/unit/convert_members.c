@@ -140,7 +140,7 @@ static struct tf_config read_config(const char *path)
     struct tf_err err = {0};
     struct tf_model_file m = {0};
     struct tf_config c;
-    must(tf_model_read(&m, path, TF_MODEL_WEIGHTS, 0, &err), &err);
+    must(tf_model_read(&m, path, TF_MODEL_WEIGHTS, NULL, &err), &err);
     must(tf_model_load(&m, &c, NULL, "p/", &err), &err);
     tf_model_release(&m);
     return c;

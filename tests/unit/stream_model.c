@@ -73,7 +73,7 @@ static void test_ways(void)
     write_big(path, 4);
     size_t n;
     char *data = read_file(path, &n);
-    if (ok(tf_model_read(&m, path, 0, 0, &err) == 0, "file %s", err.msg)) {
+    if (ok(tf_model_read(&m, path, 0, NULL, &err) == 0, "file %s", err.msg)) {
         /* Verified bytes are not read again: what happens to the file changes nothing. */
         ok(truncate(path, 0) == 0, "file: emptied");
         judge(&m, "file", false);
@@ -82,33 +82,36 @@ static void test_ways(void)
         tf_model_release(&m);
     }
     write_file(path, data, n);
-    if (ok(tf_model_read(&m, path, TF_MODEL_CHECK, 0, &err) == 0, "check %s", err.msg)) {
+    if (ok(tf_model_read(&m, path, TF_MODEL_CHECK, NULL, &err) == 0, "check %s", err.msg)) {
         const struct tf_tensor *t = tf_model_tensor(&m, "p/big");
         is_int(m.n_tensors, 4, "check: all tensors");
         ok(t && !t->data && t->crc == tf_crc32c(0, big, t->bytes), "check: verified, not kept");
         tf_model_release(&m);
     }
-    if (ok(tf_model_read(&m, path, TF_MODEL_WEIGHTS, 0, &err) == 0, "weights %s", err.msg)) {
+    if (ok(tf_model_read(&m, path, TF_MODEL_WEIGHTS, NULL, &err) == 0, "weights %s", err.msg)) {
         judge(&m, "weights", true);
         tf_model_release(&m);
     }
-    if (ok(tf_model_read(&m, path, TF_MODEL_HEAD, 0, &err) == 0, "head %s", err.msg)) {
+    if (ok(tf_model_read(&m, path, TF_MODEL_HEAD, NULL, &err) == 0, "head %s", err.msg)) {
         ok(m.n_tensors == 0 && m.vocab_n == SAMPLE_VOCAB_N && m.state.n == 2,
            "head: vocabulary and states, no tensors");
         tf_model_release(&m);
     }
     for (int weights = 0; weights < 2; weights++) {
-        if (ok(tf_model_read(&m, piped(data, n, STEP), weights ? TF_MODEL_WEIGHTS : 0, 0, &err) ==
-                   0,
+        if (ok(tf_model_read(&m, piped(data, n, STEP), weights ? TF_MODEL_WEIGHTS : 0, NULL,
+                             &err) == 0,
                "pipe %s", err.msg)) {
             judge(&m, "pipe", weights);
             tf_model_release(&m);
         }
     }
     err = (struct tf_err){0};
-    ok(tf_model_read(&m, piped(data, n, STEP), 0, 1 << 20, &err) == -1 &&
+    struct tf_in in;
+    must(tf_in_open(&in, piped(data, n, STEP), &err), &err);
+    ok(tf_model_read_in(&m, &in, 0, 1 << 20, &err) == -1 &&
            strstr(err.msg, "tensor p/big: 12582912 bytes: more than the 1048576 of --max-tensor"),
        "a bound on tensors: %s", err.msg);
+    tf_in_close(&in);
 
     free(data);
     write_big(temp_path("again.tfm"), 4);
@@ -121,10 +124,10 @@ static void test_finite(void)
     struct tf_err err = {0};
     const char *path = temp_path("nan.tfm");
     write_big(path, NAN);
-    is_int(tf_model_read(&m, path, 0, 0, &err), -1, "NaN");
+    is_int(tf_model_read(&m, path, 0, NULL, &err), -1, "NaN");
     ok(strstr(err.msg, "nan.tfm: tensor p/small: contains values that are not finite") != NULL,
        "is named: %s", err.msg);
-    ok(tf_model_read(&m, path, TF_MODEL_ALLOW_NAN, 0, &err) == 0, "or allowed");
+    ok(tf_model_read(&m, path, TF_MODEL_ALLOW_NAN, NULL, &err) == 0, "or allowed");
     tf_model_release(&m);
 }
 
@@ -162,9 +165,9 @@ static void test_failures(void)
 {
     struct tf_model_file m;
     struct tf_err err = {0};
-    is_int(tf_model_read(&m, temp_path("none.tfm"), 0, 0, &err), -1, "no such file");
+    is_int(tf_model_read(&m, temp_path("none.tfm"), 0, NULL, &err), -1, "no such file");
     ok(strstr(err.msg, "none.tfm: No such file") != NULL, "says so: %s", err.msg);
-    is_int(tf_model_read(&m, temp_path(""), 0, 0, &err), -1, "a directory");
+    is_int(tf_model_read(&m, temp_path(""), 0, NULL, &err), -1, "a directory");
     struct tf_arena a = {0};
     struct tf_header h = sample_header(&a, "model", 4096);
     static float w[1] = {1};
@@ -180,7 +183,7 @@ static void test_failures(void)
     h.has_vocab = false;
     ok(write_model(temp_path("bare.tfm"), &h, NULL, 0, NULL, 0, &t, 1, &err) == 0,
        "a model without a vocabulary %s", err.msg);
-    ok(tf_model_read(&m, temp_path("bare.tfm"), 0, 0, &err) == 0 && !m.vocab && m.n_tensors == 1,
+    ok(tf_model_read(&m, temp_path("bare.tfm"), 0, NULL, &err) == 0 && !m.vocab && m.n_tensors == 1,
        "is read back %s", err.msg);
     tf_model_release(&m);
     tf_arena_release(&a);
@@ -221,8 +224,9 @@ static void test_long_target(void)
                                    {.kind = TF_BYTES, .text = target, .n = TF_MAX_VOCAB + more}};
         must(write_model(temp_path("target"), &h, sample_vocab, SAMPLE_VOCAB_N, &s, 1, &t, 1, &err),
              &err);
-        is_int(tf_model_read(&m, temp_path("target"), TF_MODEL_CHECK, 0, &err), more == 0 ? 0 : -1,
-               "a vocabulary of targets of 48 MiB and %zu bytes: %s", more, err.msg);
+        is_int(tf_model_read(&m, temp_path("target"), TF_MODEL_CHECK, NULL, &err),
+               more == 0 ? 0 : -1, "a vocabulary of targets of 48 MiB and %zu bytes: %s", more,
+               err.msg);
         if (more == 0)
             tf_model_release(&m);
     }

@@ -222,7 +222,7 @@ static void test_state(void)
     struct tf_run_state s;
     checkpoint("resume.tfm", 7);
     char *path = file("resume.tfm"), text[200];
-    ok(tf_model_read(&m, path, 0, 0, &err) == 0 && tf_state_read(&s, &m, &err) == 0,
+    ok(tf_model_read(&m, path, 0, NULL, &err) == 0 && tf_state_read(&s, &m, &err) == 0,
        "a state comes back");
     ok(s.step == 7 && s.micro == 14 && s.src_tokens == 10 && s.tgt_tokens == 11 &&
            s.valid_step == 7 && s.has_best && s.best == 0.1 && s.best_step == 3 && s.stale == 2,

@@ -11,7 +11,7 @@
 int tf_start_model_open(struct tf_start_model *i, const char *path, struct tf_err *err)
 {
     *i = (struct tf_start_model){.path = path};
-    if (tf_model_read(&i->file, path, TF_MODEL_WEIGHTS, 0, err) != 0)
+    if (tf_model_read(&i->file, path, TF_MODEL_WEIGHTS, NULL, err) != 0)
         return -1;
     if (tf_model_is_int8(&i->file))
         tf_fail(err, "parameters in 8 bits: training needs those that they were made from "

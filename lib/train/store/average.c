@@ -79,7 +79,7 @@ static int check_checkpoint(const struct tf_checkpoint_file *f, struct tf_err *e
     uint64_t step;
     if (stat(f->path, &st) == 0 && S_ISDIR(st.st_mode))
         return 1;
-    if (tf_model_read(&m, f->path, TF_MODEL_HEAD, 0, err) != 0)
+    if (tf_model_read(&m, f->path, TF_MODEL_HEAD, NULL, err) != 0)
         return -1;
     int rc = strcmp(m.header.kind, "checkpoint") != 0;
     if (rc == 0 && (rc = tf_state_step(&step, &m, err)) != 0)
@@ -97,7 +97,7 @@ static int usual_number(uint64_t *number, const char *path, struct tf_err *err)
     struct tf_model_file m;
     struct tf_settings s = {0};
     const char *preset = "base", *as = "";
-    if (tf_model_read(&m, path, TF_MODEL_HEAD, 0, err) != 0)
+    if (tf_model_read(&m, path, TF_MODEL_HEAD, NULL, err) != 0)
         return -1;
     for (size_t i = m.header.made.n; i-- > 0;) {
         const struct tf_value *stage = &m.header.made.items[i], *opts;
