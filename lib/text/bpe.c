@@ -30,10 +30,8 @@ static struct tf_text token_of(const struct tf_sp *sp, uint32_t id)
 {
     struct tf_text s;
     s.p = tf_sp_piece(sp, id, &s.n);
-    const size_t space = sizeof TF_SPACE - 1;
-    if (s.n >= space && memcmp(s.p, TF_SPACE, space) == 0)
-        s = (struct tf_text){s.p + space, s.n - space};
-    return s;
+    const size_t space = tf_piece_space(s.p, s.n);
+    return (struct tf_text){s.p + space, s.n - space};
 }
 
 static void list_tokens(struct tf_bpe *b)

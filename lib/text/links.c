@@ -33,15 +33,14 @@ struct words {
 /* The word of one more piece whose text this is; SPACES if it has only these. */
 static uint32_t add_text(struct words *w, bool *within, const char *p, size_t n)
 {
-    const size_t space = sizeof TF_SPACE - 1;
     uint32_t word = SPACES;
     for (const char *end = p + n; p < end;) {
-        const bool is_space = (size_t)(end - p) >= space && memcmp(p, TF_SPACE, space) == 0;
-        w->n += !is_space && !*within;
-        *within = !is_space;
-        if (!is_space && word == SPACES)
+        const size_t space = tf_piece_space(p, (size_t)(end - p));
+        w->n += space == 0 && !*within;
+        *within = space == 0;
+        if (space == 0 && word == SPACES)
             word = (uint32_t)w->n - 1;
-        p += is_space ? space : 1;
+        p += space > 0 ? space : 1;
     }
     return word;
 }
@@ -189,13 +188,12 @@ static void put_hard(struct tf_buf *out, const struct matrix *m, double above)
 /* Append a source piece's text without its spaces. */
 static void add_unspaced(struct tf_buf *out, const struct tf_sp *sp, uint32_t id)
 {
-    const size_t space = sizeof TF_SPACE - 1;
     size_t n;
     const char *p = tf_sp_piece(sp, id, &n), *end = p + n;
     while (p < end) {
-        const bool is_space = (size_t)(end - p) >= space && memcmp(p, TF_SPACE, space) == 0;
-        tf_buf_add(out, p, !is_space && *p != ' ');
-        p += is_space ? space : 1;
+        const size_t space = tf_piece_space(p, (size_t)(end - p));
+        tf_buf_add(out, p, space == 0 && *p != ' ');
+        p += space > 0 ? space : 1;
     }
 }
 

@@ -13,9 +13,8 @@ enum { KEEP_BYTES = 1 << 16 }; /* a larger room is freed after a line */
 
 static bool has_inner_space(const char *p, size_t n)
 {
-    const size_t space = sizeof TF_SPACE - 1;
-    for (size_t i = 1; i + space <= n; i++)
-        if (memcmp(p + i, TF_SPACE, space) == 0)
+    for (size_t i = 1; i < n; i++)
+        if (tf_piece_space(p + i, n - i) > 0)
             return true;
     return false;
 }

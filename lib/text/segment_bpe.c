@@ -174,7 +174,7 @@ void tf_segment_bpe(const struct tf_segmenter *s, struct tf_segment_room *room, 
             continue;
         }
         len = tf_pieces_char(text + at, n - at);
-        if (s->words && len == sizeof TF_SPACE - 1 && memcmp(text + at, TF_SPACE, len) == 0) {
+        if (s->words && tf_piece_space(text + at, len) > 0) {
             put_word(s, room, text + from, at - from, ids);
             from = at;
         }

@@ -2,7 +2,16 @@
 #ifndef TF_TEXT_SP_PIECE_H
 #define TF_TEXT_SP_PIECE_H
 
+#include <string.h>
+
 #define TF_SPACE "\xe2\x96\x81" /* U+2581, what a space becomes */
+
+/* The bytes of the TF_SPACE that these begin with, or 0. */
+static inline size_t tf_piece_space(const char *p, size_t n)
+{
+    const size_t space = sizeof TF_SPACE - 1;
+    return n >= space && memcmp(p, TF_SPACE, space) == 0 ? space : 0;
+}
 
 /* types of pieces */
 enum {

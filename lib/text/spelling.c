@@ -10,9 +10,8 @@
 
 static void spell_token(struct tf_buf *out, struct tf_text s, const char *mark, bool inverse)
 {
-    const size_t space = sizeof TF_SPACE - 1;
-    if (s.n >= space && memcmp(s.p, TF_SPACE, space) == 0)
-        s = (struct tf_text){s.p + space, s.n - space};
+    const size_t space = tf_piece_space(s.p, s.n);
+    s = (struct tf_text){s.p + space, s.n - space};
     const bool marked = *mark != 0 && tf_text_ends(s, mark);
     tf_buf_add(out, s.p, s.n - (marked ? strlen(mark) : 0));
     if (marked == inverse)
@@ -31,14 +30,10 @@ static void spell_byte(struct tf_buf *out, struct tf_text s)
 
 static void spell_piece(struct tf_buf *out, struct tf_text s)
 {
-    const size_t space = sizeof TF_SPACE - 1;
-    for (size_t i = 0; i < s.n;)
-        if (s.n - i >= space && memcmp(s.p + i, TF_SPACE, space) == 0) {
-            tf_buf_byte(out, ' ');
-            i += space;
-        } else {
-            tf_buf_byte(out, (unsigned char)s.p[i++]);
-        }
+    for (size_t i = 0, space; i < s.n; i += space > 0 ? space : 1) {
+        space = tf_piece_space(s.p + i, s.n - i);
+        tf_buf_byte(out, space > 0 ? ' ' : (unsigned char)s.p[i]);
+    }
 }
 
 int tf_spelling_read(struct tf_spelling *s, struct tf_arena *a, const void *bytes, size_t n,

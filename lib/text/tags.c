@@ -82,16 +82,14 @@ static void add_tag(struct tf_tags *t, size_t *cap, struct tf_text s)
 
 void tf_tags_read(struct tf_tags *t, const void *bytes, size_t n)
 {
-    const size_t space = sizeof TF_SPACE - 1;
     struct tf_proto_piece p;
     struct tf_proto_added token;
     size_t cap = 0, unlike = 0;
     *t = (struct tf_tags){.n = 0};
     for (struct tf_span left = {bytes, n}; tf_proto_piece(&left, &p);) {
-        const bool after = p.text.n > space && memcmp(p.text.p, TF_SPACE, space) == 0;
-        const size_t skip = after ? space : 0;
+        const size_t space = tf_piece_space(p.text.p, p.text.n);
         if (p.type == TF_PIECE_USER_DEFINED || p.type == TF_PIECE_CONTROL)
-            add_tag(t, &cap, (struct tf_text){p.text.p + skip, p.text.n - skip});
+            add_tag(t, &cap, (struct tf_text){p.text.p + space, p.text.n - space});
     }
     for (struct tf_span left = {bytes, n}; tf_proto_added(&left, &token);)
         if (token.flags & TF_ADDED_FIRST) {
