@@ -259,7 +259,8 @@ static int use_vocab(const struct tf_args *args, struct tf_err *err)
 static int check(const struct tf_args *args, struct tf_err *err)
 {
     int most = args->mode == EXPORT ? 0 : 1;
-    if (tf_tokenize_check_lang(job.lang, err) != 0)
+    char label[TF_LANG_MAX + 1];
+    if (tf_lang_option(label, "lang", job.lang, err) != 0)
         return -1;
     if (args->mode == TRAIN)
         return model == NULL

@@ -335,17 +335,6 @@ static int check_output(const struct tf_convert_opts *o, const char *output, enu
     return 0;
 }
 
-static int set_langs(struct tf_header *h, const char *const lang[2], struct tf_err *err)
-{
-    char *const to[2] = {h->lang, h->target_lang};
-    for (size_t i = 0; i < 2; i++)
-        if (lang[i] != NULL && !tf_lang_set(to[i], lang[i]))
-            return tf_fail_status(err, TF_USAGE,
-                                  "--%s '%s': a label has 1 to %d letters, digits, - and _",
-                                  i == 0 ? "lang" : "target-lang", lang[i], TF_LANG_MAX);
-    return 0;
-}
-
 /* A list does not go everywhere. */
 static void drop_list(struct tf_conversion *m, const struct tf_convert_opts *o, enum tf_format to,
                       const char *name)
@@ -370,7 +359,9 @@ int tf_convert(const char *input, const char *output, const struct tf_convert_op
     if (rc == 0)
         rc = check_output(o, output, to, err);
     if (rc == 0)
-        rc = set_langs(&m.in.header, o->lang, err);
+        rc = tf_lang_option(m.in.header.lang, "lang", o->lang[0], err);
+    if (rc == 0)
+        rc = tf_lang_option(m.in.header.target_lang, "target-lang", o->lang[1], err);
     if (rc == 0)
         drop_list(&m, o, to, input);
     if (rc == 0)

@@ -356,6 +356,16 @@ bool tf_lang_set(char out[TF_LANG_MAX + 1], const char *label)
     return true;
 }
 
+int tf_lang_option(char out[TF_LANG_MAX + 1], const char *option, const char *label,
+                   struct tf_err *err)
+{
+    return label == NULL || tf_lang_set(out, label)
+               ? 0
+               : tf_fail_status(err, TF_USAGE,
+                                "--%s '%s': a label has 1 to %d letters, digits, - and _", option,
+                                label, TF_LANG_MAX);
+}
+
 bool tf_label_differs(const char *a, const char *b)
 {
     return *a != 0 && *b != 0 && strcmp(a, b) != 0;

@@ -70,6 +70,9 @@ int tf_same_vocab(const struct tf_header *a, const char *a_name, const struct tf
 /* Copy a label; false if it is empty, longer than TF_LANG_MAX, or has other bytes than ASCII
  * letters, digits, - and _. */
 bool tf_lang_set(char out[TF_LANG_MAX + 1], const char *label) TF_MUST_CHECK;
+/* The same for the value of --option; NULL: not given. A usage error if it is no label. */
+int tf_lang_option(char out[TF_LANG_MAX + 1], const char *option, const char *label,
+                   struct tf_err *err) TF_MUST_CHECK;
 /* Are both labels known, and different? */
 bool tf_label_differs(const char *a, const char *b);
 /* Are two labels of one language, whatever follows it, such as a country? -1: unknown, as of codes

@@ -56,10 +56,8 @@ struct tf_document {
 int tf_document_check(const struct tf_document_opts *o, struct tf_err *err)
 {
     char label[TF_LANG_MAX + 1];
-    if (o->lang != NULL && !tf_lang_set(label, o->lang))
-        return tf_fail_status(err, TF_USAGE,
-                              "--lang '%s': a label has 1 to %d letters, digits, - and _", o->lang,
-                              TF_LANG_MAX);
+    if (tf_lang_option(label, "lang", o->lang, err) != 0)
+        return -1;
     return o->field > 0 && o->form == TF_DOCUMENT_WRAPPED
                ? tf_fail_status(err, TF_USAGE, "--field: a column has no paragraphs of many lines")
                : 0;

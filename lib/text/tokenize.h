@@ -36,9 +36,6 @@ struct tf_tokenize {
     bool moses; /* with `all`: idx ||| text ||| F0= logp ||| score, and &#124; for | in text */
 };
 
-/* A usage error if lang is not a label of a language (tf_lang_set); NULL: none. */
-int tf_tokenize_check_lang(const char *lang, struct tf_err *err) TF_MUST_CHECK;
-
 /* Convert lines of `in` to a token stream. table: the tool's options, for its provenance. When
  * reading fails, the stream ends with an error record instead of an end record. If there were bad
  * lines and t->bad is TF_ON_BAD_MARK, returns 0 with err->status TF_PARTIAL and a message that

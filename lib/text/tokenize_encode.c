@@ -347,16 +347,6 @@ static int begin_stream(struct tf_writer *w, const struct tf_tokenize *t,
     return rc;
 }
 
-int tf_tokenize_check_lang(const char *lang, struct tf_err *err)
-{
-    char label[TF_LANG_MAX + 1];
-    return lang == NULL || tf_lang_set(label, lang)
-               ? 0
-               : tf_fail_status(err, TF_USAGE,
-                                "--lang '%s': a label has 1 to %d letters, digits, - and _", lang,
-                                TF_LANG_MAX);
-}
-
 static int find_begin(struct tf_tokenize_work *r, struct tf_err *err)
 {
     const struct tf_tokenize *t = r->t;
