@@ -82,6 +82,15 @@ static inline size_t tf_utf8_before(const char *s, size_t at)
     return at;
 }
 
+/* The characters of well-formed text. */
+static inline size_t tf_utf8_count(const char *s, size_t n)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        count += ((unsigned char)s[i] & 0xc0) != 0x80;
+    return count;
+}
+
 /* Write the character c (at most U+10FFFF, no surrogate); returns its length. */
 size_t tf_utf8_encode(char s[4], uint32_t c);
 /* Length of the well-formed prefix of s: n if all of it is. */

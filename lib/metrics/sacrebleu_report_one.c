@@ -1,5 +1,6 @@
 /* sacrebleu_report_one.c - the report on one system (sacreBLEU's metrics/base.py and utils.py). */
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "metrics/sacrebleu_json_private.h"
 #include "metrics/sacrebleu_report_private.h"
 #include "metrics/sacrebleu_table_private.h"
@@ -65,15 +66,14 @@ static void aligned(struct tf_buf *out, char *const *lines, size_t n)
     size_t most = 0;
     for (size_t i = 0; i < n; i++) {
         const char *eq = strchr(lines[i], '=');
-        size_t w = eq != NULL ? tf_sacrebleu_width(lines[i], (size_t)(eq - lines[i])) - 1 : 0;
+        size_t w = eq != NULL ? tf_utf8_count(lines[i], (size_t)(eq - lines[i])) - 1 : 0;
         most = w > most ? w : most;
         if (eq == NULL)
             tf_buf_str(out, lines[i]);
     }
     for (size_t i = 0; i < n; i++) {
         const char *eq = strchr(lines[i], '=');
-        for (size_t w = eq != NULL ? tf_sacrebleu_width(lines[i], (size_t)(eq - lines[i])) - 1
-                                   : most;
+        for (size_t w = eq != NULL ? tf_utf8_count(lines[i], (size_t)(eq - lines[i])) - 1 : most;
              w < most; w++)
             tf_buf_byte(out, ' ');
         if (eq != NULL)

@@ -1,16 +1,9 @@
 /* sacrebleu_table.c - see sacrebleu_table_private.h. */
 #include "metrics/sacrebleu_table_private.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include <stdlib.h>
 #include <string.h>
-
-size_t tf_sacrebleu_width(const char *s, size_t n)
-{
-    size_t w = 0;
-    for (size_t i = 0; i < n; i++)
-        w += ((unsigned char)s[i] & 0xC0) != 0x80;
-    return w;
-}
 
 static void repeat(struct tf_buf *out, const char *s, size_t n)
 {
@@ -68,7 +61,7 @@ static void latex_text(struct tf_buf *out, const char *s, size_t n)
 
 static void cell(struct tf_buf *out, const char *s, size_t n, size_t w, bool right, bool latex)
 {
-    size_t room = w - tf_sacrebleu_width(s, n), left = right ? room : room / 2;
+    size_t room = w - tf_utf8_count(s, n), left = right ? room : room / 2;
     repeat(out, " ", left);
     if (latex)
         latex_text(out, s, n);
@@ -106,7 +99,7 @@ void tf_sacrebleu_table(struct tf_buf *out, char *const *cells, size_t rows, siz
         for (size_t k = 0; k == 0 || n; k++) {
             const char *s = line_of(cells[i], k, &n);
             /* tabulate pads headers by two columns */
-            size_t width = tf_sacrebleu_width(s, n) + (i < columns ? 2 : 0);
+            size_t width = tf_utf8_count(s, n) + (i < columns ? 2 : 0);
             if (width > w[i % columns])
                 w[i % columns] = width;
         }

@@ -10,7 +10,5 @@
  * lines. The first column is right-aligned, the others are centred. */
 void tf_sacrebleu_table(struct tf_buf *out, char *const *cells, size_t rows, size_t columns,
                         bool latex);
-/* The number of characters of n bytes of UTF-8. */
-size_t tf_sacrebleu_width(const char *s, size_t n);
 
 #endif

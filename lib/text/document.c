@@ -128,14 +128,6 @@ static bool blank(const struct tf_document *d, const struct line *l)
     return p == l->end;
 }
 
-static size_t width(const char *s, size_t n)
-{
-    size_t chars = 0;
-    for (size_t i = 0; i < n; i++)
-        chars += ((unsigned char)s[i] & 0xc0) != 0x80;
-    return chars;
-}
-
 static int bad_line(struct tf_document *d, const char *why, struct tf_err *err)
 {
     return tf_bad_add(&d->count, d->in->name, d->count.total, why, false, err);
@@ -183,7 +175,7 @@ static int read_block(struct tf_document *d, bool wait, struct tf_err *err)
         if (add_line(d, s, n, rc, err) != 0)
             return -1;
         const struct line *last = &d->lines[d->n_lines - 1];
-        const size_t wide = width(d->block.p + last->begin, last->end - last->begin);
+        const size_t wide = tf_utf8_count(d->block.p + last->begin, last->end - last->begin);
         d->widest = wide > d->widest ? wide : d->widest;
         if (d->o.html && d->block.len > PAGE_BYTES)
             return tf_fail(err, "%s: HTML of more than %d MB", d->in->name, PAGE_BYTES >> 20);
@@ -229,8 +221,8 @@ static bool continues(const struct tf_document *d, const struct line *a, const s
         return false;
     if (indentation(d, b) > indentation(d, a) && !is_marked(d, a))
         return false;
-    return width(d->block.p + a->begin, a->end - a->begin) + 1 +
-               width(next, strcspn(next, " \t\r\n")) >
+    return tf_utf8_count(d->block.p + a->begin, a->end - a->begin) + 1 +
+               tf_utf8_count(next, strcspn(next, " \t\r\n")) >
            d->widest;
 }
 
