@@ -70,10 +70,6 @@ static enum tf_tok_class zh_class(uint32_t c)
 
 void tf_tokenize_zh(struct tf_tokens *t, struct tf_text line)
 {
-    int space;
-    while (line.n && (space = tf_uc_space_at(line.p)) > 0) {
-        line.p += space;
-        line.n -= (size_t)space;
-    }
-    scan(t, line, zh_class);
+    const size_t skip = tf_uc_skip_space(line.p, 0, line.n);
+    scan(t, (struct tf_text){line.p + skip, line.n - skip}, zh_class);
 }

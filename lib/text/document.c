@@ -121,11 +121,7 @@ int tf_document_bad_status(const struct tf_document *d, struct tf_err *err)
 
 static bool blank(const struct tf_document *d, const struct line *l)
 {
-    int len;
-    size_t p = l->begin;
-    while (p < l->end && (len = tf_uc_space_at(d->block.p + p)) > 0)
-        p += (size_t)len;
-    return p == l->end;
+    return tf_uc_skip_space(d->block.p, l->begin, l->end) == l->end;
 }
 
 static int bad_line(struct tf_document *d, const char *why, struct tf_err *err)

@@ -230,13 +230,11 @@ static struct tf_text outer_space(const struct tf_html *h, const struct tf_html_
     const char *s = h->source;
     static const char space[] = " ";
     size_t from = end ? it->end : it->begin, p = from;
-    int len;
     if (it->kind == TF_HTML_TEXT && end)
         while (p > it->begin && tf_ascii_space(s[p - 1]))
             p--;
     else if (it->kind == TF_HTML_TEXT)
-        while (p < it->end && (len = tf_uc_space_at(s + p)) > 0)
-            p += (size_t)len;
+        p = tf_uc_skip_space(s, p, it->end);
     if (p == from)
         return (struct tf_text){space, 1};
     return end ? (struct tf_text){s + p, from - p} : (struct tf_text){s + from, p - from};

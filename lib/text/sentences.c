@@ -87,14 +87,6 @@ static uint32_t char_before(const char *text, size_t p)
     return p > 0 ? tf_utf8_get(text + tf_utf8_before(text, p), &len) : ' ';
 }
 
-static size_t skip_space(const char *text, size_t p, size_t n)
-{
-    int len;
-    while (p < n && (len = tf_uc_space_at(text + p)) > 0)
-        p += (size_t)len;
-    return p;
-}
-
 static size_t trim(const char *text, size_t begin, size_t end)
 {
     return begin + tf_uc_rstrip(text + begin, end - begin);
@@ -241,7 +233,7 @@ static void add_sentence(struct tf_sentences *s, const char *text, size_t begin,
     while (begin < end) {
         const size_t stop = cut(s, text, begin, end);
         add(s, begin, stop, joined);
-        begin = skip_space(text, stop, end);
+        begin = tf_uc_skip_space(text, stop, end);
         joined = begin == stop && char_before(text, begin) >= TF_WITHOUT_SPACES;
     }
 }
@@ -249,7 +241,7 @@ static void add_sentence(struct tf_sentences *s, const char *text, size_t begin,
 int tf_sentences_split(struct tf_sentences *s, const char *text, size_t n,
                        const struct tf_sentence_span **spans, size_t *count, struct tf_err *err)
 {
-    size_t begin = skip_space(text, 0, n), seen = begin;
+    size_t begin = tf_uc_skip_space(text, 0, n), seen = begin;
     s->n = 0;
     memset(s->windows, 0, sizeof s->windows);
     if (tf_icu_text(s->icu, text, n, err) != 0)
@@ -257,10 +249,11 @@ int tf_sentences_split(struct tf_sentences *s, const char *text, size_t n,
     for (int64_t at; begin < n && (at = tf_icu_next(s->icu)) >= 0;) {
         if ((size_t)at <= seen) /* in white space after a boundary that has been judged */
             continue;
-        size_t end = trim(text, begin, (size_t)at), next = skip_space(text, (size_t)at, n), mark;
+        size_t end = trim(text, begin, (size_t)at), mark;
+        size_t next = tf_uc_skip_space(text, (size_t)at, n);
         while (next < n && (mark = closes(s, text, next, n)) > 0) {
             end = next + mark;
-            next = skip_space(text, end, n);
+            next = tf_uc_skip_space(text, end, n);
         }
         seen = next;
         if (next == n || ends(s, text, end, next)) {

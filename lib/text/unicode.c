@@ -24,6 +24,14 @@ size_t tf_uc_rstrip(const char *s, size_t n)
     return n;
 }
 
+size_t tf_uc_skip_space(const char *s, size_t begin, size_t end)
+{
+    int len;
+    while (begin < end && (len = tf_uc_space_at(s + begin)) > 0)
+        begin += (size_t)len;
+    return begin;
+}
+
 static unsigned flags_of(uint32_t c)
 {
     size_t i;

@@ -30,8 +30,10 @@ static inline int tf_uc_space_at(const char *p)
     return tf_uc_space(tf_utf8_get(p, &len)) ? len : 0;
 }
 
-/* The length of the text without trailing white space. s: checked UTF-8. */
+/* The length of the text without trailing white space, and the end of the white space that
+ * s[begin .. end) begins with. s: checked UTF-8. */
 size_t tf_uc_rstrip(const char *s, size_t n);
+size_t tf_uc_skip_space(const char *s, size_t begin, size_t end);
 
 /* The first letter of the general category, as far as the tokenizers need it. */
 enum tf_uc_class { TF_UC_OTHER = 0, TF_UC_PUNCT = 1, TF_UC_SYMBOL = 2, TF_UC_NUMBER = 4 };
