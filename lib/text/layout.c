@@ -44,11 +44,6 @@ void tf_layout_put(struct tf_buf *out, const struct tf_place *place)
 
 /* ---- read ---- */
 
-static int bad(struct tf_err *err, const char *what)
-{
-    return tf_fail(err, "%s", what);
-}
-
 /* The next token, which must be of that kind. */
 static int expect(struct tf_json_reader *j, enum tf_json_kind kind, struct tf_err *err)
 {
@@ -61,9 +56,9 @@ static int get_header(struct tf_json_reader *j, struct tf_err *err)
         strcmp(j->text.p, "format") != 0 || expect(j, TF_JSON_STRING, err) != 0 ||
         strcmp(j->text.p, "tf-layout") != 0 || expect(j, TF_JSON_KEY, err) != 0 ||
         strcmp(j->text.p, "version") != 0 || expect(j, TF_JSON_NUMBER, err) != 0)
-        return bad(err, "not a layout of tf-split");
+        return tf_fail(err, "not a layout of tf-split");
     if (!j->is_int || j->uint != 1)
-        return bad(err, "a layout of a later version");
+        return tf_fail(err, "a layout of a later version");
     return expect(j, TF_JSON_OBJECT_END, err) != 0 || expect(j, TF_JSON_END, err) != 0 ? -1 : 0;
 }
 
@@ -83,7 +78,7 @@ static int get_break(struct tf_layout_reader *r, struct tf_json_reader *j, struc
         return -1;
     if (!j->is_int || j->negative || j->uint >= p->bytes ||
         (p->n_breaks > 0 && j->uint <= p->breaks[p->n_breaks - 1].at))
-        return bad(err, "a line break that is not in its sentence, or not in order");
+        return tf_fail(err, "a line break that is not in its sentence, or not in order");
     p->breaks[p->n_breaks].at = (size_t)j->uint;
     if (expect(j, TF_JSON_STRING, err) != 0)
         return -1;
@@ -99,7 +94,7 @@ static int get_breaks(struct tf_layout_reader *r, struct tf_json_reader *j, stru
     int rc;
     while ((rc = tf_json_more(j, &is, err)) > 0) {
         if (is != TF_JSON_ARRAY)
-            return bad(err, "not a line of a layout");
+            return tf_fail(err, "not a line of a layout");
         if (get_break(r, j, err) != 0)
             return -1;
     }
@@ -113,7 +108,7 @@ static int get_before(struct tf_layout_reader *r, struct tf_json_reader *j, stru
         return -1;
     r->place.joined = is == TF_JSON_NULL;
     if (is != TF_JSON_STRING && is != TF_JSON_NULL)
-        return bad(err, "not a line of a layout");
+        return tf_fail(err, "not a line of a layout");
     if (is == TF_JSON_STRING)
         r->place.before = keep(r, j);
     return 0;
@@ -139,7 +134,7 @@ static int get_place(struct tf_layout_reader *r, struct tf_json_reader *j, struc
         } else if (strcmp(key, "bytes") == 0) {
             rc = expect(j, TF_JSON_NUMBER, err);
             if (rc == 0 && r->place.n_breaks > 0)
-                rc = bad(err, "not a line of a layout");
+                rc = tf_fail(err, "not a line of a layout");
             r->place.bytes = rc == 0 && j->is_int && !j->negative ? (size_t)j->uint : 0;
         } else if (strcmp(key, "breaks") == 0) {
             rc = get_breaks(r, j, err);
@@ -150,7 +145,7 @@ static int get_place(struct tf_layout_reader *r, struct tf_json_reader *j, struc
             return -1;
     }
     return err->msg[0] != 0 ? -1
-           : !has           ? bad(err, "not a line of a layout")
+           : !has           ? tf_fail(err, "not a line of a layout")
                             : expect(j, TF_JSON_END, err);
 }
 
