@@ -27,7 +27,7 @@ struct tf_added {
 static bool has_equal(const struct tf_trie_piece *v, size_t n)
 {
     for (size_t i = 1; i < n; i++)
-        if (v[i].n == v[i - 1].n && memcmp(v[i].p, v[i - 1].p, v[i].n) == 0)
+        if (tf_text_same(v[i].text, v[i - 1].text))
             return true;
     return false;
 }
@@ -58,7 +58,7 @@ int tf_added_new(struct tf_added **out, const void *bytes, size_t n, int64_t siz
             continue;
         }
         a.v[a.n] = t;
-        pieces[a.n] = (struct tf_trie_piece){t.text.p, t.text.n, (uint32_t)a.n, 0};
+        pieces[a.n] = (struct tf_trie_piece){t.text, (uint32_t)a.n, 0};
         a.n++;
     }
     if (a.n_first > 1)

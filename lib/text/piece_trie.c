@@ -4,7 +4,6 @@
 #include "base/memory.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Places to try for the children of a node. The search for the next one begins where this one
  * ended, so that building takes linear time whatever the pieces are. */
@@ -79,7 +78,7 @@ static void push_range(struct builder *b, struct range r)
 
 static uint8_t byte_of(const struct builder *b, uint32_t piece, uint32_t depth)
 {
-    return (uint8_t)b->pieces[piece].p[depth];
+    return (uint8_t)b->pieces[piece].text.p[depth];
 }
 
 /* Place the children of a node. */
@@ -87,7 +86,7 @@ static void expand(struct builder *b, struct range r)
 {
     uint8_t bytes[256];
     size_t n = 0;
-    while (r.from < r.to && b->pieces[r.from].n == r.depth) {
+    while (r.from < r.to && b->pieces[r.from].text.n == r.depth) {
         b->v[r.node].id = b->pieces[r.from].id;
         b->v[r.node].score = b->pieces[r.from].score;
         r.from++;
@@ -109,22 +108,15 @@ static void expand(struct builder *b, struct range r)
     }
 }
 
-static int compare_pieces(const void *a, const void *b)
-{
-    const struct tf_trie_piece *x = a, *y = b;
-    const int order = memcmp(x->p, y->p, x->n < y->n ? x->n : y->n);
-    return order != 0 ? order : (x->n > y->n) - (x->n < y->n);
-}
-
 bool tf_piece_trie_build(struct tf_piece_trie *t, struct tf_trie_piece *pieces, size_t n)
 {
     struct builder b = {.pieces = pieces};
     size_t most = 1 << 16; /* places */
     *t = (struct tf_piece_trie){0};
     if (n > 1)
-        qsort(pieces, n, sizeof *pieces, compare_pieces);
+        qsort(pieces, n, sizeof *pieces, tf_text_compare);
     for (size_t i = 0; i < n; i++)
-        most += 4 * pieces[i].n;
+        most += 4 * pieces[i].text.n;
     add_block(&b);
     take_place(&b, 0, UINT32_MAX); /* the root is no child */
     if (n > 0)

@@ -4,6 +4,8 @@
 #ifndef TF_TEXT_PIECE_TRIE_PRIVATE_H
 #define TF_TEXT_PIECE_TRIE_PRIVATE_H
 
+#include "text/text.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,8 +25,7 @@ struct tf_piece_trie {
 };
 
 struct tf_trie_piece {
-    const char *p; /* n bytes, at least one; of no use once the trie is built */
-    size_t n;
+    struct tf_text text; /* at least one byte; of no use once the trie is built */
     uint32_t id;
     float score;
 };

@@ -11,7 +11,7 @@ static void add_piece(struct tf_pieces *v, enum tf_sp_kind kind, struct tf_trie_
                       struct tf_trie_piece *all, size_t *n_all)
 {
     if (kind == TF_SP_BYTE)
-        v->byte_id[strtoul(piece.p + strlen("<0x"), NULL, 16) & 0xff] = piece.id;
+        v->byte_id[strtoul(piece.text.p + strlen("<0x"), NULL, 16) & 0xff] = piece.id;
     if (kind == TF_SP_NORMAL) {
         v->least = fminf(v->least, piece.score);
         v->most = fmaxf(v->most, piece.score);
@@ -37,12 +37,12 @@ static bool build_back(struct tf_pieces *v, struct tf_trie_piece *all, size_t n)
 {
     size_t bytes = 1;
     for (size_t i = 0; i < n; i++)
-        bytes += all[i].n;
+        bytes += all[i].text.n;
     char *text = tf_xmalloc(bytes), *to = text;
-    for (size_t i = 0; i < n; i++, to += all[i - 1].n) {
-        for (size_t k = 0; k < all[i].n; k++)
-            to[k] = all[i].p[all[i].n - 1 - k];
-        all[i].p = to;
+    for (size_t i = 0; i < n; i++, to += all[i - 1].text.n) {
+        for (size_t k = 0; k < all[i].text.n; k++)
+            to[k] = all[i].text.p[all[i].text.n - 1 - k];
+        all[i].text.p = to;
     }
     const bool built = tf_piece_trie_build(&v->back, all, n);
     free(text);
@@ -62,7 +62,7 @@ bool tf_pieces_load(struct tf_pieces *v, const struct tf_sp *sp, bool back)
                             .unk = (uint32_t)tf_sp_unk(sp)};
     for (uint32_t id = 0; id < size; id++) {
         struct tf_trie_piece piece = {.id = id, .score = tf_sp_score(sp, id)};
-        piece.p = tf_sp_piece(sp, id, &piece.n);
+        piece.text.p = tf_sp_piece(sp, id, &piece.text.n);
         add_piece(v, tf_sp_kind(sp, id), piece, all, &n);
     }
     const bool built = build_user(v, all, n, all + size) && tf_piece_trie_build(&v->all, all, n) &&

@@ -139,7 +139,7 @@ static void pieces(void)
             c = (c + 1 + (uint32_t)mix(n) % 9) & 255;
             text[n][0] = (char)node;
             text[n][1] = (char)c;
-            v[n] = (struct tf_trie_piece){.p = text[n], .n = 2, .id = n};
+            v[n] = (struct tf_trie_piece){.text = {text[n], 2}, .id = n};
         }
     ok(tf_piece_trie_build(&t, v, PIECES), "a trie of %d pieces", PIECES);
     for (n = 0; n < PIECES; n++)
