@@ -234,17 +234,10 @@ static void put_word(struct work *w, const char *p, size_t n)
 /* Words are between spaces; a CR counts as one at the ends of the text. */
 static void put_text(struct work *w, const char *p, size_t n)
 {
-    for (; n > 0 && (*p == ' ' || *p == '\r'); n--)
-        p++;
-    while (n > 0 && (p[n - 1] == ' ' || p[n - 1] == '\r'))
-        n--;
-    for (const char *end = p + n; p < end; p++) {
-        const char *space = memchr(p, ' ', (size_t)(end - p));
-        const size_t len = (size_t)((space != NULL ? space : end) - p);
-        if (len > 0)
-            put_word(w, p, len);
-        p += len;
-    }
+    struct tf_text rest = tf_bpe_trim((struct tf_text){p, n}), word;
+    while (tf_text_cut(&rest, ' ', &word))
+        if (word.n > 0)
+            put_word(w, word.p, word.n);
     free(w->v);
     free(w->merges.v);
     free(w->joined);

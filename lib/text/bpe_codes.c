@@ -9,6 +9,15 @@
 
 enum { END = sizeof TF_BPE_END - 1 };
 
+struct tf_text tf_bpe_trim(struct tf_text line)
+{
+    for (; line.n > 0 && (*line.p == ' ' || *line.p == '\r'); line.n--)
+        line.p++;
+    while (line.n > 0 && (line.p[line.n - 1] == ' ' || line.p[line.n - 1] == '\r'))
+        line.n--;
+    return line;
+}
+
 struct line {
     struct tf_text left, right;
 };

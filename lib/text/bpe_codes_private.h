@@ -24,6 +24,9 @@ int tf_bpe_merges_new(struct tf_bpe_merges *m, const struct tf_bpe_codes *codes,
                       struct tf_err *err) TF_MUST_CHECK;
 void tf_bpe_merges_release(struct tf_bpe_merges *m);
 
+/* A line without the spaces and CRs at its ends. */
+struct tf_text tf_bpe_trim(struct tf_text line);
+
 /* The merge of two symbols, or NULL; of TF_NO_TEXT there is none. */
 const struct tf_bpe_merge *tf_bpe_merge_of(const struct tf_bpe_merges *m, uint32_t left,
                                            uint32_t right);

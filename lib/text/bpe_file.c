@@ -2,7 +2,7 @@
 #include "text/bpe_file.h"
 #include "base/gunzip.h"
 #include "stream/model.h"
-#include "text/text.h"
+#include "text/bpe_codes_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,17 +14,9 @@ enum { MOST_WORDS = 3 };
 static size_t words_of(struct tf_text words[MOST_WORDS + 1], struct tf_text line)
 {
     size_t n = 0;
-    while (line.n > 0 && (line.p[line.n - 1] == '\r' || line.p[line.n - 1] == ' '))
-        line.n--;
-    for (; line.n > 0 && (*line.p == '\r' || *line.p == ' '); line.n--)
-        line.p++;
-    while (line.n > 0 && n <= MOST_WORDS) {
-        const char *space = memchr(line.p, ' ', line.n);
-        const size_t k = space != NULL ? (size_t)(space - line.p) : line.n;
-        words[n++] = (struct tf_text){line.p, k};
-        line.p += k + (space != NULL);
-        line.n -= k + (space != NULL);
-    }
+    line = tf_bpe_trim(line);
+    while (line.n > 0 && n <= MOST_WORDS && tf_text_cut(&line, ' ', &words[n]))
+        n++;
     return n;
 }
 
@@ -39,9 +31,8 @@ static bool is_count(struct tf_text s)
 /* The first line of subword-nmt, if there is one. */
 static int read_version(struct tf_bpe_codes *codes, struct tf_text *rest, struct tf_err *err)
 {
-    const char *lf = memchr(rest->p, '\n', rest->n);
-    const struct tf_text first = {rest->p, lf != NULL ? (size_t)(lf - rest->p) : rest->n};
-    struct tf_text words[MOST_WORDS + 1];
+    struct tf_text after = *rest, first = {0}, words[MOST_WORDS + 1];
+    (void)tf_text_cut(&after, '\n', &first);
     if (first.n < strlen(VERSION) || memcmp(first.p, VERSION, strlen(VERSION)) != 0) {
         codes->end_alone = words_of(words, first) != 3; /* with a count it is fastBPE's */
         return 0;
@@ -52,8 +43,7 @@ static int read_version(struct tf_bpe_codes *codes, struct tf_text *rest, struct
     if (n != 2 || (!codes->end_alone && !tf_text_is(version, "0.2")))
         return tf_fail(err, "codes of another version than 0.1 and 0.2: %.*s",
                        (int)(first.n < 100 ? first.n : 100), first.p);
-    rest->p += first.n + 1;
-    rest->n -= first.n + 1;
+    *rest = after;
     return 0;
 }
 
@@ -61,11 +51,10 @@ static int read_version(struct tf_bpe_codes *codes, struct tf_text *rest, struct
 static int read_lines(struct tf_bpe_codes *codes, char *to, struct tf_text rest, size_t line,
                       struct tf_err *err)
 {
-    struct tf_text words[MOST_WORDS + 1];
+    struct tf_text text, words[MOST_WORDS + 1];
     codes->lines = to;
-    for (size_t of_first = 0; rest.n > 0; line++) {
-        const size_t k = (size_t)((const char *)memchr(rest.p, '\n', rest.n) - rest.p);
-        const size_t n = words_of(words, (struct tf_text){rest.p, k});
+    for (size_t of_first = 0; rest.n > 0 && tf_text_cut(&rest, '\n', &text); line++) {
+        const size_t n = words_of(words, text);
         of_first = of_first > 0 ? of_first : n;
         if (n != of_first || n < 2 || n > 3 || words[0].n == 0 || words[1].n == 0 ||
             (n == 3 && !is_count(words[2])))
@@ -75,8 +64,6 @@ static int read_lines(struct tf_bpe_codes *codes, char *to, struct tf_text rest,
             to += words[i].n;
             *to++ = i == 0 ? ' ' : '\n';
         }
-        rest.p += k + 1;
-        rest.n -= k + 1;
     }
     codes->n = (size_t)(to - codes->lines);
     return codes->n > 0 ? 0 : tf_fail(err, "no codes");
