@@ -13,23 +13,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pieces with their ids, in the order of the file. */
+struct entry {
+    const char *piece;
+    int64_t id;
+};
+
+/* In the order of the file. */
 struct list {
     struct tf_arena *a;
-    const char **piece; /* on the heap */
-    int64_t *id;
+    struct entry *v;
     size_t n, cap;
 };
 
 static void add_piece(struct list *l, const char *piece, size_t n, int64_t id)
 {
-    if (l->n == l->cap) {
-        l->cap = l->cap > 0 ? 2 * l->cap : 1024;
-        l->piece = tf_xarray(l->piece, l->cap, sizeof *l->piece);
-        l->id = tf_xarray(l->id, l->cap, sizeof *l->id);
-    }
-    l->piece[l->n] = tf_arena_strndup(l->a, piece, n);
-    l->id[l->n++] = id;
+    TF_GROW(l->v, l->n, l->cap);
+    l->v[l->n++] = (struct entry){tf_arena_strndup(l->a, piece, n), id};
 }
 
 static int read_yaml(struct list *l, const char *bytes, size_t size, struct tf_err *err)
@@ -82,12 +81,12 @@ static int read_json_entry(struct list *l, struct tf_json_reader *r, bool object
     add_piece(l, r->text.p, r->text.len, (int64_t)l->n);
     if (!object)
         return 1;
-    const char *piece = l->piece[l->n - 1];
+    struct entry *e = &l->v[l->n - 1];
     if (tf_json_next(r, &kind, err) != 0)
         return -1;
     if (kind != TF_JSON_NUMBER || !r->is_int || r->negative || r->uint > TF_MAX_VOCAB)
-        return tf_fail(err, "'%s': not an id", piece);
-    l->id[l->n - 1] = (int64_t)r->uint;
+        return tf_fail(err, "'%s': not an id", e->piece);
+    e->id = (int64_t)r->uint;
     return 1;
 }
 
@@ -115,14 +114,14 @@ static int by_id(struct list *l, const char **texts, struct tf_err *err)
     if (l->n == 0)
         return tf_fail(err, "no pieces");
     for (size_t i = 0; i < l->n; i++) {
-        const int64_t id = l->id[i];
-        if ((size_t)id >= l->n)
-            return tf_fail(err, "'%s': the id %lld in a list of %zu", l->piece[i], (long long)id,
+        const struct entry *e = &l->v[i];
+        if ((size_t)e->id >= l->n)
+            return tf_fail(err, "'%s': the id %lld in a list of %zu", e->piece, (long long)e->id,
                            l->n);
-        if (texts[id] != NULL)
-            return tf_fail(err, "'%s' and '%s' have the id %lld", texts[id], l->piece[i],
-                           (long long)id);
-        texts[id] = l->piece[i];
+        if (texts[e->id] != NULL)
+            return tf_fail(err, "'%s' and '%s' have the id %lld", texts[e->id], e->piece,
+                           (long long)e->id);
+        texts[e->id] = e->piece;
     }
     return 0;
 }
@@ -190,7 +189,6 @@ int tf_piece_list_read(struct tf_piece_list *list, struct tf_arena *a, const cha
     if (rc == 0)
         rc = by_id(&l, v, err);
     *list = (struct tf_piece_list){v, rc == 0 ? l.n : 0};
-    free(l.piece);
-    free(l.id);
+    free(l.v);
     return rc == 0 ? 0 : tf_context(err, "%s", path);
 }

@@ -104,17 +104,12 @@ static int draw_sample(struct tf_training_text *l, struct tf_err *err)
             if (slot >= l->sample)
                 continue;
             k = (size_t)slot;
-            free(l->kept[k]);
+            free((char *)l->kept[k].p);
         } else {
-            if (k == cap) {
-                cap = cap ? 2 * cap : 1024;
-                l->kept = tf_xarray(l->kept, cap, sizeof *l->kept);
-                l->kept_n = tf_xarray(l->kept_n, cap, sizeof *l->kept_n);
-            }
+            TF_GROW(l->kept, k, cap);
             l->n_kept++;
         }
-        l->kept[k] = tf_xstrndup(text, n);
-        l->kept_n[k] = n;
+        l->kept[k] = (struct tf_text){tf_xstrndup(text, n), n};
     }
     l->sampled = true;
     return rc;
@@ -130,8 +125,8 @@ static int next_sentence(void *lines, const char **text, size_t *n, struct tf_er
         return next_line(l, text, n, err);
     if (l->next == l->n_kept)
         return 0;
-    *text = l->kept[l->next];
-    *n = l->kept_n[l->next++];
+    *text = l->kept[l->next].p;
+    *n = l->kept[l->next++].n;
     return 1;
 }
 
@@ -140,9 +135,8 @@ static void training_text_release(struct tf_training_text *l)
     if (l->open)
         tf_in_close(&l->in);
     for (size_t i = 0; i < l->n_kept; i++)
-        free(l->kept[i]);
+        free((char *)l->kept[i].p);
     free(l->kept);
-    free(l->kept_n);
     *l = (struct tf_training_text){0};
 }
 

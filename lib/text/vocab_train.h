@@ -28,8 +28,8 @@ struct tf_training_text {
     struct tf_in in;
     struct tf_text rest; /* of a line with fields; the first of it has number field + 1 */
     size_t field;
-    char **kept;
-    size_t *kept_n, n_kept, next;
+    struct tf_text *kept; /* on the heap */
+    size_t n_kept, next;
 };
 /* The fields of a list such as "1,3-5" (--field); *last is the number of the last one. With several
  * only if `several`. Errors are of usage. fields is zeroed. */
