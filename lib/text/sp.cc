@@ -259,16 +259,15 @@ void tf_sp_finish(const struct tf_sp *s, const char *text, size_t n, struct tf_i
     }
     for (size_t i = start; i < ids->n; i++) {
         const uint32_t id = ids->v[i];
-        const bool unknown =
-            s->p.join_unknown && (id == s->unk || (s->renumbered && s->p.IsUnused((int)id)));
-        const size_t left = n - at, len = id == s->unk ? char_at(text + at, left)
-                                                       : s->p.IdToPiece((int)id).size();
+        const bool unknown = s->p.join_unknown && (id == s->unk || s->p.IsUnused((int)id));
+        const size_t len = std::min(n - at, id == s->unk ? char_at(text + at, n - at)
+                                                         : s->p.IdToPiece((int)id).size());
         if (!unknown && run > 0)
             ids->v[to++] = id_of_run(s, text + at - run, run);
         if (!unknown)
             ids->v[to++] = id < s->size ? id : s->listed[(size_t)(id - s->size)];
-        at += len < left ? len : left;
-        run = unknown ? run + (len < left ? len : left) : 0;
+        at += len;
+        run = unknown ? run + len : 0;
     }
     if (run > 0)
         ids->v[to++] = id_of_run(s, text + at - run, run);
