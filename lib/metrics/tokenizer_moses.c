@@ -326,11 +326,8 @@ void tf_moses_compounds(struct tf_buf *out, struct tf_text line)
 
 void tf_tokenize_ascii(struct tf_tokens *t, struct tf_text line)
 {
+    struct tf_text word;
     t->n = 0;
-    for (size_t i = 0, start; i < line.n; i++) {
-        for (start = i; i < line.n && !tf_ascii_space(line.p[i]); i++)
-            continue;
-        if (i > start)
-            tf_tokens_add(t, line.p + start, i - start);
-    }
+    while (tf_text_word(&line, &word))
+        tf_tokens_add(t, word.p, word.n);
 }

@@ -474,12 +474,9 @@ static bool has_name(const struct placing *x, uint32_t v, uint32_t c)
     const struct place *p = &x->places[v];
     const uint32_t name = x->g->nodes[c].name;
     const size_t at = name > 0 ? x->found[name - 1] : SIZE_MAX;
-    size_t lo = p->a, hi = p->b;
-    while (lo < hi) {
-        const size_t mid = (lo + hi) / 2;
-        *(x->units[mid].end <= at ? &lo : &hi) = x->units[mid].end <= at ? mid + 1 : mid;
-    }
-    return at >= p->begin && at < p->end && lo < p->b && x->owner[lo] == 0;
+    size_t u;
+    TF_FIRST(u, p->a, p->b, x->units[u].end > at);
+    return at >= p->begin && at < p->end && u < p->b && x->owner[u] == 0;
 }
 
 static void place_children(struct placing *x, uint32_t v)
@@ -628,10 +625,7 @@ static void put_node(struct placing *x, uint32_t v);
 static void put_alone(struct placing *x, uint32_t v)
 {
     const char *t = x->text.p;
-    const size_t at = x->places[v].begin;
-    size_t before = at;
-    while (before > 0 && ((unsigned char)t[--before] & 0xc0) == 0x80)
-        continue;
+    const size_t at = x->places[v].begin, before = at > 0 ? tf_utf8_before(t, at) : 0;
     const bool within = at > 0 && at < x->text.len && t[before] != ' ' && t[at] != ' ';
     if (at > 0 && spaces(x, before, within))
         tf_buf_byte(x->out, ' ');
