@@ -132,12 +132,12 @@ struct line {
     size_t begin;      /* of its pieces in b->out */
 };
 
-static void put_id(const struct line *l, uint32_t id)
+static void put_id(const struct tf_tokenize_work *r, struct tf_work_block *b, uint32_t id)
 {
-    if (!l->r->pieces || l->r->t->sample)
-        tf_ids_add(&l->b->ids, &id, 1);
+    if (!r->pieces || r->t->sample)
+        tf_ids_add(&b->ids, &id, 1);
     else
-        spell(&l->b->out, l->r->t->vocab->sp, &id, 1);
+        spell(&b->out, r->t->vocab->sp, &id, 1);
 }
 
 /* What a segmentation, ids from `start` on, lacks of its text. */
@@ -164,7 +164,7 @@ static int encode_part(void *arg, const char *s, size_t n, int64_t id, struct tf
         tf_buf_byte(&b->out, ' ');
     const size_t after = b->out.len;
     if (id >= 0)
-        put_id(l, (uint32_t)id);
+        put_id(l->r, b, (uint32_t)id);
     else if (t->sample)
         rc = tf_sample(l->r->sampler, s, n, t->alpha, (int)t->nbest, &l->rng, &b->ids, err);
     else if (n > 0)
@@ -193,12 +193,9 @@ static void put_begin(const struct tf_tokenize_work *r, struct tf_work_block *b)
 {
     if (r->t->begin == NULL)
         return;
-    if (!r->pieces || r->t->sample) {
-        tf_ids_add(&b->ids, &r->begin, 1);
-    } else {
-        spell(&b->out, r->t->vocab->sp, &r->begin, 1);
+    put_id(r, b, r->begin);
+    if (r->pieces && !r->t->sample)
         tf_buf_byte(&b->out, ' ');
-    }
 }
 
 static void report_unknown(const struct tf_tokenize_work *r)

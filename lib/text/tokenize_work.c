@@ -16,16 +16,14 @@ enum {
 
 void tf_work_bad(struct tf_work_item *it, int code, const char *fmt, ...)
 {
-    struct tf_buf b = {0};
     char text[256];
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    tf_buf_str(&b, text);
     it->code = code;
     free(it->why);
-    it->why = b.p;
+    it->why = tf_xstrdup(text);
 }
 
 /* What only one type of vocabulary takes. */
