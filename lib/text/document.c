@@ -222,12 +222,6 @@ static bool continues(const struct tf_document *d, const struct line *a, const s
            d->widest;
 }
 
-static void add_break(struct tf_document *d, size_t at, const char *text, size_t n)
-{
-    TF_GROW(d->breaks, d->n_breaks, d->cap_breaks);
-    d->breaks[d->n_breaks++] = (struct tf_line_break){at, {text, n}};
-}
-
 static size_t trimmed(const char *s, size_t begin, size_t end)
 {
     while (end > begin && strchr(" \t\r", s[end - 1]) != NULL)
@@ -240,7 +234,9 @@ static void join_line(struct tf_document *d, const struct line *a, const struct 
 {
     const size_t from = trimmed(d->block.p, a->begin, a->end), to = b->begin + indentation(d, b);
     d->text.len -= a->end - from;
-    add_break(d, d->text.len, d->block.p + from, to - from);
+    TF_GROW(d->breaks, d->n_breaks, d->cap_breaks);
+    d->breaks[d->n_breaks++] =
+        (struct tf_line_break){d->text.len, {d->block.p + from, to - from}};
     tf_buf_byte(&d->text, ' ');
     tf_buf_add(&d->text, d->block.p + to, b->end - to);
 }

@@ -220,19 +220,14 @@ static size_t cut(const struct tf_sentences *s, const char *text, size_t begin, 
     return end;
 }
 
-static void add(struct tf_sentences *s, size_t begin, size_t end, bool joined)
-{
-    TF_GROW(s->spans, s->n, s->cap);
-    s->spans[s->n++] = (struct tf_sentence_span){begin, end, joined};
-}
-
 static void add_sentence(struct tf_sentences *s, const char *text, size_t begin, size_t end)
 {
     bool joined = begin > 0 && char_before(text, begin) >= TF_WITHOUT_SPACES &&
                   !tf_uc_space(char_before(text, begin));
     while (begin < end) {
         const size_t stop = cut(s, text, begin, end);
-        add(s, begin, stop, joined);
+        TF_GROW(s->spans, s->n, s->cap);
+        s->spans[s->n++] = (struct tf_sentence_span){begin, stop, joined};
         begin = tf_uc_skip_space(text, stop, end);
         joined = begin == stop && char_before(text, begin) >= TF_WITHOUT_SPACES;
     }
