@@ -170,9 +170,8 @@ static int open_input(struct tf_in *in, unsigned mode, const struct tf_args *arg
 {
     if (mode == EXPORT)
         return 0;
-    return mode == DECODE                                          ? tf_in_open(in, args->v[0], err)
-           : tf_text_open(in, args->v[0], TF_TEXT_AS_IS, err) != 0 ? -1
-                                                                   : 0;
+    return mode == DECODE ? tf_in_open(in, args->v[0], err)
+                          : tf_text_open(in, args->v[0], TF_TEXT_AS_IS, err);
 }
 
 /* What --alignment needs besides. */

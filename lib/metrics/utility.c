@@ -76,7 +76,7 @@ void tf_utility_free(struct tf_utility *u)
 }
 
 /* Room for one more text, whose memory is that of an earlier list. */
-static struct text *add_text(struct tf_utility *u)
+static void add_text(struct tf_utility *u)
 {
     if (u->n == u->cap) {
         const size_t cap = u->cap > 0 ? 2 * u->cap : 64;
@@ -86,7 +86,7 @@ static struct text *add_text(struct tf_utility *u)
     }
     u->v[u->n].n = 0;
     u->v[u->n].weight = u->v[u->n].utility = 0;
-    return &u->v[u->n++];
+    u->n++;
 }
 
 /* Find the different texts of a list, and the weight of each. */
@@ -103,7 +103,7 @@ static int find_texts(struct tf_utility *u, const struct tf_text *hyps, const do
     for (size_t i = 0; i < n; i++) {
         u->which[i] = tf_intern(&u->texts, hyps[i]);
         if (u->which[i] == u->n) {
-            (void)add_text(u);
+            add_text(u);
             bytes += hyps[i].n;
         }
         u->v[u->which[i]].weight += weight[i];

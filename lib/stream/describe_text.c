@@ -173,7 +173,6 @@ static void put_tensor(struct tf_buf *b, const struct tf_value *t)
 {
     const struct tf_value *dims = tf_value_get(t, "dims");
     struct tf_buf shape = {0};
-    tf_buf_str(&shape, "");
     for (size_t k = 0; k < dims->n; k++)
         tf_buf_printf(&shape, "%s%" PRId64, k > 0 ? " x " : "", dims->items[k].integer);
     char name[4 * TF_MAX_NAME + 1];

@@ -1,5 +1,6 @@
 /* text_file.c - see text_file.h. */
 #include "text/text_file.h"
+#include "base/buf.h"
 #include "base/utf8.h"
 #include "stream/recognise.h"
 #include "base/gunzip.h"
@@ -69,8 +70,7 @@ int tf_text_open(struct tf_in *in, const char *path, enum tf_text_kind kind, str
 {
     static tf_in_check *const checks[] = {check_utf8, check_as_is, check_gzip};
     static tf_in_check *const unpacked[] = {check_and_skip_mark, check_plain, NULL};
-    size_t n = strlen(path);
-    bool gz = n >= 3 && strcmp(path + n - 3, ".gz") == 0;
+    bool gz = tf_ends_with(path, ".gz");
     if (tf_in_open(in, path, err) != 0)
         return -1;
     if (gz && tf_gunzip(in, err) != 0) {
