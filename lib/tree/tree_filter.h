@@ -15,7 +15,7 @@ struct tf_tree_filter {
     bool punctuate;   /* correct restored punctuation tags by the words */
     int bad;          /* enum tf_on_bad: what to do about bad trees */
     size_t max;       /* bytes of a tree or line; a longer one is bad */
-    /* results; restored sequences with repaired brackets and with repaired tags */
+    /* results; of `trees`, the good ones, those with repaired brackets and with repaired tags */
     uint64_t trees, unbalanced, mis_sized;
 };
 

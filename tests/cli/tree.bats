@@ -142,7 +142,7 @@ Genetic Analysis of -LRB- x y -RRB-\tNP NP JJ NN /NP PP IN NP -LRB- NN + -RRB- /
 (TOP (NN -LRB-) (NN b))'
     [ "${stderr_lines[0]}" = "tf-tree: warning: out: line 5: no tab between words and sequence" ]
     [ "${#stderr_lines[@]}" = 3 ]
-    expect_contains "$stderr" "5 sequences restored; repaired: brackets of 3, tags or words of 2"
+    expect_contains "$stderr" "4 sequences restored; repaired: brackets of 3, tags or words of 2"
     expect_contains "$stderr" "out: 1 of 5 lines bad; the first is line 5: no tab"
     t 4 tf-tree -r --tag NN --root S1 out
     expect_contains "$output" '(S1 (NN a) (NN b) (NN c))'
