@@ -15,6 +15,16 @@ bool tf_is_std(const char *path)
     return path == NULL || strcmp(path, "-") == 0;
 }
 
+bool tf_is_own_std(const char *path)
+{
+    static const char *const names[] = {"/dev/stdin", "/dev/stdout",     "/dev/fd/0",
+                                        "/dev/fd/1",  "/proc/self/fd/0", "/proc/self/fd/1"};
+    bool is = tf_is_std(path);
+    for (size_t i = 0; !is && i < sizeof names / sizeof *names; i++)
+        is = strcmp(path, names[i]) == 0;
+    return is;
+}
+
 size_t tf_count_std(const char *const *paths, size_t n)
 {
     size_t count = 0;

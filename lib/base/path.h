@@ -8,6 +8,9 @@
 
 /* Is path a standard stream ("-" or NULL)? */
 bool tf_is_std(const char *path);
+/* Is path a standard stream of the process that opens it, also as /dev/stdin or /dev/fd/0? Another
+ * process, such as a tool of a pipe, opens its own by that name. */
+bool tf_is_own_std(const char *path);
 /* The number of paths that are "-". NULL is an option that was not given and does not count. */
 size_t tf_count_std(const char *const *paths, size_t n);
 /* Is input the same regular file (device and inode) as output? False if either does not exist. "-"

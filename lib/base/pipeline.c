@@ -52,10 +52,10 @@ int tf_pipeline_refuse_std(struct tf_opt *opts, const char *const *names, struct
 {
     for (; *names != NULL; names++) {
         const char *given = tf_opt_find(opts, *names)->given;
-        if (given != NULL && tf_is_std(given))
+        if (given != NULL && tf_is_own_std(given))
             return tf_fail_status(err, TF_USAGE,
-                                  "--%s -: not a file; stdin and stdout of the tools are pipes",
-                                  *names);
+                                  "--%s %s: not a file; stdin and stdout of the tools are pipes",
+                                  *names, given);
     }
     return 0;
 }

@@ -13,8 +13,8 @@ enum { TF_TOOL_PATH = PATH_MAX + 32 };
  * searched in PATH. */
 const char *tf_tool_path(char path[TF_TOOL_PATH], const char *name);
 
-/* Refuse "-" as the value of those options, which name files that tools of a pipe read or write:
- * their stdin and stdout are not the user's (status TF_USAGE). */
+/* Refuse a standard stream (tf_is_own_std) as the value of those options, which name files that
+ * tools of a pipe read or write: their stdin and stdout are not the user's (status TF_USAGE). */
 int tf_pipeline_refuse_std(struct tf_opt *opts, const char *const *names,
                            struct tf_err *err) TF_MUST_CHECK;
 

@@ -559,7 +559,7 @@ static int add_terms(struct tf_engine *e, struct tf_err *err)
         struct tf_route *r = tf_engine_route(e, p.source, p.target);
         if (r != NULL && r->terms == NULL)
             r->terms = p.path;
-        const bool good = r != NULL && r->terms == p.path, std = tf_is_std(p.path);
+        const bool good = r != NULL && r->terms == p.path, std = tf_is_own_std(p.path);
         tf_direction_release(&p);
         if (std)
             return tf_fail_status(err, TF_USAGE,

@@ -10,7 +10,8 @@ static int check_head(struct tf_tool_model *t, const char *path, struct tf_err *
 {
     struct tf_model_file m;
     struct stat st;
-    if (tf_is_std(path) || (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+    if (tf_is_own_std(path) ||
+        (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
         return tf_fail_status(err, TF_USAGE, "%s: not a regular file: three tools read the model",
                               path);
     if (tf_model_read(&m, path, TF_MODEL_HEAD, NULL, err) != 0)

@@ -432,6 +432,8 @@ no <no> [[0,0]]" ]
     expect_error "--forbid -: not a file"
     t 2 tf-serve en-xx="$MODEL" -l 127.0.0.1:0 --terms en-xx=-
     expect_error "--terms en-xx=-: each pipeline reads a file, not stdin"
+    t 2 tf-serve en-xx="$MODEL" -l 127.0.0.1:0 --terms en-xx=/dev/stdin
+    expect_error "--terms en-xx=/dev/stdin: each pipeline reads a file, not stdin"
     t 2 tf-serve en-xx="$MODEL" -l 127.0.0.1:0 --terms terms
     expect_error "--terms: 'terms': not of the form SOURCE-TARGET=FILE"
     t 1 tf-serve en-xx="$MODEL" -l 127.0.0.1:0 -p 1 --terms en-xx=none

@@ -83,6 +83,8 @@ setup_file() {
     expect_error "not a regular file: three tools read the model"
     t 2 tf-translate -m - "$LINES_TXT"
     expect_error "tf-translate: -: not a regular file: three tools read the model"
+    sh_t 2 'tf-translate -m /dev/stdin "$LINES_TXT" <"$MODEL"'
+    expect_error "tf-translate: /dev/stdin: not a regular file: three tools read the model"
     t 1 tf-translate -m "$MODEL" none.txt
     expect_error "tf-translate: none.txt: No such file or directory"
     t 2 tf-translate -m "$MODEL" --device none "$LINES_TXT"
@@ -277,8 +279,10 @@ PY
     t 2 tf-translate -q -m "$MODEL" --terms terms --sample lines
     # The tools have no stdin and stdout of the user's.
     for option in terms forbid shortlist 'alignment hard -o out --alignment-output'; do
-        sh_t 2 'tf-translate -q -m "$MODEL" --'"$option"' - lines <terms'
-        expect_error "tf-translate: --${option##*--} -: not a file; stdin and stdout of the tools"
+        for name in - /dev/stdin /dev/fd/1; do
+            sh_t 2 'tf-translate -q -m "$MODEL" --'"$option $name"' lines <terms'
+            expect_error "tf-translate: --${option##*--} $name: not a file; stdin and stdout of the tools"
+        done
     done
     tf-translate -q -m "$MODEL" --glossary - lines <terms >out 2>log
     [ "$(wc -l <out)" -eq 5 ]
