@@ -166,6 +166,11 @@ load pipelines
         done
         rm "a${c}b".*
     done
+    for l in en de; do echo $l >"a[b].$l"; done
+    for pattern in 'a[b]' 'a*'; do
+        t 2 make "${args[@]}" TRAIN="$pattern"
+        expect_error "TRAIN=a[b]: make reads no file name with '['"
+    done
     t 2 make -f "$TOP/pipelines/parsing.mk" TRAIN=t=t DEV=t TEST=t WORK=w
     expect_error "TRAIN=t=t: make reads no file name with '='"
     t 2 make -f "$TOP/pipelines/recipes.mk" TRAIN=t DEV=t TEST=t MONO='t|t' WORK=w back-translation
