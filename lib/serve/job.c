@@ -359,6 +359,7 @@ static int read_alternatives(struct tf_job *job, struct tf_job_line *l, struct t
     if (kind != TF_JSON_ARRAY)
         return tf_fail(err, "alternatives are no list");
     l->alternatives = list;
+    l->n_alternatives = 0; /* of an answer that could not be read */
     for (;;) {
         struct tf_job_line a = {0};
         if (tf_json_next(r, &kind, err) != 0)
