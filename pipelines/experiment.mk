@@ -286,7 +286,7 @@ trainable:
 ifneq ($(and $(STEPS),$(SAVE_EVERY)),)
 	@n=$$((($(STEPS) + $(SAVE_EVERY) - 1) / $(SAVE_EVERY))); [ $(AVERAGE) -le $$n ] || { \
 	    echo "AVERAGE=$(AVERAGE): STEPS=$(STEPS) and SAVE_EVERY=$(SAVE_EVERY) give only $$n" \
-	        "checkpoints" >&2; exit 2; }
+	        "checkpoints; use AVERAGE=$$n or a smaller SAVE_EVERY" >&2; exit 2; }
 endif
 ifneq ($(STEPS),)
 	@n=$$((10#$(last_step))); [ $$n -le $(STEPS) ] || { \

@@ -267,7 +267,7 @@ X
         TOKENS=1000 TRAIN_FLAGS='--warmup 30' MAX_LENGTH=60 BEAM=1)
     # As many checkpoints as are averaged, said before anything is trained.
     t 2 make "${args[@]}" STEPS=2
-    expect_contains "$stderr" "AVERAGE=2: STEPS=2 and SAVE_EVERY=2 give only 1 checkpoints"
+    expect_contains "$stderr" "AVERAGE=2: STEPS=2 and SAVE_EVERY=2 give only 1 checkpoints; use AVERAGE=1"
     [ ! -e w/run ]
     t 2 make -j8 "${args[@]}" STEPS=3 PRESET=tinny
     expect_contains "$stderr" "tf-train: preset 'tinny': unknown"
