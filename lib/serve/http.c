@@ -370,7 +370,10 @@ static enum MHD_Result part(void *cls, enum MHD_ValueKind kind, const char *key,
         end_field(f);
         tf_buf_clear(&f->name);
         tf_buf_clear(&f->value);
-        tf_buf_add(&f->name, key, strlen(key) + 1);
+        if (key != NULL)
+            tf_buf_add(&f->name, key, strlen(key) + 1);
+        else if (!f->failed) /* libmicrohttpd found none, as where a NUL is in its line */
+            f->failed = tf_fail(f->err, "Invalid request: a field has no name") != 0;
         f->open = true;
     }
     tf_buf_add(&f->value, data, n);

@@ -99,6 +99,8 @@ def hostile(patience):
     slow[2].sendall(post(b"{", "Expect: 100-continue\r\n")[:-1])
     slow[3].sendall(b"POST /translate HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n{")
     begin = time.monotonic()
+    part = lambda name: post(b"--xx\r\nContent-Disposition: form-data%b\r\n\r\na\r\n--xx--\r\n" % name,
+                             "Connection: close\r\n", kind="multipart/form-data; boundary=xx")
     status = lambda answer: int(answer.split(b" ")[1]) if answer else 0
     for data, expected in (
         (b"\x00\xff\x16\x03\x01 garbage\r\n\r\n", (0, 400)),
@@ -113,6 +115,9 @@ def hostile(patience):
         (post(b"q=%ff&source=en&target=xx", "Connection: close\r\n",
               kind="application/x-www-form-urlencoded"), (400,)),
         (post(b"no form", "Connection: close\r\n", kind="multipart/form-data; boundary=x"), (400,)),
+        (part(b""), (400,)),
+        (part(b'; name="q\0"'), (400,)),
+        (part(b'; na\0me="q"'), (400,)),
         (post(b"q", "Connection: close\r\n", kind="text/plain"), (400,)),
         (post(b"x" * 20000, "Connection: close\r\n"), (413,)),
         (post(b"x" * 5000000, "Connection: close\r\n"), (413,)), # read after all is sent
