@@ -150,19 +150,21 @@ $(foreach tool,$(swapped),$(info $(tool): the first in PATH))
 endif
 
 # One make at a time makes the text of a WORK. Another waits until this one ends or removes the lock
-# (`prepared` in experiment.mk), which a process holds that ends with make. The makes that this one
-# runs in the same WORK need none.
+# (`prepared` in experiment.mk), which a process holds that ends with make and what a killed one has
+# left: `held` is in the environment of that. The makes that this one runs in the same WORK need no
+# lock.
 lock := $(WORK:%/=%).lock
 ifneq ($(and $(WORK),$(filter-out small sweep,$(goals)),$(jobs)),)
-ifneq ($(held),$(WORK))
+ifneq ($(firstword $(held)),$(WORK))
 $(shell mkdir -p $(dir $(lock)) 2>/dev/null || :; mine() { [ $(lock) -ef /dev/fd/9 ]; }; \
     while { exec 9>>$(lock); } 2>/dev/null; do \
         flock -w 1 9 || { echo 'waiting for the make that is at work in $(WORK)' >&2; flock 9; }; \
         ! mine || break; \
     done; \
-    { while mine && kill -0 $$PPID; do sleep 0.1; done; ! mine || rm $(lock); } >/dev/null 2>&1 &)
+    { while mine && { kill -0 $$PPID || grep -qszFx "held=$(WORK) $$PPID" /proc/[0-9]*/environ; }; \
+        do sleep 0.1; done; ! mine || rm $(lock); } >/dev/null 2>&1 &)
 unlock := @rm -f $(lock)
-export held := $(WORK)
+export held := $(WORK) $(shell echo $$PPID)
 endif
 endif
 
