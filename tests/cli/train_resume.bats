@@ -524,6 +524,17 @@ assert changed == 1' "$@"
     cp ckpt-00000005.tfm kill
     train --steps 9 --save-every 3 --keep 0 -o kill b.tfs
     [ "$(cd kill && echo ckpt*)" = "ckpt-00000003.tfm ckpt-00000006.tfm ckpt-00000009.tfm" ]
+    # Also where the killed run had its last update; another --keep deletes nothing then.
+    train --steps 5 --save-every 3 --keep 0 -o end b.tfs
+    train --steps 6 --save-every 3 --keep 0 -o end b.tfs
+    cp ckpt-00000005.tfm end
+    cp ckpt-00000005.tfm end/resume.tfm
+    train --steps 6 --save-every 3 --keep 1 -o end b.tfs
+    [ "$(cd end && echo *.tfm)" = "ckpt-00000003.tfm ckpt-00000006.tfm" ]
+    rm end/log.jsonl # then nothing is known
+    cp ckpt-00000005.tfm end
+    train --steps 6 --save-every 3 --keep 1 -o end b.tfs
+    [ "$(cd end && echo ckpt*)" = "ckpt-00000003.tfm ckpt-00000005.tfm ckpt-00000006.tfm" ]
 }
 
 @test "another --save-every deletes no checkpoint that was regular when it was written" {

@@ -9,6 +9,7 @@
 #include "train/store/retain.h"
 #include "train/run/validation_private.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -21,35 +22,6 @@ static int open_directory(struct tf_run *r, struct tf_err *err)
     if (own > 0)
         return tf_fail_status(err, TF_USAGE, "--log %s: a file of the run itself", o->log);
     return own;
-}
-
-static void report_finished(const struct tf_settings *o, const struct tf_run_state *s)
-{
-    const char *reached = tf_run_length_reached(o, s);
-    struct tf_buf b = {0};
-    if (reached != NULL) {
-        tf_run_length_describe(&b, reached, o, s);
-        tf_note("%s: %s is done: nothing left to do", o->dir, b.p);
-    } else {
-        tf_note("%s: stopped at step %llu, no improvement since step %llu: nothing left to do",
-                o->dir, (unsigned long long)s->step, (unsigned long long)s->best_step);
-    }
-    tf_buf_release(&b);
-}
-
-/* A finished run needs neither stream nor device, but other options than its own are refused all
- * the same. */
-static int start_finished(struct tf_run *r, struct tf_resume *from, struct tf_err *err)
-{
-    const struct tf_settings *o = r->o;
-    if (!o->force && (tf_setup_from_checkpoint(&r->setup, o, r->env, &from->file, err) != 0 ||
-                      tf_resume_compare(from, &r->setup, err) != 0))
-        return -1;
-    if (tf_resume_repair_best(from, &r->dir, err) != 0)
-        return -1;
-    report_finished(o, &from->state);
-    tf_run_report_complete(o, &from->state, from->path, false);
-    return TF_RUN_ENDED;
 }
 
 /* Check the validation data before there is work to lose. Other data than before starts a new
@@ -175,17 +147,13 @@ static int report_start(struct tf_run *r, const struct tf_resume *from, struct t
 }
 
 /* Do what a killed run had no time for: link best.tfm and delete old checkpoints, which would fill
- * the disk after many kills. before: the one before the newest. A start refused for its first batch
- * changes no checkpoint. */
-static int finish_killed_run(struct tf_run *r, const struct tf_resume *from,
+ * the disk after many kills. before: the one before the newest. */
+static int finish_killed_run(struct tf_run *r, const struct tf_resume *from, uint64_t keep,
                              const struct tf_regular *before, struct tf_err *err)
 {
-    const struct tf_feed_item *item = wait_first(r);
-    if (item != NULL && item->kind == TF_FEED_ERROR)
-        return 0; /* reported by the loop */
     if (tf_resume_repair_best(from, &r->dir, err) != 0)
         return -1;
-    return tf_rundir_retain(&r->dir, (uint64_t)r->o->keep, end_of(before), r->state.step, err);
+    return tf_rundir_retain(&r->dir, keep, end_of(before), r->state.step, err);
 }
 
 /* at: the newest two regular checkpoints up to the one that the run continues from */
@@ -202,13 +170,19 @@ static int find_regular(const struct tf_run *r, struct tf_regular at[2], struct 
     return 0;
 }
 
-static int read_history(struct tf_run *r, struct tf_regular at[2], struct tf_err *err)
+/* c: NULL, or the history of validations. Without a log nothing is known. */
+static int read_history(struct tf_run *r, struct tf_collapse *c, struct tf_regular at[2],
+                        struct tf_err *err)
 {
     struct tf_in log;
-    struct tf_collapse *c = r->o->valid != NULL && !r->other_valid ? &r->collapse : NULL;
-    if (find_regular(r, at, err) != 0 ||
-        tf_rundir_input(&r->dir, &log, TF_RUN_LOG, O_NOFOLLOW, err) != 0)
+    if (find_regular(r, at, err) != 0)
         return -1;
+    if (tf_rundir_input(&r->dir, &log, TF_RUN_LOG, O_NOFOLLOW, err) != 0) {
+        const bool missing = err->sys == ENOENT;
+        if (missing)
+            *err = (struct tf_err){0};
+        return missing ? 0 : -1;
+    }
     int rc = tf_history_read(c, at, 2, &log, err);
     tf_in_close(&log);
     return rc;
@@ -219,9 +193,12 @@ static int start_training(struct tf_run *r, struct tf_resume *from, struct tf_er
     const struct tf_settings *o = r->o;
     bool resumed = from->path != NULL;
     struct tf_regular regular[2] = {{0, 0}, {0, 0}};
+    const struct tf_feed_item *first;
     if (open_stepper(r, from, err) != 0 ||
         tf_run_report_open(&r->report, o, r->env, &r->dir, resumed ? &r->state : NULL, err) != 0 ||
-        (resumed && read_history(r, regular, err) != 0))
+        (resumed &&
+         read_history(r, o->valid != NULL && !r->other_valid ? &r->collapse : NULL, regular,
+                      err) != 0))
         return -1;
     open_saver(r, from, &regular[0]);
     if (!resumed)
@@ -237,7 +214,45 @@ static int start_training(struct tf_run *r, struct tf_resume *from, struct tf_er
         tf_note("resuming from %s", from->path);
     if (report_start(r, from, err) != 0)
         return -1;
-    return resumed && from->regular ? finish_killed_run(r, from, &regular[1], err) : 0;
+    if (!resumed || !from->regular)
+        return 0;
+    /* A start refused for its first batch, which the loop reports, changes no checkpoint. */
+    first = wait_first(r);
+    return first != NULL && first->kind == TF_FEED_ERROR
+               ? 0
+               : finish_killed_run(r, from, (uint64_t)o->keep, &regular[1], err);
+}
+
+static void report_finished(const struct tf_settings *o, const struct tf_run_state *s)
+{
+    const char *reached = tf_run_length_reached(o, s);
+    struct tf_buf b = {0};
+    if (reached != NULL) {
+        tf_run_length_describe(&b, reached, o, s);
+        tf_note("%s: %s is done: nothing left to do", o->dir, b.p);
+    } else {
+        tf_note("%s: stopped at step %llu, no improvement since step %llu: nothing left to do",
+                o->dir, (unsigned long long)s->step, (unsigned long long)s->best_step);
+    }
+    tf_buf_release(&b);
+}
+
+/* A finished run needs neither stream nor device, but other options than its own are refused all
+ * the same. Another --keep is not, and so deletes nothing. */
+static int start_finished(struct tf_run *r, struct tf_resume *from, struct tf_err *err)
+{
+    const struct tf_settings *o = r->o;
+    struct tf_regular regular[2] = {{0, 0}, {0, 0}};
+    if (!o->force && (tf_setup_from_checkpoint(&r->setup, o, r->env, &from->file, err) != 0 ||
+                      tf_resume_compare(from, &r->setup, err) != 0))
+        return -1;
+    r->state = from->state;
+    if (from->regular && (read_history(r, NULL, regular, err) != 0 ||
+                          finish_killed_run(r, from, 0, &regular[1], err) != 0))
+        return -1;
+    report_finished(o, &from->state);
+    tf_run_report_complete(o, &from->state, from->path, false);
+    return TF_RUN_ENDED;
 }
 
 int tf_run_start(struct tf_run *r, struct tf_err *err)
