@@ -163,6 +163,10 @@ load train
     tr_t 3 --schedule constant --lr 1e30 --warmup 0 --steps 40 -o none b.tfs
     expect_contains "$stderr" "no checkpoint was saved before"
     [ "$(ls none)" = $'lock\nlog.jsonl' ]
+    # best.tfm is one, and the same command would resume from it.
+    tr_t 3 -q --schedule constant --lr 1e10 --warmup 400 --steps 40 --valid b.tfs --valid-every 1 \
+        --save-every 500 -o best b.tfs
+    expect_contains "$stderr" "last good checkpoint is best/best.tfm"
 }
 
 @test "no memory for a batch: the updates before it are saved" {

@@ -212,7 +212,7 @@ int tf_saver_wait(struct tf_saver *s, struct tf_err *err)
     if (s->joinable)
         pthread_join(s->thread, NULL);
     s->running = false;
-    if (s->written && s->kind != TF_SAVE_BEST && s->kind != TF_SAVE_VALID)
+    if (s->written && s->kind != TF_SAVE_VALID)
         tf_saver_set_last(s, s->writing);
     if (s->err.status != 0) {
         *err = s->err;
