@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/input.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +85,8 @@ static int read_file(struct tf_strs *words, const char *path, struct tf_opt *opt
                                 rc == 2 ? "too long" : "has a NUL byte");
             break;
         }
-        char *copy = tf_xstrndup(line, n), *text = copy + strspn(copy, blanks);
+        const size_t mark = number == 1 ? tf_utf8_mark(line, n) : 0;
+        char *copy = tf_xstrndup(line + mark, n - mark), *text = copy + strspn(copy, blanks);
         for (size_t end = strlen(text); end > 0 && strchr(blanks, text[end - 1]) != NULL; end--)
             text[end - 1] = 0;
         char *word = *text != 0 && *text != '#' ? word_of(text, opts, own, err) : tf_xstrdup("");

@@ -96,6 +96,9 @@ X
     train --steps 6 --save-every 3 --log-every 1 --pre-norm --lr-scale 2 -o words b.tfs
     train --settings settings -o run b.tfs
     same words/ckpt-00000006.tfm run/ckpt-00000006.tfm
+    sed '1s/^/\xef\xbb\xbfsteps 6\r\n/' settings >marked # as Windows writes it
+    train --settings marked -o marks b.tfs
+    same words/ckpt-00000006.tfm marks/ckpt-00000006.tfm
     # The log has the options themselves, and the command line decides, wherever it says so.
     words='"--steps=6","--save-every=3","--log-every=1","--pre-norm","--lr-scale=2"'
     grep -q "\"command\":\[\"tf-train\",$words," run/log.jsonl
