@@ -155,6 +155,13 @@ man_blocks() {
     echo "$pairs of $all pairs" >&2 # some samples are empty
     [ "$pairs" -le "$all" ] && [ "$pairs" -gt $((all * 9 / 10)) ]
     [ "$(tf-cbor json short.en.tfs | grep -c '"tokens","idx"')" -eq "$(wc -l <short.tsv)" ]
+    # Mixing corpora: the line without joined files has the pairs of those.
+    tf-tokenize -m ende.model <news.en >news.en.tfs
+    tf-tokenize -m ende.model <news.de >news.de.tfs
+    mixing=$(sed -n 's/^\.Ql \(tf-batch -w [0-9]* news.*\)/\1/p' "$TOP/man/tf-howto.7")
+    sh_t 0 "$mixing >mixed.tfs"
+    sentences_of() { tf-cbor json "$1" | jq -c 'select(.type == "batch").src[]' | sort; }
+    sentences_of all.tfs | cmp - <(sentences_of mixed.tfs)
 }
 
 @test "tf-attn(1)" { man_blocks tf-attn.1; }
