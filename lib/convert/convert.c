@@ -224,11 +224,8 @@ static int write_own(struct tf_conversion *m, struct tf_out *out, const char *pr
     uint8_t hash[32];
     if (m->in.from != TF_FORMAT_TFM)
         hash_files(m, hash);
-    else if (h->has_model)
-        memcpy(hash, h->model, sizeof hash);
     else
-        tf_model_fingerprint(hash, &h->config, h->has_vocab ? h->vocab : NULL, m->own.tensors,
-                             m->own.n_tensors);
+        memcpy(hash, h->model, sizeof hash);
     tf_value_put(&m->arena, &inputs, "model", tf_value_bytes(&m->arena, hash, 32));
     h->kind = "model";
     h->config = tf_config_map(&m->in.config, &m->arena);

@@ -233,15 +233,15 @@ static int finish_load(struct load *l, struct tf_err *err)
         }
     }
     m->n_tensors = kept;
-    if (m->header.has_model) {
-        uint8_t print[32];
-        char x[65], y[65];
-        tf_model_fingerprint(print, &m->header.config, m->header.has_vocab ? m->header.vocab : NULL,
-                             m->tensors, m->n_tensors);
-        if (memcmp(print, m->header.model, 32) != 0)
-            return tf_fail(err, "%s: fingerprint is %s, the header says %s", name,
-                           tf_hex(x, print, 32), tf_hex(y, m->header.model, 32));
-    }
+    uint8_t print[32];
+    char x[65], y[65];
+    tf_model_fingerprint(print, &m->header.config, m->header.has_vocab ? m->header.vocab : NULL,
+                         m->tensors, m->n_tensors);
+    if (m->header.has_model && memcmp(print, m->header.model, 32) != 0)
+        return tf_fail(err, "%s: fingerprint is %s, the header says %s", name, tf_hex(x, print, 32),
+                       tf_hex(y, m->header.model, 32));
+    m->header.has_model = true;
+    memcpy(m->header.model, print, 32);
     return 0;
 }
 

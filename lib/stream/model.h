@@ -56,8 +56,9 @@ struct tf_model_taker {
 /* Read from a path, "-" or /dev/fd/N, once, into memory. Checks label, limits, dims products, CRCs,
  * finite values, unique names, the vocabulary's hash and the fingerprint against the header, the
  * end record and that nothing follows it. A vocabulary that the header does not name gets its hash
- * there. A tensor is limited to TF_MAX_TENSOR on a pipe, else to the size of the file. taker may be
- * NULL. Messages start with the file's name. After an error *m is released. */
+ * there, and so does the fingerprint, but not with TF_MODEL_HEAD. A tensor is limited to
+ * TF_MAX_TENSOR on a pipe, else to the size of the file. taker may be NULL. Messages start with the
+ * file's name. After an error *m is released. */
 int tf_model_read(struct tf_model_file *m, const char *path, unsigned flags,
                   const struct tf_model_taker *taker, struct tf_err *err) TF_MUST_CHECK;
 /* tf_in_open for a file that should have a model. Of a directory, which may be that of a run, the

@@ -306,3 +306,20 @@ np.savez("both.npz", vocab_target=np.frombuffer(open("fewer", "rb").read(), "u1"
     warning=$(grep 'has collapsed' <<<"$stderr")
     expect_contains "$warning" "; lost/best.tfm is the model that the run began with; "
 }
+
+@test "a model without a fingerprint in its header, as one that was edited: its readers compute it" {
+    train --steps 2 --save-every 1 -o one b.tfs
+    tf-avgckpt -q one -o whole.tfm
+    tf-cbor json whole.tfm | sed -E '1s/"model":"[0-9a-f]{64}",//' | tf-cbor unjson -o bare.tfm
+    run -1 cmp -s whole.tfm bare.tfm
+    print=$(tf-info --json whole.tfm | jq -r .model)
+    [ "$(tf-info --json bare.tfm | jq -r .model)" = "$print" ]
+    tf-score -q -m bare.tfm b.tfs >scores.tfs
+    [ "$(tf-info --json scores.tfs | jq -r '.model, .made[-1].in.model')" = "$print"$'\n'"$print" ]
+    tf-avgckpt -q bare.tfm whole.tfm >mean.tfm
+    [ "$(tf-info --json mean.tfm | jq -r '.made[-1].in["1"]')" = "$print" ]
+    train --steps 1 --init bare.tfm -o run b.tfs
+    tr_t 1 --steps 2 --init one/ckpt-00000001.tfm -o run b.tfs
+    expect_error "run/ckpt-00000001.tfm: started from another model than one/ckpt-00000001.tfm"
+    train --steps 2 --init whole.tfm -o run b.tfs
+}

@@ -21,16 +21,14 @@ static int load_init(struct tf_setup *s, float **p, struct tf_value *inputs, str
     const struct tf_start_model *from = s->env->from;
     const struct tf_header *h = &from->file.header;
     struct tf_config theirs;
+    char hash[65];
     if (tf_start_model_compare(from, &s->config, s->o->force, err) != 0)
         return -1;
     if (tf_model_load(&from->file, &theirs, p, "p/", err) != 0)
         return tf_context(err, "%s", from->path);
-    if (h->has_model) {
-        char hash[65];
-        tf_value_put(&s->arena, inputs, "init", tf_value_bytes(&s->arena, h->model, 32));
-        tf_value_put(&s->arena, &s->common.settings, "init",
-                     tf_value_str(&s->arena, tf_hex(hash, h->model, 32)));
-    }
+    tf_value_put(&s->arena, inputs, "init", tf_value_bytes(&s->arena, h->model, 32));
+    tf_value_put(&s->arena, &s->common.settings, "init",
+                 tf_value_str(&s->arena, tf_hex(hash, h->model, 32)));
     return 0;
 }
 

@@ -63,13 +63,12 @@ static int compare_init(struct tf_resume *r, struct tf_setup *s, struct tf_err *
 {
     const struct tf_start_model *from = s->env->from;
     const struct tf_value *was = recorded(r, "init");
-    char is[65] = "";
+    char is[65];
     if (was != NULL)
         tf_value_put(&s->arena, &s->common.settings, "init", tf_value_clone(&s->arena, was));
     if (from == NULL)
         return 0;
-    if (from->file.header.has_model)
-        tf_hex(is, from->file.header.model, 32);
+    tf_hex(is, from->file.header.model, 32);
     if (was == NULL)
         tf_note("%s: ignored: the run resumes with its own weights", from->path);
     else if (was->kind != TF_TEXT || strcmp(was->text, is) != 0)

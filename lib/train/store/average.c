@@ -279,9 +279,8 @@ static int add_file(struct mean *s, size_t i, struct tf_in *in, const char *firs
         for (size_t k = 0; k < s->params.size; k++)
             s->sum[k] += (double)flat[k];
         snprintf(number, sizeof number, "%zu", i + 1);
-        if (m.header.has_model)
-            tf_value_put(&s->arena, &s->inputs, number,
-                         tf_value_bytes(&s->arena, m.header.model, 32));
+        tf_value_put(&s->arena, &s->inputs, number,
+                     tf_value_bytes(&s->arena, m.header.model, 32));
     }
     free(flat);
     tf_model_release(&m);
