@@ -22,6 +22,7 @@ struct piece {
     double score;
     int type;
     uint8_t added; /* flags of text/added.h */
+    bool own;      /* an added token that is also a piece of the model */
     size_t merges; /* that make it */
 };
 
@@ -337,9 +338,16 @@ static int read_added(struct tokenizer *t, const struct tf_value *list, struct t
                                     : tf_fail(err, "added_tokens: one without content or id");
         const bool control = special && (tf_is_tag(text) || tf_added_is_own(text) ||
                                          strcmp(text, "<mask>") == 0);
+        const bool own = (size_t)id < t->n && t->v[id].text != NULL &&
+                         (t->v[id].type == TF_PIECE_NORMAL || t->v[id].own);
+        if (!control && own && (flags & TF_ADDED_WORD))
+            return tf_fail(err, "added_tokens: '%.80s' with single_word is also a piece of the "
+                                "model, which is not supported",
+                           text);
         if (add_token(t, text, (uint64_t)id, 0, control ? TF_PIECE_CONTROL : TF_PIECE_USER_DEFINED,
                 err) != 0)
             return -1;
+        t->v[id].own = own && !control;
         if (!control && t->once)
             return tf_fail(err, "added_tokens: '%.80s' with prepend_scheme first is not supported",
                            text);
@@ -382,7 +390,7 @@ static void sort_pieces(struct tokenizer *t)
 {
     t->sorted = tf_xarray(NULL, t->n + 1, sizeof *t->sorted);
     for (size_t i = 0; i < t->n; i++)
-        if (t->v[i].text != NULL && t->v[i].type == TF_PIECE_NORMAL)
+        if (t->v[i].text != NULL && (t->v[i].type == TF_PIECE_NORMAL || t->v[i].own))
             t->sorted[t->n_sorted++] = &t->v[i];
     if (t->n_sorted > 0)
         qsort(t->sorted, t->n_sorted, sizeof *t->sorted, by_text);
@@ -437,6 +445,8 @@ static int price_pieces(struct tokenizer *t, struct tf_err *err)
     for (size_t i = 0; i < t->n_sorted; i++) {
         struct piece *p = &t->v[t->sorted[i] - t->v];
         const size_t n = strlen(p->text);
+        if (p->own) /* text is cut at it before there are merges */
+            continue;
         if (n > MAX_BPE)
             return tf_fail(err, "model: a piece of %zu bytes, at most %d", n, MAX_BPE);
         if (p->merges != count_splits(t, p->text) || (p->merges == 0 && tf_utf8_at(p->text, n) < n))

@@ -237,6 +237,19 @@ same_ids() {
     tf-tokenize --target -m m.tfm text | tf-tokenize -d -m m.tfm | grep new_Latn
 }
 
+@test "an added token that is also a piece of BPE keeps its id, but with single_word" {
+    local add='.added_tokens += [{"id": 10, "content": "wal", "single_word": false}]'
+    cp -r "$G/nllb" d
+    printf '%s\n' 'walhaus kai' 'kwal wal b' 'haus awala' >text
+    printf '%s\n' '[10,43,26,57]' '[46,10,52,10,52,84]' '[43,24,10,24]' >want # by tokenizers 0.23.3
+    jq "$add" "$G/nllb/tokenizer.json" >d/tokenizer.json
+    tf-convert d -o m.tfm
+    tf-tokenize -m m.tfm text | tf-cbor json | jq -c 'select(.ids).ids' | cmp - want
+    jq "${add/false/true}" "$G/nllb/tokenizer.json" >d/tokenizer.json
+    t 1 tf-convert d -o m.tfm
+    expect_error "added_tokens: 'wal' with single_word is also a piece of the model"
+}
+
 @test "tags and <mask> have the ids of added_tokens_decoder where no list has them" {
     cp -r "$G/nllb" d
     cp "$G/ct2/sentencepiece.bpe.model" d/
