@@ -88,6 +88,17 @@ static void leave_others(struct tf_import *m, const struct tf_value *g)
     }
 }
 
+/* Ids that generate() takes from here, and the model has from config.json. */
+static void leave_unlike(struct tf_import *m, const struct tf_value *g, const char *key)
+{
+    const struct tf_value *v = tf_value_get(g, key), *own = tf_value_get(&m->json, key);
+    if (v != NULL && v->kind == TF_ARRAY && v->n == 1)
+        v = &v->items[0];
+    if (v != NULL && v->kind != TF_NULL && own != NULL && own->kind == TF_INT &&
+        !(v->kind == TF_INT && v->integer == own->integer))
+        tf_buf_item(&m->left, "%s", key);
+}
+
 /* max_length counts the start, and both the end, which forced_eos_token_id puts at the limit. */
 static void put_max_length(struct tf_import *m, const struct tf_value *g)
 {
@@ -135,6 +146,8 @@ static void read_generation(struct tf_import *m, const struct tf_value *g)
     if (map_flag(g, "renormalize_logits") &&
         (tf_value_get(&m->header.search, "min-length") != NULL || ngram > 0))
         tf_buf_item(&m->left, "renormalize_logits");
+    leave_unlike(m, g, "eos_token_id");
+    leave_unlike(m, g, "decoder_start_token_id");
     leave_others(m, g);
 }
 

@@ -229,9 +229,11 @@ lengths() { tf-cbor json "$1" | jq 'select(.type == "tokens").ids | length'; }
     without '.encoder_repetition_penalty = 1.5 | .num_beam_groups = 2 | .sequence_bias = [[[1], 2]]' \
         'num_beam_groups, encoder_repetition_penalty, sequence_bias'
     without '.max_length = 100000000 | .min_length = 10000000' 'max_length, min_length'
+    without '.eos_token_id = [2, 5] | .decoder_start_token_id = 7' \
+        'eos_token_id, decoder_start_token_id'
     jq '.bad_words_ids = [[3], [1]] | .suppress_tokens = null | .num_beam_groups = 1 |
         .encoder_repetition_penalty = 1.0 | .diversity_penalty = 0.0 | .sequence_bias = null |
-        .min_length = -9223372036854775808' g >d/generation_config.json
+        .eos_token_id = [2] | .min_length = -9223372036854775808' g >d/generation_config.json
     sed -i 's/-9223372036854776000/-9223372036854775808/' d/generation_config.json
     t 0 tf-convert d -o m.tfm
     run -1 grep -F 'but without' <<<"$stderr"
