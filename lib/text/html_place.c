@@ -12,8 +12,10 @@
  * An element is then around one run of words, from inside those that it is in to those in it: the
  * run with the largest sum of 1 for each word that belongs to it, -1 for each that belongs to the
  * text around it, and 0 for each without a link; it has none of an element beside it. So elements
- * may change their order, and never overlap. One that no word belongs to gets the word at its
- * place in proportion, if no other has that.
+ * may change their order, and never overlap. One that no word belongs to gets the run of units that
+ * are linked to a word that it has a part of, as in un<u>der</u>line, or, where there is none, the
+ * word at its place in proportion. If another element has that, it is empty: beside the one that
+ * has the run, else where what has no text goes.
  *
  * What a name stands for is where the name is, if that is within the element that it was in. Else
  * it goes where what has no text goes: after the last of the words that the word before it became,
@@ -39,8 +41,8 @@ struct word {
 /* A target word or a part of one. */
 struct unit {
     size_t begin, end;
+    size_t from, to; /* the part of a source word that it is linked to; equal: none */
     uint32_t node;
-    bool linked;
 };
 
 /* Where a node is in the translation. */
@@ -73,16 +75,6 @@ static void add_word(struct placing *x, size_t begin, size_t end)
 {
     TF_GROW(x->words, x->n_words, x->cap_words);
     x->words[x->n_words++] = (struct word){begin, end, SIZE_MAX, 0};
-}
-
-static void add_unit(struct placing *x, size_t begin, size_t end, uint32_t node, struct word *w)
-{
-    TF_GROW(x->units, x->n_units, x->cap_units);
-    if (w != NULL) {
-        w->first = w->first < x->n_units ? w->first : x->n_units;
-        w->last = x->n_units;
-    }
-    x->units[x->n_units++] = (struct unit){begin, end, node, w != NULL};
 }
 
 /* The first cut after an offset of the source's text; n_cuts if there is none. */
@@ -134,6 +126,19 @@ static uint32_t longest_part(const struct placing *x, size_t begin, size_t end)
     return node;
 }
 
+/* Add a unit that is linked to [from, to) of a source word, if that is not empty. */
+static void add_unit(struct placing *x, size_t begin, size_t end, struct word *w, size_t from,
+                     size_t to)
+{
+    TF_GROW(x->units, x->n_units, x->cap_units);
+    if (from < to) {
+        w->first = w->first < x->n_units ? w->first : x->n_units;
+        w->last = x->n_units;
+    }
+    x->units[x->n_units++] =
+        (struct unit){begin, end, from, to, from < to ? longest_part(x, from, to) : 0};
+}
+
 /* Add the units of what is left of a target word: [begin, end), linked to [from, to). */
 static void add_rest(struct placing *x, struct word *w, size_t from, size_t to, size_t begin,
                      size_t end)
@@ -142,10 +147,10 @@ static void add_rest(struct placing *x, struct word *w, size_t from, size_t to, 
     const size_t a = tf_uc_skip_signs(t, begin, end), b = tf_uc_trim_signs(t, a, end);
     const bool core = a < b;
     if (core && begin < a)
-        add_unit(x, begin, a, node_at(x->g, from), tf_uc_skip_signs(s, from, to) > from ? w : NULL);
-    add_unit(x, core ? a : begin, core ? b : end, longest_part(x, from, to), w);
+        add_unit(x, begin, a, w, from, tf_uc_skip_signs(s, from, to));
+    add_unit(x, core ? a : begin, core ? b : end, w, from, to);
     if (core && b < end)
-        add_unit(x, b, end, node_at(x->g, to - 1), tf_uc_trim_signs(s, from, to) < to ? w : NULL);
+        add_unit(x, b, end, w, tf_uc_trim_signs(s, from, to), to);
 }
 
 /* Add the units of a target word that is linked to a source word. */
@@ -157,7 +162,7 @@ static void add_linked(struct placing *x, struct word *w, size_t begin, size_t e
         const size_t part = first_part(x, from, to), n = part - from;
         if (part == to || n >= end - begin || memcmp(s + from, t + begin, n) != 0)
             break;
-        add_unit(x, begin, begin + n, node_at(x->g, from), w);
+        add_unit(x, begin, begin + n, w, from, part);
         from = part;
         begin += n;
     }
@@ -173,7 +178,7 @@ static void add_linked(struct placing *x, struct word *w, size_t begin, size_t e
     add_rest(x, w, from, to, begin, back);
     for (; n_tails > 0; n_tails--) {
         const size_t n = tails[n_tails - 1];
-        add_unit(x, back, back + n, node_at(x->g, to), w);
+        add_unit(x, back, back + n, w, to, to + n);
         to += n;
         back += n;
     }
@@ -352,7 +357,7 @@ static void add_sentence(struct placing *x, const struct tf_html_sentence *s, ui
             if (w < x->n_words && !sign)
                 add_linked(x, &x->words[w], p, end);
             else
-                add_unit(x, p, end, 0, NULL);
+                add_unit(x, p, end, NULL, 0, 0);
         }
     }
     free(from_words);
@@ -376,6 +381,8 @@ static uint32_t child_of(const struct tf_html_segment *g, uint32_t v, uint32_t n
 static void set_place(struct placing *x, uint32_t node, size_t a, size_t b)
 {
     x->places[node] = (struct place){x->units[a].begin, x->units[b - 1].end, a, b, 0, false};
+    for (size_t u = a; u < b; u++)
+        x->owner[u] = node;
 }
 
 /* Runs of words for the children of v, which has the units [a, b). */
@@ -387,9 +394,9 @@ static void place_runs(struct placing *x, uint32_t v, size_t a, size_t b)
     size_t from = a;
     for (size_t u = a; u < b; u++) {
         const struct unit *unit = &x->units[u];
-        const uint32_t c = unit->linked ? child_of(g, v, unit->node) : 0;
-        if (!unit->linked)
+        if (unit->from == unit->to)
             continue;
+        const uint32_t c = child_of(g, v, unit->node);
         if (c == v || c == 0) {
             sum--;
             continue;
@@ -412,6 +419,26 @@ static size_t in_proportion(const struct placing *x, uint32_t v, size_t a, size_
     const size_t bytes = n->end > n->begin ? n->end - n->begin : 1;
     const size_t u = a + (size_t)((double)(at - n->begin) / (double)bytes * (double)(b - a));
     return u < b ? u : b - 1;
+}
+
+/* Is a unit linked to a part of a source word that c has some of? */
+static bool shares(const struct placing *x, size_t u, uint32_t c)
+{
+    const struct tf_html_node *n = &x->g->nodes[c];
+    return x->units[u].from < n->end && x->units[u].to > n->begin;
+}
+
+/* A unit of [a, b) that shares with c; b: none. */
+static size_t shared_unit(const struct placing *x, uint32_t c, size_t a, size_t b)
+{
+    const struct tf_html_node *n = &x->g->nodes[c];
+    for (size_t i = word_at(x, n->begin); i < x->n_words && x->words[i].begin < n->end; i++) {
+        const struct word *w = &x->words[i];
+        for (size_t u = w->first > a ? w->first : a; u < b && u <= w->last; u++)
+            if (shares(x, u, c))
+                return u;
+    }
+    return b;
 }
 
 /* An offset that is not within a node beside this one. */
@@ -445,6 +472,9 @@ static size_t place_empty(const struct placing *x, uint32_t v, uint32_t c)
                  name =
                      node->name > 0 ? tf_placeholder_length(x->g->names.v[node->name - 1].name) : 0,
                  to = at + name;
+    const size_t part = node->begin < node->end ? shared_unit(x, c, p->a, p->b) : p->b;
+    if (part < p->b)
+        return beside(x, part, c > x->owner[part]);
     if (p->a == p->b || at <= n->begin)
         return p->begin;
     if (to >= n->end)
@@ -479,6 +509,30 @@ static bool has_name(const struct placing *x, uint32_t v, uint32_t c)
     return at >= p->begin && at < p->end && u < p->b && x->owner[u] == 0;
 }
 
+/* Runs for those children of v with text that have none: what they share, or in proportion. */
+static void place_rest(struct placing *x, uint32_t v, bool shared)
+{
+    const struct tf_html_node *nodes = x->g->nodes;
+    const size_t a = x->places[v].a, b = x->places[v].b;
+    for (uint32_t c = nodes[v].child; c > 0; c = nodes[c].next) {
+        if (x->places[c].b > 0 || nodes[c].begin == nodes[c].end || a == b)
+            continue;
+        size_t u = shared_unit(x, c, a, b);
+        if (shared != (u < b))
+            continue;
+        if (!shared)
+            u = in_proportion(x, v, a, b, nodes[c].begin + (nodes[c].end - nodes[c].begin) / 2);
+        size_t end = u + 1;
+        if (x->owner[u] > 0)
+            continue;
+        while (end < b && x->owner[end] == 0 && shares(x, end, c))
+            end++;
+        while (u > a && x->owner[u - 1] == 0 && shares(x, u - 1, c))
+            u--;
+        set_place(x, c, u, end);
+    }
+}
+
 static void place_children(struct placing *x, uint32_t v)
 {
     const struct tf_html_segment *g = x->g;
@@ -487,24 +541,11 @@ static void place_children(struct placing *x, uint32_t v)
     place_runs(x, v, a, b);
     for (size_t u = a; u < b; u++)
         x->owner[u] = 0;
-    for (uint32_t c = nodes[v].child; c > 0; c = nodes[c].next) {
-        struct place *p = &x->places[c];
-        if (p->b == 0)
-            continue;
-        set_place(x, c, p->a, p->b);
-        for (size_t u = p->a; u < p->b; u++)
-            x->owner[u] = c;
-    }
-    for (uint32_t c = nodes[v].child; c > 0; c = nodes[c].next) {
-        if (x->places[c].b > 0 || nodes[c].begin == nodes[c].end || a == b)
-            continue;
-        const size_t u =
-            in_proportion(x, v, a, b, nodes[c].begin + (nodes[c].end - nodes[c].begin) / 2);
-        if (x->owner[u] == 0) {
-            set_place(x, c, u, u + 1);
-            x->owner[u] = c;
-        }
-    }
+    for (uint32_t c = nodes[v].child; c > 0; c = nodes[c].next)
+        if (x->places[c].b > 0)
+            set_place(x, c, x->places[c].a, x->places[c].b);
+    place_rest(x, v, true);
+    place_rest(x, v, false);
     for (uint32_t c = nodes[v].child; c > 0; c = nodes[c].next)
         if (x->places[c].b == 0) {
             const bool named = has_name(x, v, c);

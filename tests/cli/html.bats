@@ -54,6 +54,79 @@ D <em>C</em>.<sup>[1]</sup> (<a href="?x&y">B</a>), A
 X
 }
 
+@test "an element around a part of a word follows that word" {
+    natively
+    cat >in <<'X'
+un<u>der</u>line z
+<a>one</a><a>two</a> three
+a<i>b</i><u>c</u> d e
+<a><b>on</b>e</a><i>two</i> three
+un<u>der <i>li</i></u>ne x y
+<p><b>un<u>d<i>e</i>r</u>line x</b> y</p>
+(foot<a>note</a><b>s</b>). H<sub>2</sub>O y
+X
+    bash -c 'around --no-split in' >got
+    echo 'x foot<a>note</a>' >in
+    MADE='note de bas x ||| 1-0 1-1 1-2 0-3' around in >>got
+    echo 'x un<u>der</u>line' >in
+    MADE='unter x ||| 1-0 0-1' around in >>got
+    echo 'x <b>gone</b> un<u>der</u>line' >in
+    MADE='sub ||| 2-0' around in >>got
+    diff - got <<'X'
+Z <u>UNDERLINE</u>
+THREE <a>ONETWO</a><a></a>
+E D <i>ABC</i><u></u>
+THREE <a><b></b></a><i>ONETWO</i>
+Y X <u><i>LINE</i> UNDER</u>
+<p>Y <b>X <u><i>UNDERLINE</i></u></b></p>
+Y H<sub>2</sub>O (<a>FOOTNOTES</a><b></b>).
+<a>note de bas</a> x
+un<u>ter</u> x
+<b></b><u>sub</u>
+X
+}
+
+@test "elements around parts of words are each there once, nested, on no other word" {
+    natively
+    "$TF_PYTHON" - >in <<'PY'
+import random
+random.seed(1)
+for _ in range(400):
+    out, open_tags, ids = "", [], 0
+    for word in range(random.randrange(2, 6)):
+        out += " " * (word > 0)
+        for _ in range(random.randrange(1, 5)):
+            while random.random() < 0.3 and len(open_tags) < 4:
+                ids += 1
+                open_tags.append(random.choice("abiu"))
+                out += f'<{open_tags[-1]} id="{ids}">'
+            out += "vwxyz"[word] * random.randrange(1, 4)
+            while open_tags and random.random() < 0.6:
+                out += f"</{open_tags.pop()}>"
+    print("<p>" + out + "".join(f"</{t}>" for t in reversed(open_tags)) + "</p>")
+PY
+    bash -c 'around --no-split in' >got
+    "$TF_PYTHON" - in got <<'PY'
+import sys
+from xml.etree import ElementTree
+def elements(e, parent=None):
+    for c in e:
+        yield c.get("id"), parent, set("".join(c.itertext()).upper()) - {" "}
+        yield from elements(c, c.get("id"))
+lines = [open(f).read().splitlines() for f in sys.argv[1:]]
+assert len(lines[0]) == len(lines[1])
+for line in zip(*lines):
+    x, y = map(ElementTree.fromstring, line)
+    assert "".join(y.itertext()).split() == "".join(x.itertext()).upper().split()[::-1], line
+    was, now = list(elements(x)), list(elements(y))
+    assert sorted(e[:2] for e in was) == sorted(e[:2] for e in now), line
+    own, around = {i: words for i, _, words in was}, {i: words for i, _, words in now}
+    for i, parent, words in now:
+        # Another word only where its own is outside of the element that it is in.
+        assert words <= own[i] or (parent and not around[parent] & own[i]), (i, line)
+PY
+}
+
 @test "code, scripts, comments and translate=no stay as they are" {
     natively
     cat >in <<'X'
