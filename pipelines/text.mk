@@ -48,7 +48,9 @@ right = $(foreach f,$(FIELDS),$(if $(call is_number,$f,3),$f))
 $(if $(filter 2-2,$(words $(FIELDS))-$(words $(right))),, \
     $(error FIELDS=$(FIELDS): two numbers from 1 are required))
 $(foreach v,$(NEEDED),$(eval stems.$v := $$(foreach s,$$($v),$$(call stem,$$s))) \
-    $(call readable,$v,$(stems.$v),$(in_no_text) [))
+    $(call readable,$v,$(stems.$v),$(in_no_text)) \
+    $(call readable,$v,$(foreach s,$(stems.$v), \
+    $(and $(findstring [,$s),$(wildcard $(subst [,\[,$s $s.*)),$s)),[))
 # As the settings of the training name them.
 texts      = $(if $(word 100,$(stems.TRAIN)),$(TRAIN) texts:$(words $(stems.TRAIN)),$(stems.TRAIN))
 ifneq ($(goals),)

@@ -171,6 +171,8 @@ load pipelines
         t 2 make "${args[@]}" TRAIN="$pattern"
         expect_error "TRAIN=a[b]: make reads no file name with '['"
     done
+    t 2 make "${args[@]}" TRAIN='a[1-9]'
+    expect_error "TRAIN=a[1-9]: neither a[1-9].en nor a[1-9].en.gz exists"
     t 2 make -f "$TOP/pipelines/parsing.mk" TRAIN=t=t DEV=t TEST=t WORK=w
     expect_error "TRAIN=t=t: make reads no file name with '='"
     t 2 make -f "$TOP/pipelines/recipes.mk" TRAIN=t DEV=t TEST=t MONO='t|t' WORK=w back-translation
