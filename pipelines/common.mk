@@ -152,11 +152,12 @@ endif
 # One make at a time makes the text of a WORK. Another waits until this one ends or removes the lock
 # (`prepared` in experiment.mk), which a process holds that ends with make and what a killed one has
 # left: `held` is in the environment of that. The makes that this one runs in the same WORK need no
-# lock.
+# lock. Without /proc nothing says whether the lock was removed.
 lock := $(WORK:%/=%).lock
 ifneq ($(and $(WORK),$(filter-out small sweep,$(goals)),$(jobs)),)
 ifneq ($(firstword $(held)),$(WORK))
-$(shell mkdir -p $(dir $(lock)) 2>/dev/null || :; mine() { [ $(lock) -ef /dev/fd/9 ]; }; \
+$(shell mkdir -p $(dir $(lock)) 2>/dev/null || :; \
+    mine() { [ ! -e /dev/fd/9 ] || [ $(lock) -ef /dev/fd/9 ]; }; \
     while { exec 9>>$(lock); } 2>/dev/null; do \
         flock -w 1 9 || { echo 'waiting for the make that is at work in $(WORK)' >&2; flock 9; }; \
         ! mine || break; \

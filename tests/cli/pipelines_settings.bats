@@ -565,6 +565,15 @@ fake_decoder() {
     wait $first || :
 }
 
+@test "where /proc is not mounted, a make does not wait for its own lock" {
+    unshare -rm true 2>/dev/null || skip "no mounts of one's own"
+    numbers 9 1 | tee t.en >t.de
+    t 0 timeout 60 unshare -rm bash -c 'mount -t tmpfs none /proc && "$@"' - \
+        make -s -f "$TOP/pipelines/text.mk" TRAIN=t DEV=t TEST=t WORK=w w/paired
+    expect_contains "$output" "train: 9 pairs"
+    wait_for [ ! -e w.lock ]
+}
+
 @test "SEEDS: the models of several seeds translate together" {
     numbers 60 1 >mine.en
     numbers 60 2 >mine.de
