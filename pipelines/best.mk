@@ -7,14 +7,18 @@
 #      of 2 writes: of its 12 best for each sentence the one that agrees most with the others
 #      (minimum Bayes risk; Finkelstein and Freitag 2023). With TEACHERS='6 9' the models of 2 of
 #      these seeds, too, in RESULTS/seed-6 and seed-9, write with it, as an ensemble.
+# With MEAN='4 5' the third is done again with these seeds, in RESULTS/third-4 and third-5, from the
+# same model of 2 on the same text, and the model is the mean of all (Wortsman et al. 2022).
 # STEPS, SAVE_EVERY, AVERAGE and TRAIN_FLAGS are those of the third; the first two take SEED less 2
 # and less 1, so other seeds are SEED=6, 9 ..., and three together SEEDS='3 6 9'.
 # tests/bench/RESULTS.md has what each training gains.
 
 #: RECIPE default, or best: three trainings in turn
 #: TEACHERS with RECIPE=best, more seeds: their models of 2 choose for 3, too
+#: MEAN with RECIPE=best, more seeds of the third training: the model is the mean of all
 RECIPE ?= default
 TEACHERS ?=
+MEAN     ?=
 best   := $(filter best,$(RECIPE))
 $(if $(filter default best,$(RECIPE)),,$(error RECIPE=$(RECIPE): default or best is required))
 ifneq ($(best),)
@@ -31,7 +35,8 @@ $(if $(stage),,$(foreach s,$(filter 0 1 2,$(SEED) $(SEEDS) $(TEACHERS)), \
 $(if $(and $(SAMPLE),$(if $(stage),,yes)), \
     $(error SAMPLE=$(SAMPLE): RECIPE=best has its own, in the first of three trainings))
 TRAIN_FLAGS ?= --schedule linear --lr 0.003 --lr-end 0 --warmup 100 --dropout 0.25
-init = --init $(RESULTS)/annealed/model.tfm
+third = $(RESULTS)
+init = --init $(third)/annealed/model.tfm
 stage.sampled = SEED=$$(($(SEED) - 2)) STEPS=4250 SAVE_EVERY=250 AVERAGE=1 SAMPLE=0.05 init= \
     TRAIN_FLAGS='--warmup 1000 --lr-scale 1.6 --dropout 0.3'
 stage.annealed = SEED=$$(($(SEED) - 1)) STEPS=7500 SAVE_EVERY=250 AVERAGE=10 \

@@ -25,7 +25,8 @@ is_number = $(shell [[ '$1' =~ ^[1-9][0-9]{0,$2}$$ ]] && echo yes)
 # The same number to make's recipes, bash and the tools: without k or M, and without a leading 0.
 $(foreach v,STEPS SAVE_EVERY AVERAGE,$(if $($v),$(if $(call is_number,$($v),11),, \
     $(error $v=$($v): a number from 1, written in digits, is required))))
-$(foreach v,SEED SEEDS TEACHERS,$(foreach s,$($v),$(if $(filter 0,$s)$(call is_number,$s,17),, \
+$(foreach v,SEED SEEDS TEACHERS MEAN,$(foreach s,$($v), \
+    $(if $(filter 0,$s)$(call is_number,$s,17),, \
     $(error $v=$($v): each has to be a number, written in digits))))
 $(if $(filter $(words $(SEEDS)),$(words $(sort $(SEEDS)))),, \
     $(error SEEDS=$(SEEDS): different numbers are required))

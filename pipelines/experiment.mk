@@ -49,6 +49,7 @@
 #: MAX_LENGTH tokens of the longest sentence to train on
 #: BATCH_FLAGS more options of tf-batch
 #: TRAIN_FLAGS more options of tf-train
+#: PRECISION --precision of tf-train; empty: its default
 #: DECODE_FLAGS more options of tf-decode
 #: THREADS threads of each tool; empty: the available CPUs
 #: RANKS processes that train together
@@ -89,6 +90,7 @@ SEEDS      ?=
 MAX_LENGTH ?= $(if $(t2t),255,256)
 BATCH_FLAGS ?=
 TRAIN_FLAGS ?=
+PRECISION  ?=
 DECODE_FLAGS ?=
 # Of each tool; empty: its default.
 THREADS    ?=
@@ -151,7 +153,7 @@ batches    = --epochs $(if $(SAMPLE),1,0) $(tokens)$(if $(t2t), --as t2t) \
 replicas   = $(if $(ACCUMULATE),--accumulate $(ACCUMULATE)) \
              $(if $(EMBEDDINGS),--vocab-size $(EMBEDDINGS))
 model      = --preset $(PRESET) --as $(DIALECT) $(save_every) --seed $(SEED) \
-             $(strip $(replicas) $(init)) $(TRAIN_FLAGS)
+             $(strip $(replicas) $(init)) $(TRAIN_FLAGS)$(if $(PRECISION), --precision $(PRECISION))
 training   = $(strip $(DATA) $(SMALL) $(or $(texts),$(TRAIN)) $(PAIR): $(vocabulary) | $(batches) \
              $(if $(parts),--parts $(PARTS)) $(if $(SAMPLE),--sample $(SAMPLE)) \
              $(if $(BRACKETS),--brackets $(BRACKETS)) | $(model))
@@ -247,14 +249,20 @@ train_from_fifo = fifo=$(RESULTS)/batches.fifo; rm -f $$fifo; mkfifo $$fifo; \
 	kill $$! 2>/dev/null || wait $$!
 
 # $(MAKE) $(before): another training of the same text.
-before = --no-print-directory -f $(firstword $(MAKEFILE_LIST)) $@ RESULTS=$(@D) SEEDS= TEACHERS=
+before = --no-print-directory -f $(firstword $(MAKEFILE_LIST)) $@ \
+    RESULTS=$(@D) SEEDS= MEAN= TEACHERS=
 
 # ---- RECIPE=best: the trainings before the last, and what their models chose of their own ----
 stage =
 ifneq ($(best),)
 teachers  = $(patsubst %,$(RESULTS)/seed-%/annealed/model.tfm,$(filter-out $(SEED),$(TEACHERS)))
 training += | best$(if $(TEACHERS), --teachers $(TEACHERS))
+ifeq ($(filter-out third,$(stage)),)
+beside = -w 1 $(WORK)/train.$S.tfs $(third)/own.$T.tfs -w 1 # and a blank
+$(RESULTS)/trained: $(third)/own.$T.tfs
+endif
 ifeq ($(stage),)
+thirds = $(patsubst %,$(RESULTS)/third-%/model.tfm,$(filter-out $(SEED),$(sort $(MEAN))))
 $(RESULTS)/sampled/model.tfm: | prepared
 $(RESULTS)/annealed/model.tfm: $(RESULTS)/sampled/model.tfm
 $(RESULTS)/sampled/model.tfm $(RESULTS)/annealed/model.tfm: FORCE
@@ -266,8 +274,9 @@ $(RESULTS)/own.$T: $(RESULTS)/annealed/model.tfm $(teachers) $(WORK)/train.$S.tf
 	$(say)$(call allow_bad,tf-decode $(patsubst %,-m %,$< $(teachers)) $(threads) \
 	    --beam 12 --nbest 12 $(WORK)/train.$S.tfs \
 	    | tf-tokenize -d --nbest -m $< | tf-rerank --mbr bleu $(utility) -o $@)
-beside = -w 1 $(WORK)/train.$S.tfs $(RESULTS)/own.$T.tfs -w 1 # and a blank
-$(RESULTS)/trained: $(RESULTS)/own.$T.tfs
+$(RESULTS)/third-%/model.tfm: $(RESULTS)/own.$T.tfs FORCE
+	$(MAKE) $(before) stage=third SEED=$* third=$(RESULTS)
+$(RESULTS)/model.tfm: $(thirds) $(RESULTS)/thirds.settings
 endif
 endif
 
@@ -281,7 +290,7 @@ planned   = $(if $(filter --init --init=% --settings%,$(TRAIN_FLAGS)),,--vocab-s
 # that was begun with others are overwritten. The message lists the differing options.
 $(addsuffix .settings,$(addprefix $(WORK)/,source vocabulary validation TRAIN \
     $(addprefix files.,TRAIN DEV TEST)) \
-    $(addprefix $(RESULTS)/,training length decoding decode_flags teachers)): | trainable
+    $(addprefix $(RESULTS)/,training length decoding decode_flags teachers thirds)): | trainable
 trainable:
 ifneq ($(and $(STEPS),$(SAVE_EVERY)),)
 	@n=$$((($(STEPS) + $(SAVE_EVERY) - 1) / $(SAVE_EVERY))); [ $(AVERAGE) -le $$n ] || { \
@@ -299,7 +308,9 @@ ifneq ($(if $(filter 0,$(last_step)),$(planned)),)
 endif
 
 $(RESULTS)/model.tfm: $(RESULTS)/trained
-	$(say)tf-avgckpt --at-most $(AVERAGE) -o $@ $(RESULTS)/run
+	$(say)tf-avgckpt --at-most $(AVERAGE) -o $(alone) $(RESULTS)/run
+	$(if $(thirds),tf-avgckpt -o $@ $(alone) $(thirds))
+alone = $(if $(thirds),$(RESULTS)/alone.tfm,$@)
 $(RESULTS)/seed-%/model.tfm: FORCE | prepared
 	$(MAKE) $(before) SEED=$*
 

@@ -114,6 +114,8 @@ load pipelines
     expect_contains "$output" " --seed 5  w/train.en.tfs w/train.de.tfs |"
     expect_contains "$output" " --seed 6  -w 1 w/train.en.tfs r/own.de.tfs -w 1 "
     expect_contains "$output" " --seed 6 --init r/annealed/model.tfm --dropout 0.1 "
+    t 0 make -n "${args[@]}" RECIPE=best RESULTS=r PRECISION=bf16 r/trained
+    [ "$(grep -c -- ' --dropout 0[.0-9]* --precision bf16 -o r/' <<<"$output")" = 3 ]
     # What make search chose holds here, too.
     mkdir -p r/search
     echo '1 0.2' >r/search/best
@@ -179,6 +181,19 @@ X
         tf-tokenize -d --nbest -m two.tfm | tf-rerank --mbr bleu --tokenize none | cmp - r2/own.de
     PATH=$PWD/bin:$PATH t 0 make "${args[@]/r\/model.tfm/r2/own.de}" RESULTS=r2
     cmp own.de r2/own.de
+    # The mean with the third training of another seed, of the same model on the same text.
+    cp r/model.tfm alone.tfm
+    PATH=$PWD/bin:$PATH t 0 make "${args[@]}" MEAN='3 4'
+    batch --epochs 0 --seed 4 -w 1 w/train.en.tfs own.tfs -w 1 w/train.{en,de}.tfs |
+        train --steps 3000 --seed 4 --init two.tfm "${linear[@]}" --warmup 100 -o four
+    cmp four/ckpt-00000002.tfm r/third-4/run/ckpt-00000002.tfm
+    tf-avgckpt -o four.tfm four/ckpt-0000000[12].tfm
+    tf-avgckpt -o mean.tfm alone.tfm four.tfm
+    cmp mean.tfm r/model.tfm
+    PATH=$PWD/bin:$PATH t 0 make "${args[@]}" MEAN=4
+    [[ $output != *-o\ r/* ]]
+    PATH=$PWD/bin:$PATH t 0 make "${args[@]}"
+    cmp alone.tfm r/model.tfm
     PATH=$PWD/bin:$PATH t 2 make "${args[@]}" TEACHERS=6
     expect_contains "$stderr" "r/run was trained with different settings ("
     expect_contains "$stderr" "--teachers 6"
