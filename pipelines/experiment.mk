@@ -308,9 +308,8 @@ ifneq ($(if $(filter 0,$(last_step)),$(planned)),)
 endif
 
 $(RESULTS)/model.tfm: $(RESULTS)/trained
-	$(say)tf-avgckpt --at-most $(AVERAGE) -o $(alone) $(RESULTS)/run
-	$(if $(thirds),tf-avgckpt -o $@ $(alone) $(thirds))
-alone = $(if $(thirds),$(RESULTS)/alone.tfm,$@)
+	$(say)tf-avgckpt --at-most $(AVERAGE) -o $(if $(thirds),$(@D)/alone.tfm,$@) $(RESULTS)/run
+	$(if $(thirds),tf-avgckpt -o $@ $(@D)/alone.tfm $(thirds))
 $(RESULTS)/seed-%/model.tfm: FORCE | prepared
 	$(MAKE) $(before) SEED=$*
 

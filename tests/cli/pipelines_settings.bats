@@ -384,7 +384,7 @@ X
     for p in "$TOP"/pipelines/*.mk; do
         case $(basename "$p" .mk) in best | common | experiment | wmt14) continue ;; esac
         settings=$(make -s -f "$p" help | sed -n 's/^  \([A-Z_][A-Z_]*\) .*/\1=t/p' |
-            sed -E 's/^(PARTS|STEPS|SAVE_EVERY|AVERAGE|SEEDS?|TEACHERS|DROPOUT)=t/\1=2/; s/PAIR=t/PAIR=en-de/; s/SCALE=t/SCALE=small/; s/CORPORA=t/CORPORA=news/; s/RECIPE=t/RECIPE=default/; /FIELDS=t/d')
+            sed -E 's/^(PARTS|STEPS|SAVE_EVERY|AVERAGE|SEEDS?|TEACHERS|MEAN|DROPOUT)=t/\1=2/; s/PAIR=t/PAIR=en-de/; s/SCALE=t/SCALE=small/; s/CORPORA=t/CORPORA=news/; s/RECIPE=t/RECIPE=default/; /FIELDS=t/d')
         # shellcheck disable=SC2086
         run env -u MAKELEVEL -u MAKEFLAGS make -n -f "$p" $settings none
         expect_contains "$output" "No rule to make target 'none'"
