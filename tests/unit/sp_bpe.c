@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct tf_sp_side source = {false, NULL};
+static const struct tf_sp_side source = {.target = false};
 
 enum { MERGES = 40, MOST = 64 /* characters of a word */, LENGTH = 300 };
 
