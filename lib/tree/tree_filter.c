@@ -25,6 +25,7 @@ static int end(struct run *r, int rc, const char *name, struct tf_err *err)
 {
     if (rc == 0)
         tf_bad_status(&r->count, name, err);
+    r->f->all = r->count.total;
     r->f->trees = r->count.total - r->count.bad;
     tf_tree_release(&r->tree);
     tf_tree_reader_release(&r->reader);

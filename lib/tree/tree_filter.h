@@ -15,8 +15,8 @@ struct tf_tree_filter {
     bool punctuate;   /* correct restored punctuation tags by the words */
     int bad;          /* enum tf_on_bad: what to do about bad trees */
     size_t max;       /* bytes of a tree or line; a longer one is bad */
-    /* results; of `trees`, the good ones, those with repaired brackets and with repaired tags */
-    uint64_t trees, unbalanced, mis_sized;
+    /* results: all trees, the good ones, and those with repaired brackets and with repaired tags */
+    uint64_t all, trees, unbalanced, mis_sized;
 };
 
 /* Write each tree of `in` on one line, a bad tree as an empty line. If there were bad trees and
