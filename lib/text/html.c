@@ -93,14 +93,7 @@ static void add_text(struct reader *r, const struct tf_html_item *it)
 {
     const char *s = r->h->source;
     for (size_t p = it->begin, n; p < it->end; p += n) {
-        int len;
-        uint32_t c = tf_utf8_get(s + p, &len);
-        n = (size_t)len;
-        if (c == '&') {
-            const uint32_t is = tf_html_reference(s + p, it->end - p, &n);
-            c = n > 0 ? is : c;
-            n = n > 0 ? n : 1;
-        }
+        const uint32_t c = tf_html_char(s + p, it->end - p, it->attribute, &n);
         if (p == it->begin && r->empty > 0 && tf_uc_space(c))
             r->g->nodes[r->empty].spaced = r->raw.len == 0 || r->raw.p[r->raw.len - 1] == ' ';
         add_char(r, c, (struct tf_text){s + p, n});
@@ -283,7 +276,9 @@ static void read_values(struct tf_html *h, const struct tf_html_item *it, struct
     struct tf_text value;
     for (struct tf_html_attributes a = {0}; tf_html_readable(h->source, it, &a, &value);) {
         const size_t begin = (size_t)(value.p - h->source);
-        const struct tf_html_item text = {.begin = begin, .end = begin + value.n};
+        const struct tf_html_item text = {.begin = begin,
+                                          .end = begin + value.n,
+                                          .attribute = true};
         if (!read_segment(h, &g, &text, 1, what, raw))
             continue;
         TF_GROW(h->values, h->n_values, h->cap_values);

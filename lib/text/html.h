@@ -12,10 +12,10 @@
  * An inline tag without its counterpart in the same segment ends the segment, too; so does one that
  * is nested deeper than TF_HTML_DEPTH. A tag that never ends is the rest of the fragment.
  *
- * A segment's text has its references (&eacute; &#233;) replaced by characters, and one space for
- * white space within; br is such. The result has &amp;, &lt; and &gt; for these three. A reference
- * that is not known here is a name, as code is. What is around all of the text needs no place, and
- * without letters and digits there is none.
+ * A segment's text has its references (&eacute; &#233; and &copy without a ;) replaced by
+ * characters, and one space for white space within; br is such. The result has &amp;, &lt; and &gt;
+ * for these three. A reference that is not known here is a name, as code is. What is around all of
+ * the text needs no place, and without letters and digits there is none.
  *
  * Attributes that people read are texts of their own: alt, aria-label, label, placeholder, title,
  * the value of buttons, the content of descriptions (meta). Elements that stay as they are keep

@@ -24,6 +24,7 @@ struct tf_html_item {
     size_t match;                /* of an element that stays as it is: the item that ends it */
     bool is_tag, closes, keep;   /* keep: with translate="no" */
     bool whole;                  /* an element with all that is in it */
+    bool attribute;              /* a text that is the value of one */
     unsigned char what;          /* of what element: enum in html_scan.c */
 };
 
@@ -40,9 +41,9 @@ struct tf_html_attributes {
  */
 bool tf_html_readable(const char *s, const struct tf_html_item *it, struct tf_html_attributes *a,
                       struct tf_text *value);
-/* The character that the reference at s stands for, with its bytes; 0 if it is none, *n then 0 if
- * it does not even look like one. */
-uint32_t tf_html_reference(const char *s, size_t max, size_t *n);
+/* The character at s, or that the reference there stands for, and its bytes; 0: a reference that is
+ * not known here. */
+uint32_t tf_html_char(const char *s, size_t max, bool attribute, size_t *n);
 
 /* ---- html.c: segments ---- */
 

@@ -2,6 +2,7 @@
  * errors: an attribute's value may be in quotes, which may contain >. */
 #include "text/html_private.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 
 #include <stdlib.h>
 #include <strings.h>
@@ -355,6 +356,7 @@ static const struct {
               {"apos", '\''},     {"OElig", 0x152},   {"oelig", 0x153},  {"Scaron", 0x160},
               {"scaron", 0x161},  {"Yuml", 0x178},    {"fnof", 0x192},   {"circ", 0x2c6},
               {"tilde", 0x2dc},   {"ensp", 0x2002},   {"emsp", 0x2003},  {"thinsp", 0x2009},
+              {"zwnj", 0x200c},   {"zwj", 0x200d},    {"lrm", 0x200e},    {"rlm", 0x200f},
               {"ndash", 0x2013},  {"mdash", 0x2014},  {"lsquo", 0x2018}, {"rsquo", 0x2019},
               {"sbquo", 0x201a},  {"ldquo", 0x201c},  {"rdquo", 0x201d}, {"bdquo", 0x201e},
               {"dagger", 0x2020}, {"Dagger", 0x2021}, {"bull", 0x2022},  {"hellip", 0x2026},
@@ -362,39 +364,71 @@ static const struct {
               {"rsaquo", 0x203a}, {"euro", 0x20ac},   {"trade", 0x2122}, {"larr", 0x2190},
               {"uarr", 0x2191},   {"rarr", 0x2192},   {"darr", 0x2193},  {"minus", 0x2212},
               {"le", 0x2264},     {"ge", 0x2265},     {"ne", 0x2260}};
+/* Of the others, those that may lack their ; and the length of such a name. */
+enum { OLD_OTHERS = 4, OLD_LENGTH = 6 };
+/* What &#128; to &#159; are: characters of Windows-1252. */
+static const uint16_t windows[] = {0x20ac, 0,      0x201a, 0x192,  0x201e, 0x2026, 0x2020, 0x2021,
+                                   0x2c6,  0x2030, 0x160,  0x2039, 0x152,  0,      0x17d,  0,
+                                   0,      0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014,
+                                   0x2dc,  0x2122, 0x161,  0x203a, 0x153,  0,      0x17e,  0x178};
 
-static uint32_t named(const char *name, size_t n)
+static uint32_t named(const char *name, size_t n, size_t n_others)
 {
     for (size_t i = 0; i < sizeof latin / sizeof *latin; i++)
         if (strlen(latin[i]) == n && memcmp(latin[i], name, n) == 0)
             return 0xa0 + (uint32_t)i;
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    for (size_t i = 0; i < n_others; i++)
         if (strlen(others[i].name) == n && memcmp(others[i].name, name, n) == 0)
             return others[i].c;
     return 0;
 }
 
-uint32_t tf_html_reference(const char *s, size_t max, size_t *n)
+static uint32_t numbered(const char *s, size_t n, uint32_t base)
+{
+    uint32_t c = 0;
+    for (size_t i = 0; i < n && c <= 0x10ffff; i++)
+        c = c * base + (uint32_t)(s[i] <= '9' ? s[i] - '0' : (s[i] | 32) - 'a' + 10);
+    if (c >= 0x80 && c <= 0x9f)
+        return windows[c - 0x80];
+    const bool is = (c >= 0x20 || (c >= 9 && c <= 13)) && c != 0x7f && (c < 0xd800 || c > 0xdfff) &&
+                    c <= 0x10ffff;
+    return is ? c : 0;
+}
+
+/* The character that the reference at s stands for, with its bytes; 0 if it is none, *n then 0 if
+ * it does not even look like one. The oldest may lack their ; which in an attribute holds only
+ * where no letter, digit or = follows. */
+static uint32_t reference(const char *s, size_t max, bool attribute, size_t *n)
 {
     enum { LONGEST = 34 }; /* of HTML's names, with & and ; */
     const size_t most = max < LONGEST ? max : LONGEST;
     const bool number = most > 1 && s[1] == '#', hex = number && most > 2 && (s[2] | 32) == 'x';
     const size_t from = 1u + number + hex;
     size_t p = from;
-    uint32_t c = 0;
-    while (p < most && (is_letter(s[p]) || (s[p] >= '0' && s[p] <= '9')))
+    while (p < most && ((s[p] >= '0' && s[p] <= '9') ||
+                        (number ? hex && strchr("abcdef", s[p] | 32) != NULL : is_letter(s[p]))))
         p++;
-    *n = p > from && p < most && s[p] == ';' ? p + 1 : 0;
-    if (*n == 0 || !number)
-        return *n > 0 ? named(s + from, p - from) : 0;
-    for (size_t i = from; i < p; i++) {
-        const char d = s[i];
-        const uint32_t v = d <= '9' ? (uint32_t)(d - '0') : (uint32_t)((d | 32) - 'a') + 10;
-        if (v >= (hex ? 16u : 10u) || c > 0x10ffff)
-            return 0;
-        c = c * (hex ? 16 : 10) + v;
-    }
-    const bool is = (c >= 0x20 || (c >= 9 && c <= 13)) && (c < 0x7f || c > 0x9f) &&
-                    (c < 0xd800 || c > 0xdfff) && c <= 0x10ffff;
-    return is ? c : 0;
+    const bool whole = p > from && p < most && s[p] == ';';
+    *n = whole ? p + 1 : number && p > from ? p : 0;
+    if (*n > 0)
+        return number ? numbered(s + from, p - from, hex ? 16 : 10)
+                      : named(s + from, p - from, sizeof others / sizeof *others);
+    if (number || (attribute && p < most && s[p] == '='))
+        return 0;
+    const size_t least = attribute ? p : from + 2;
+    uint32_t c = 0;
+    for (p = p < from + OLD_LENGTH ? p : from + OLD_LENGTH; p >= least && c == 0; p--)
+        if ((c = named(s + from, p - from, OLD_OTHERS)) != 0)
+            *n = p;
+    return c;
+}
+
+uint32_t tf_html_char(const char *s, size_t max, bool attribute, size_t *n)
+{
+    int len;
+    const uint32_t c = tf_utf8_get(s, &len), is = c == '&' ? reference(s, max, attribute, n) : 0;
+    if (c == '&' && *n > 0)
+        return is;
+    *n = (size_t)len;
+    return c;
 }

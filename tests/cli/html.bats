@@ -150,6 +150,24 @@ X
 X
 }
 
+@test "references are read as browsers read them" {
+    natively
+    cat >in <<'X'
+&copy 2020 AT&ampT &notit caf&eacute, &#233 &nbsp;x &AMP; &foo &; &#; &#x;
+don&#146;t &#x80;5 &#129; &#xd800; &zcaron;
+<img title="x&lt b&gt;c &copy=1 &copyx y&amp">
+X
+    bash -c 'around in' >got
+    diff - got <<'X'
+&amp;#X; &amp;#; &amp;; &amp;FOO &AMP; X é CAFé, ¬IT AT&amp;T 2020 ©
+&zcaron; &#xd800; &#129; €5 DON’T
+<img title="Y&amp; &amp;COPYX &amp;COPY=1 B&gt;C X&lt;">
+X
+    echo '<p>می&zwnj;خو a&lrm;b&rlm;c&zwj;d</p>' >in
+    bash -c 'around in' >got
+    printf '<p>A\342\200\216B\342\200\217C\342\200\215D می\342\200\214خو</p>\n' | diff - got
+}
+
 @test "what is around all of a text needs no place, and what has no letter no translation" {
     natively
     cat >in <<'X'
