@@ -122,6 +122,7 @@ static void add_item(struct reader *r, const struct tf_html_item *it)
         break;
     case TF_HTML_VOID:
         empty = add_void(r, tag);
+        add_cut(g, r->raw.len, r->stack[r->depth]);
         if (tag.n > 3 && strncasecmp(tag.p, "<br", 3) == 0) {
             add_space(r);
             empty = 0;

@@ -5,6 +5,8 @@
  * Elements, by name:
  * - inline (a, b, em, i, span, sub, ...), and what has no text (br, img, wbr, comments): the text
  *   around continues;
+ * - sup whose text is a mark, as of a footnote or an exponent (no letters, or something in brackets
+ *   without spaces): as it is, as if without text;
  * - code, kbd, samp, var, math, and inline elements with translate="no": the model sees a name in
  *   their place, as for placeholders_private.h;
  * - script, style, svg, template, noscript, video and others: as they are, as if without text;

@@ -19,8 +19,9 @@
  *
  * What a name stands for is where the name is, if that is within the element that it was in. Else
  * it goes where what has no text goes: after the last of the words that the word before it became,
- * if it touches only that one, or before the first of those that the word after it became. Between
- * it and a word comes a space, and also beside what had one on both sides, such as img. */
+ * if it touches only that one, or before the first of those that the word after it became; within a
+ * word to its place, if the part after it is there, else after the word. Between what a name stands
+ * for and a word comes a space, and also beside what had one on both sides, such as img. */
 #include "text/html_private.h"
 #include "base/order.h"
 #include "base/memory.h"
@@ -455,6 +456,16 @@ static bool in_units(const struct word *w, size_t a, size_t b, size_t u)
     return w->first <= w->last && u >= a && u < b;
 }
 
+/* The first unit of [a, b) that is linked to the part of a word from an offset on; b: none. */
+static size_t unit_from(const struct placing *x, const struct word *w, size_t at, size_t a,
+                        size_t b)
+{
+    for (size_t u = w->first > a ? w->first : a; u < b && u <= w->last; u++)
+        if (x->units[u].from >= at && x->units[u].from < w->end)
+            return u;
+    return b;
+}
+
 /* After a unit, or before it if it is the signs that a word ends with. */
 static size_t after_letters(const struct placing *x, size_t u)
 {
@@ -491,11 +502,11 @@ static size_t place_empty(const struct placing *x, uint32_t v, uint32_t c)
         return after_letters(x, first->last);
     if (touches && in_units(last, p->a, p->b, last->last))
         return beside(x, last->last, true);
-    if (first != NULL && in_units(first, p->a, p->b, first->first))
-        return beside(x, first->first, false);
-    if (last != NULL && in_units(last, p->a, p->b, last->last))
+    size_t u = first != NULL ? unit_from(x, first, to, p->a, p->b) : p->b;
+    if (u == p->b && last != NULL && in_units(last, p->a, p->b, last->last))
         return beside(x, last->last, true);
-    return beside(x, in_proportion(x, v, p->a, p->b, at), false);
+    u = u < p->b ? u : in_proportion(x, v, p->a, p->b, at);
+    return touches && u > p->a ? beside(x, u - 1, true) : beside(x, u, false);
 }
 
 /* Is the name of c in v, and not in a node beside it? */

@@ -3,12 +3,13 @@
 #include "text/html_private.h"
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "text/unicode.h"
 
 #include <stdlib.h>
 #include <strings.h>
 
 /* What an element is. Others end a segment. */
-enum what { BLOCK, INLINE, NO_TEXT, NAMED, HIDDEN, RAW, KEPT, KEPT_RAW };
+enum what { BLOCK, INLINE, MARK, NO_TEXT, NAMED, HIDDEN, RAW, KEPT, KEPT_RAW };
 
 static const struct element {
     const char *name;
@@ -25,11 +26,14 @@ static const struct element {
     {"noscript", HIDDEN}, {"object", HIDDEN},   {"picture", HIDDEN},    {"pre", KEPT},
     {"q", INLINE},        {"ruby", INLINE},     {"s", INLINE},          {"samp", NAMED},
     {"script", RAW},      {"small", INLINE},    {"span", INLINE},       {"strike", INLINE},
-    {"strong", INLINE},   {"style", RAW},       {"sub", INLINE},        {"sup", INLINE},
+    {"strong", INLINE},   {"style", RAW},       {"sub", INLINE},        {"sup", MARK},
     {"svg", HIDDEN},      {"template", HIDDEN}, {"textarea", KEPT_RAW}, {"time", INLINE},
     {"tt", INLINE},       {"u", INLINE},        {"var", NAMED},         {"video", HIDDEN},
     {"wbr", NO_TEXT},
 };
+
+/* Bytes of a sup that may be a mark. */
+enum { LONGEST_MARK = 1000 };
 
 static bool is_letter(char c)
 {
@@ -234,23 +238,45 @@ static void match_tags(const char *s, struct tf_html_item *items, size_t n)
 static bool stays(const struct tf_html_item *it)
 {
     return it->kind != TF_HTML_TEXT && it->is_tag && !it->closes &&
-           (it->keep || it->what == NAMED || it->what == HIDDEN || it->what == KEPT);
+           (it->keep || it->what == MARK || it->what == NAMED || it->what == HIDDEN ||
+            it->what == KEPT);
+}
+
+/* Is the text of a sup a mark, as of a footnote: 1, * or [a], but not th? */
+static bool is_mark(const char *s, const struct tf_html_item *items, size_t i)
+{
+    const struct tf_html_item *it = &items[i];
+    if (it->match == SIZE_MAX || items[it->match].end - it->begin > LONGEST_MARK)
+        return false;
+    const struct tf_html_item *end = &items[it->match];
+    uint32_t first = 0;
+    bool letters = false, space = false;
+    while (++it < end)
+        for (size_t p = it->begin, n; it->kind == TF_HTML_TEXT && p < it->end; p += n) {
+            const uint32_t c = tf_html_char(s + p, it->end - p, false, &n);
+            first = first > 0 ? first : c;
+            letters = letters || c == 0 || (tf_uc_letter(c) & TF_UC_ALPHABETIC) != 0;
+            space = space || tf_uc_space(c);
+        }
+    return first > 0 && (!letters || (first == '[' && !space));
 }
 
 /* Make one item of each such element. */
-static size_t join_kept(struct tf_html_item *items, size_t n)
+static size_t join_kept(const char *s, struct tf_html_item *items, size_t n)
 {
     size_t to = 0;
     for (size_t i = 0; i < n; i++) {
         struct tf_html_item it = items[i];
+        if (it.what == MARK && !is_mark(s, items, i))
+            it.what = INLINE;
         const enum what what = it.what;
         if (stays(&it) && it.match != SIZE_MAX) {
             it.end = items[it.match].end;
             it.whole = true;
             i = it.match;
-            it.kind = what == NAMED || what == INLINE ? TF_HTML_OBJECT
-                      : what == HIDDEN                ? TF_HTML_VOID
-                                                      : TF_HTML_BLOCK;
+            it.kind = what == NAMED || what == INLINE  ? TF_HTML_OBJECT
+                      : what == HIDDEN || what == MARK ? TF_HTML_VOID
+                                                       : TF_HTML_BLOCK;
         } else if (it.is_tag && what != INLINE) {
             it.kind = TF_HTML_BLOCK;
         }
@@ -282,7 +308,7 @@ struct tf_html_item *tf_html_scan(const char *s, size_t n, size_t *count)
     }
     if (any)
         match_tags(s, items, n_items);
-    *count = join_kept(items, n_items);
+    *count = join_kept(s, items, n_items);
     return items;
 }
 

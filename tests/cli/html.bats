@@ -150,6 +150,33 @@ X
 X
 }
 
+@test "marks of footnotes and exponents are kept, beside their words" {
+    natively
+    cat >in <<'X'
+<p>One<sup id="a"><a href="#b">[1]</a></sup> two,<sup>*</sup> three<sup>&#91;<i>a</i>]</sup>.</p>
+<p>One two. Four.<sup>1</sup><sup>2</sup></p>
+<p>A 10<sup>-3</sup>m <sup>13</sup>C 5<sup>th</sup> x<sup title="y">[to do]</sup> z</p>
+<p>(X<sup>2</sup>+Y<sup>2</sup>)/2 = R, ON<img>E T<!-- -->WO</p>
+<p>a <sup>b<sup>1</sup></sup> c <sup></sup> d <sup>2</p>
+X
+    bash -c 'around in' >got
+    is() {
+        echo "<p>$1</p>" >in
+        MADE=$2 bash -c 'around in' >>got
+    }
+    is 'of these<sup>[1]</sup> house†<sup>5</sup> x' 'casas x ||| 2-0 3-1'
+    is 'a used<sup>1</sup> to be' 'um era ||| 0-0 3-1'
+    diff - got <<'X'
+<p>THREE<sup>&#91;<i>a</i>]</sup>. TWO,<sup>*</sup> ONE<sup id="a"><a href="#b">[1]</a></sup></p>
+<p>TWO. ONE FOUR.<sup>1</sup><sup>2</sup></p>
+<p>Z <sup title="Y">DO] X[TO</sup> 5<sup>TH</sup> <sup>13</sup>C 10<sup>-3</sup>M A</p>
+<p>T<!-- -->WO ON<img>E R, = (X<sup>2</sup>+Y<sup>2</sup>)/2</p>
+<p><sup></sup> D C <sup>B<sup>1</sup></sup> A <sup>2</p>
+<p><sup>[1]</sup>casas<sup>5</sup> x</p>
+<p>um<sup>1</sup> era</p>
+X
+}
+
 @test "references are read as browsers read them" {
     natively
     cat >in <<'X'
