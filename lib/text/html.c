@@ -145,8 +145,8 @@ struct shift {
     size_t lead, n; /* white space before the text, and its length */
 };
 
-/* Where an offset of the raw text is in the text; within a name, at its beginning. */
-static size_t moved(const struct shift *m, size_t at)
+/* Where an offset of the raw text is in the text; within a name, at its beginning or its end. */
+static size_t moved(const struct shift *m, size_t at, bool end)
 {
     const struct tf_placeholders *names = m->names;
     at = at > m->lead ? at - m->lead : 0;
@@ -157,7 +157,7 @@ static size_t moved(const struct shift *m, size_t at)
         return at;
     const struct tf_placeholder *v = &names->v[i - 1];
     if (at < v->end)
-        return m->begin[i - 1];
+        return m->begin[i - 1] + (end ? tf_placeholder_length(v->name) : 0);
     return m->begin[i - 1] + tf_placeholder_length(v->name) + (at - v->end);
 }
 
@@ -196,12 +196,21 @@ static void hide(struct reader *r, struct tf_hide what)
         at += tf_placeholder_length(v->name);
         from = v->end;
     }
+    /* An element that has a part of a name has the name. */
     for (size_t i = 0; i < g->n_nodes; i++) {
-        g->nodes[i].begin = g->begin + moved(&m, g->nodes[i].begin);
-        g->nodes[i].end = g->begin + moved(&m, g->nodes[i].end);
+        struct tf_html_node *v = &g->nodes[i];
+        const bool empty = v->begin == v->end;
+        v->begin = g->begin + moved(&m, v->begin, false);
+        v->end = empty ? v->begin : g->begin + moved(&m, v->end, true);
     }
-    for (size_t i = 0; i < g->n_cuts; i++)
-        g->cuts[i].at = g->begin + moved(&m, g->cuts[i].at);
+    uint32_t opened = 0;
+    for (size_t i = 0; i < g->n_cuts; i++) {
+        struct tf_html_cut *c = &g->cuts[i];
+        const bool opens = c->node > opened;
+        c->at = g->begin + moved(&m, c->at, !opens);
+        c->at = i > 0 && c->at < c[-1].at ? c[-1].at : c->at;
+        opened = opens ? c->node : opened;
+    }
     g->nodes[0].end = g->end;
     free(m.begin);
     find_objects(r);

@@ -256,6 +256,17 @@ X
     diff - got <<'X'
 <p><i alt="Registro">RED</i>. IS <b>registro</b> THE ONE &amp; <u>registro</u></p>
 X
+    cat >in <<'X'
+<p>a <a href="x">log</a> file b</p>
+<p>a <b>c <i>log</i> fi</b>le <u>b</u></p>
+<p>a <b>log</b> <i>fi</i>le b at <u>http://a</u>.b/?c</p>
+X
+    bash -c 'around --placeholders --glossary terms in' >got
+    diff - got <<'X'
+<p>B <a href="x">registro</a> A</p>
+<p><u>B</u> <b><i>registro</i> C</b> A</p>
+<p><u>http://a.b/?c</u> AT B <b>registro</b><i></i> A</p>
+X
 }
 
 @test "characters of Chinese are words, in proportion where nothing links them" {
