@@ -14,8 +14,8 @@
  * text around it, and 0 for each without a link; it has none of an element beside it. So elements
  * may change their order, and never overlap. One that no word belongs to gets the run of units that
  * are linked to a word that it has a part of, as in un<u>der</u>line, or, where there is none, the
- * word at its place in proportion. If another element has that, it is empty: beside the one that
- * has the run, else where what has no text goes.
+ * word at its place in proportion. If another element has that, or it has no words, it is empty:
+ * beside the one that has the run, else where what has no text goes.
  *
  * What a name stands for is where the name is, if that is within the element that it was in. Else
  * it goes where what has no text goes: after the last of the words that the word before it became,
@@ -520,13 +520,19 @@ static bool has_name(const struct placing *x, uint32_t v, uint32_t c)
     return at >= p->begin && at < p->end && u < p->b && x->owner[u] == 0;
 }
 
-/* Runs for those children of v with text that have none: what they share, or in proportion. */
+static bool has_words(const struct placing *x, const struct tf_html_node *n)
+{
+    const size_t i = word_at(x, n->begin);
+    return n->begin < n->end && i < x->n_words && x->words[i].begin < n->end;
+}
+
+/* Runs for those children of v with words that have none: what they share, or in proportion. */
 static void place_rest(struct placing *x, uint32_t v, bool shared)
 {
     const struct tf_html_node *nodes = x->g->nodes;
     const size_t a = x->places[v].a, b = x->places[v].b;
     for (uint32_t c = nodes[v].child; c > 0; c = nodes[c].next) {
-        if (x->places[c].b > 0 || nodes[c].begin == nodes[c].end || a == b)
+        if (x->places[c].b > 0 || !has_words(x, &nodes[c]) || a == b)
             continue;
         size_t u = shared_unit(x, c, a, b);
         if (shared != (u < b))
