@@ -74,6 +74,18 @@ static void add_object(struct reader *r, struct tf_text object)
     r->object = true;
 }
 
+/* Letters that follow an element which stays, as in <code>int</code>s, stay with it; not those of
+ * other scripts, which do not write its name. */
+static bool add_ending(struct reader *r, uint32_t c, struct tf_text from)
+{
+    struct tf_text *last = &r->g->nodes[r->objects.v[r->objects.n - 1]].open;
+    const uint32_t most = last->p[last->n - 1] == '>' ? 0x80 : TF_WITHOUT_SPACES;
+    if (c >= most || last->p[0] != '<' || last->p + last->n != from.p)
+        return false;
+    last->n += from.n;
+    return true;
+}
+
 static void add_char(struct reader *r, uint32_t c, struct tf_text from)
 {
     if (tf_uc_space(c)) {
@@ -81,10 +93,13 @@ static void add_char(struct reader *r, uint32_t c, struct tf_text from)
     } else if (c == 0 || c >= TF_PLACEHOLDER_OBJECT) {
         add_object(r, from);
     } else {
-        if (r->object && c < 0x80 && tf_uc_alphanumeric(c))
+        const bool letter = tf_uc_alphanumeric(c);
+        r->words = r->words || letter;
+        if (r->object && letter && add_ending(r, c, from))
+            return;
+        if (r->object && letter && c < 0x80)
             add_space(r);
         tf_buf_char(&r->raw, c);
-        r->words = r->words || tf_uc_alphanumeric(c);
         r->object = false;
     }
 }

@@ -154,7 +154,6 @@ X
     natively
     cat >in <<'X'
 <p>One<sup id="a"><a href="#b">[1]</a></sup> two,<sup>*</sup> three<sup>&#91;<i>a</i>]</sup>.</p>
-<p>One two. Four.<sup>1</sup><sup>2</sup></p>
 <p>A 10<sup>-3</sup>m <sup>13</sup>C 5<sup>th</sup> x<sup title="y">[to do]</sup> z</p>
 <p>(X<sup>2</sup>+Y<sup>2</sup>)/2 = R, ON<img>E T<!-- -->WO</p>
 <p>a <sup>b<sup>1</sup></sup> c <sup></sup> d <sup>2</p>
@@ -168,7 +167,6 @@ X
     is 'a used<sup>1</sup> to be' 'um era ||| 0-0 3-1'
     diff - got <<'X'
 <p>THREE<sup>&#91;<i>a</i>]</sup>. TWO,<sup>*</sup> ONE<sup id="a"><a href="#b">[1]</a></sup></p>
-<p>TWO. ONE FOUR.<sup>1</sup><sup>2</sup></p>
 <p>Z <sup title="Y">DO] X[TO</sup> 5<sup>TH</sup> <sup>13</sup>C 10<sup>-3</sup>M A</p>
 <p>T<!-- -->WO ON<img>E R, = (X<sup>2</sup>+Y<sup>2</sup>)/2</p>
 <p><sup></sup> D C <sup>B<sup>1</sup></sup> A <sup>2</p>
@@ -210,11 +208,13 @@ X
 X
 }
 
-@test "names that touch are each where they belong" {
+@test "names that touch are each where they belong, and letters after code stay with it" {
     natively
     printf '%s\n' '<p>see &lt;<var>file</var>&gt; now</p>' '<p>get {x}<code>b</code> now</p>' \
         '<p>go http://a.b/<code>b</code> (%s<code>c</code>)</p>' '<p>a <code>b</code>{x} {y}</p>' \
-        '<p>in {a:<code>b</code>} or %(<code>c</code>)s</p>' '<p>a C++<code>b</code> C++%s</p>' >in
+        '<p>in {a:<code>b</code>} or %(<code>c</code>)s</p>' '<p>a C++<code>b</code> C++%s</p>' \
+        '<p>the <code>int</code>s, a <b><var>n</var></b>th or <kbd>a</kbd>&copy x</p>' \
+        '<p><code>Caf</code>f&eacute;s, <code>f</code>函数 &lcub;a <i translate=no>F</i>2x</p>' >in
     printf 'C++\tCPP\n' >terms
     bash -c 'around --placeholders --glossary terms --no-split in' >got
     diff - got <<'X'
@@ -224,6 +224,8 @@ X
 <p>{y} {x} <code>b</code> A</p>
 <p>%(<code>c</code>)S OR {A:<code>b</code>} IN</p>
 <p>%s CPP <code>b</code> CPP A</p>
+<p>X <kbd>a</kbd>© OR TH <b><var>n</var></b> A <code>int</code>s, THE</p>
+<p><i translate=no>F</i>2x A &lcub; <code>f</code>函数 <code>Caf</code>f&eacute;s,</p>
 X
 }
 

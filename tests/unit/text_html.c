@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "text/html.h"
 
+#include <ctype.h>
 #include <string.h>
 
 enum { MOST = 400 };
@@ -84,6 +85,20 @@ static void put_alone(struct tf_buf *text)
         tf_buf_byte(text, ALONE);
 }
 
+/* The length of the letters that stay with code, which they follow. */
+static size_t ending(const char *s)
+{
+    static const char *const letters[] = {"\xC3\xA9", "&eacute;"};
+    size_t n = 0;
+    for (size_t was = 1; n != was;) {
+        was = n;
+        n += isalnum((unsigned char)s[n]) != 0;
+        for (size_t i = 0; n > 0 && i < 2; i++)
+            n += strncmp(s + n, letters[i], strlen(letters[i])) == 0 ? strlen(letters[i]) : 0;
+    }
+    return n;
+}
+
 /* parents[id]: the id that it is in; 0: none, -1: it is not there. text: without tags and what is
  * in code, with | for those of paragraphs, and ALONE for code and img. False: it is not
  * well-formed. */
@@ -130,6 +145,8 @@ static bool read_back(const char *s, int *parents, struct tf_buf *text)
             code += strcmp(name, "code") == 0;
         }
         s = end + 1;
+        if (closes && strcmp(name, "code") == 0)
+            s += ending(s);
     }
     return depth == 0;
 }
