@@ -14,9 +14,9 @@ static int convert(int *fd, struct tf_buf *file, const char *path, const char *m
     if (*fd < 0)
         return tf_fail_errno(err, "a file in memory");
     tf_buf_printf(file, "/dev/fd/%d", *fd);
-    const char *const argv[] = {"tf-tokenize", "--pieces", "--target", "--phrases", "2", "--bad",
-                                "fail",        "-o",       file->p,    "-m",        model, path,
-                                NULL};
+    const char *const argv[] = {"tf-tokenize", "--pieces", "--target", "--phrases", "2",
+                                "--bad",       "fail",     "-o",       file->p,     "-m",
+                                model,         "--",       path,       NULL};
     const char *const *const tools[] = {argv};
     struct tf_pipeline *p;
     int to, from;

@@ -270,6 +270,8 @@ PY
     tf-tokenize -m "$MODEL" --pieces --target --phrases 2 terms >pieces
     tf-tokenize -m "$MODEL" lines | tf-decode -m "$MODEL" --max-extra 5 --terms pieces |
         tf-tokenize -d -m "$MODEL" | cmp - out
+    cp terms ./-terms
+    tf-translate -q -m "$MODEL" --max-extra 5 --terms -terms lines | cmp - out
     # The file that the user gave is named.
     printf 'a\tb\nb\tx\n' >bad
     t 1 tf-translate -q -m "$MODEL" --terms bad lines
