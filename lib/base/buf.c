@@ -161,6 +161,13 @@ void tf_buf_shell_word(struct tf_buf *b, const char *s, size_t n)
     tf_buf_byte(b, '\'');
 }
 
+void tf_buf_shell_file(struct tf_buf *b, const char *name)
+{
+    if (name[0] == '-' && name[1] != 0)
+        tf_buf_str(b, "./");
+    tf_buf_shell_word(b, name, strlen(name));
+}
+
 bool tf_ends_with(const char *s, const char *end)
 {
     const size_t n = strlen(s), k = strlen(end);

@@ -30,6 +30,8 @@ void tf_buf_valid_utf8(struct tf_buf *b, const char *s, size_t n);
 void tf_buf_escaped(struct tf_buf *b, const char *s, size_t n);
 /* Append n bytes of s as one word of a shell command, in single quotes if it needs them. */
 void tf_buf_shell_word(struct tf_buf *b, const char *s, size_t n);
+/* The name of a file as an operand of such a command: one like an option gets ./ in front. */
+void tf_buf_shell_file(struct tf_buf *b, const char *name);
 /* Make room for n more bytes; returns a pointer to it. The caller increases len. */
 char *tf_buf_grow(struct tf_buf *b, size_t n);
 static inline void tf_buf_clear(struct tf_buf *b); /* len = 0, keeps the memory */

@@ -312,11 +312,15 @@ int tf_model_open(struct tf_in *in, const char *path, struct tf_err *err)
 {
     if (tf_in_open(in, path, err) == 0)
         return 0;
-    if (err->sys == EISDIR)
+    if (err->sys == EISDIR) {
+        struct tf_buf word = {0};
+        tf_buf_shell_file(&word, path);
         tf_fail(err,
                 "%s: is a directory (use a .tfm file in it or tf-avgckpt %s, of another program's "
                 "model tf-convert %s)",
-                path, path, path);
+                path, word.p, word.p);
+        tf_buf_release(&word);
+    }
     return -1;
 }
 

@@ -103,6 +103,10 @@ PY
     cp 'a run/best.tfm' none
     t 1 tf-avgckpt none
     expect_error "$none; try: tf-avgckpt none/best.tfm -o model.tfm"
+    mv none ./-none
+    t 1 tf-avgckpt -- -none
+    expect_contains "$stderr" "; try: tf-avgckpt ./-none/best.tfm -o model.tfm"
+    bash -c "$(next)"
 }
 
 @test "fewer checkpoints than the default: all of them, with a note" {

@@ -77,6 +77,9 @@ setup_file() {
     mkdir run
     t 1 tf-translate -m run "$LINES_TXT"
     expect_error "run: is a directory (use a .tfm file in it or tf-avgckpt run, of another program's model tf-convert run)"
+    mkdir './-a run'
+    t 1 tf-translate -m '-a run' "$LINES_TXT"
+    expect_error "or tf-avgckpt ./'-a run', of another program's model tf-convert ./'-a run')"
     t 2 tf-translate -m "$MODEL" --beam 0 "$LINES_TXT"
     expect_error "tf-translate: --beam 0: too small, minimum 1"
     sh_t 2 'tf-translate -m <(cat "$MODEL") "$LINES_TXT"'

@@ -30,7 +30,7 @@ static bool add_single(struct tf_buf *b, const char *dir, bool ema)
         found = access(path, R_OK) == 0;
         if (found) {
             tf_buf_printf(b, "tf-avgckpt %s", ema ? "--ema " : "");
-            tf_buf_shell_word(b, path, strlen(path));
+            tf_buf_shell_file(b, path);
         }
         free(path);
     }
@@ -50,7 +50,7 @@ bool tf_advise_average(struct tf_buf *b, const char *dir, uint64_t n, bool ema)
 {
     if (n > 0) {
         tf_buf_printf(b, "tf-avgckpt %s-n %llu ", ema ? "--ema " : "", (unsigned long long)n);
-        tf_buf_shell_word(b, dir, strlen(dir));
+        tf_buf_shell_file(b, dir);
     } else if (!add_single(b, dir, ema)) {
         return false;
     }
