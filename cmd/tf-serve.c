@@ -7,6 +7,7 @@
 #include "serve/opts.h"
 #include "serve/serve.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -106,10 +107,13 @@ static void add_number(struct tf_strs *to, const char *name, int64_t value)
     tf_opt_add(to, true, name, text[n++]);
 }
 
-static void listening(const char *url)
+static int listening(const char *url, struct tf_err *err)
 {
     printf("listening on %s\n", url);
-    fflush(stdout);
+    if (fflush(stdout) != 0 && errno != EPIPE)
+        return tf_fail_errno(err, "stdout: write");
+    clearerr(stdout); /* of a reader that has left, which does not need the line */
+    return 0;
 }
 
 static int run(const struct tf_args *args, struct tf_err *err)

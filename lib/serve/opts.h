@@ -23,7 +23,7 @@ struct tf_serve_opts {
     double timeout;  /* seconds for a request to be answered */
     double starting; /* seconds for a pipeline to get ready */
     double patience; /* seconds for a client to send a request, and to take its answer */
-    void (*listening)(const char *url); /* called when requests are accepted */
+    int (*listening)(const char *url, struct tf_err *err); /* called when requests are accepted */
 };
 
 /* A pair of languages and its file, a model or a glossary. */

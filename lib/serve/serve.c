@@ -83,9 +83,8 @@ static int answer(struct service *s, const struct tf_serve_opts *o, const char *
                                       .answered = tf_api_answered,
                                       .arg = &s->api};
     s->http = tf_http_open(&s->loop, &http, err);
-    if (s->http == NULL)
+    if (s->http == NULL || o->listening(url, err) != 0)
         return -1;
-    o->listening(url);
     while (!s->api.draining || tf_http_busy(s->http)) {
         const int milliseconds = tf_http_run(s->http);
         if (s->ending && !s->api.draining) {

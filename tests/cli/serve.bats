@@ -188,6 +188,20 @@ tf-serve: none: its pipeline ended before it was ready" ]
 tf-serve: $MODEL: its pipeline ended before it was ready" ]
 }
 
+@test "an address that cannot be written is an error; a reader of it may leave" {
+    sh_t 1 'timeout 60 tf-serve en-xx="$MODEL" -l 127.0.0.1:0 -p 1 >/dev/full'
+    expect_error "tf-serve: stdout: write: No space left on device"
+    serve tf-serve en-xx="$MODEL" -l 127.0.0.1:0 -p 1
+    stop
+    tf-serve en-xx="$MODEL" -l "${url#http://}" -p 1 > >(:) 2>messages 3>&- &
+    server=$!
+    answers() { ask health >/dev/null 2>&1 || ! kill -0 "$server" 2>/dev/null; }
+    wait_for answers
+    kill "$server"
+    ends 0
+    [ ! -s messages ]
+}
+
 @test "no client harms another" {
     # shellcheck disable=SC2016 # A child that is not the service's own ends meanwhile.
     serve bash -c 'sleep 0.2 & exec tf-serve "$@"' sh en-xx="$MODEL" -l 127.0.0.1:0 -p 1 \
