@@ -9,8 +9,8 @@ static const char *output;
 
 static struct tf_opt opts[] = {
     OPT_CHOICE(0, "to", &o.to, tf_format_names, .arg = "FORMAT", .def = "auto",
-               .help = "output format; auto: safetensors if the input is a tf-tools model, else a "
-                       "tf-tools model"),
+               .help = "output format; auto: by the end of -o, as in m.tfm, else safetensors if "
+                       "the input is a tf-tools model, else a tf-tools model"),
     OPT_CHOICE(0, "dtype", &o.dtype, tf_convert_dtypes, .arg = "WORD", .def = "same",
                .flags = TF_OPT_SEMANTIC,
                .help = "data type of the parameters to write; i8: of matrices, for decoding"),

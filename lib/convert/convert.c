@@ -343,15 +343,26 @@ static void drop_list(struct tf_conversion *m, const struct tf_convert_opts *o, 
     tf_buf_release(&m->in.list);
 }
 
+static enum tf_format output_format(const struct tf_conversion *m, const char *output,
+                                    const struct tf_convert_opts *o)
+{
+    if (o->to != TF_FORMAT_AUTO)
+        return (enum tf_format)o->to;
+    const char *end = strrchr(output, '.');
+    for (enum tf_format f = TF_FORMAT_TFM; end != NULL && f <= TF_FORMAT_NPZ; f++) {
+        if (strcmp(end + 1, tf_format_names[f]) == 0)
+            return f;
+    }
+    return m->in.from == TF_FORMAT_TFM && o->new_vocab == NULL ? TF_FORMAT_SAFETENSORS
+                                                               : TF_FORMAT_TFM;
+}
+
 int tf_convert(const char *input, const char *output, const struct tf_convert_opts *o,
                const char *prog, const struct tf_opt *opts, struct tf_err *err)
 {
     struct tf_conversion m = {0};
     int rc = tf_conversion_read(&m, &input, o, err);
-    enum tf_format to = o->to != TF_FORMAT_AUTO      ? (enum tf_format)o->to
-                        : m.in.from == TF_FORMAT_TFM && o->new_vocab == NULL
-                            ? TF_FORMAT_SAFETENSORS
-                            : TF_FORMAT_TFM;
+    const enum tf_format to = output_format(&m, output, o);
     const struct tf_export_format *f = tf_export_format(to, &m.in.config);
     if (rc == 0)
         rc = check_output(o, output, to, err);

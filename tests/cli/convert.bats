@@ -37,6 +37,21 @@ PY
     tf-info back.tfm | grep -q tf-convert
 }
 
+@test "without --to the name of the output says what it is" {
+    tf-convert --to npz "$MODEL" -o other
+    for input in "$MODEL" other; do
+        for to in tfm safetensors npz; do
+            tf-convert --to $to "$input" -o want
+            tf-convert "$input" -o m.$to
+            cmp m.$to want
+        done
+    done
+    tf-convert --new-vocab "$MODEL" "$MODEL" -o new.npz
+    tf-convert other -o other.model
+    tf-cbor check other.model
+    t 1 tf-cbor check new.npz
+}
+
 @test "npz: numpy reads it, and what numpy writes comes back" {
     tf-convert --to npz "$MODEL" -o m.npz
     "$TF_PYTHON" - <<'PY'
