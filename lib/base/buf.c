@@ -163,7 +163,7 @@ void tf_buf_shell_word(struct tf_buf *b, const char *s, size_t n)
 
 void tf_buf_shell_file(struct tf_buf *b, const char *name)
 {
-    if (name[0] == '-' && name[1] != 0)
+    if (name[0] == '-')
         tf_buf_str(b, "./");
     tf_buf_shell_word(b, name, strlen(name));
 }

@@ -312,7 +312,7 @@ int tf_model_open(struct tf_in *in, const char *path, struct tf_err *err)
 {
     if (tf_in_open(in, path, err) == 0)
         return 0;
-    if (err->sys == EISDIR) {
+    if (err->sys == EISDIR && strcmp(path, "-") != 0) {
         struct tf_buf word = {0};
         tf_buf_shell_file(&word, path);
         tf_fail(err,

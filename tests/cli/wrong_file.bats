@@ -116,6 +116,7 @@ tf-tokenize -m tokens text|tokens: kind is tokens, expected model or checkpoint
 tf-tokenize -m run text|run: is a directory (use a .tfm file in it or tf-avgckpt run, of
 tf-decode -m run tokens|run: is a directory (use a .tfm file in it or tf-avgckpt run, of
 tf-info run|run: is a directory (use a .tfm file in it or tf-avgckpt run, of
+tf-info - <run|tf-info: stdin: is a directory
 tf-batch run run|run: is a directory
 X
 }
