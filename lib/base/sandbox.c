@@ -419,7 +419,7 @@ static const short sealed[] = {
     SYS_sysinfo, SYS_membarrier, SYS_exit, SYS_exit_group, SYS_rseq,
 #ifdef SYS_poll
     SYS_poll, SYS_stat, SYS_lstat, SYS_unlink, SYS_rename, SYS_readlink, SYS_time,
-    SYS_getrlimit, SYS_getpgrp, SYS_arch_prctl,
+    SYS_getrlimit, SYS_getpgrp, SYS_arch_prctl, SYS_pause,
 #endif
 };
 /* clang-format on */

@@ -247,6 +247,19 @@ PY
         [ "$stderr" = "tf-translate: stdin: UTF-16, not UTF-8 text (use iconv -f UTF-16 -t UTF-8)" ]
         [ -z "$output" ]
     done
+    # Nor while the other has yet to say why: the last tool waits in its sandbox.
+    mkdir bin
+    cp "$(command -v tf-translate)" bin
+    cat >bin/tf-decode <<'SH'
+#!/bin/sh
+printf '\376\377' | tf-tokenize -m "$MODEL" 2>/dev/null
+sleep 0.5
+echo "tf-decode: late" >&2
+exit 1
+SH
+    chmod +x bin/tf-decode
+    t 1 bin/tf-translate -m "$MODEL" "$LINES_TXT"
+    [ "$stderr" = "tf-decode: late" ]
     # Elsewhere the variable says nothing.
     sh_t 1 'printf "\376\377" | tf-tokenize -m "$MODEL" 2>/dev/null |
         TF_PIPELINE=1 tf-decode -m "$MODEL"'
