@@ -44,6 +44,7 @@ struct tokenizer {
     bool joins;  /* several spaces become U+2581, which is no white space */
     bool words;  /* between spaces, so that there are none */
     bool once;   /* the space before a text is not put after an added token */
+    bool apart;  /* no piece continues after a space */
     struct tf_sp_build build;
 };
 
@@ -311,6 +312,13 @@ static int read_pre_tokenizer(struct tokenizer *t, const struct tf_value *v, str
         return tf_fail(err, "normalizer: Strip alone is not supported");
     t->build.add_space = prefix && !is_text(v, "prepend_scheme", "never");
     t->once = is_text(v, "prepend_scheme", "first");
+    if (t->words && (t->once || !t->build.add_space))
+        return tf_fail(err, "pre_tokenizer: WhitespaceSplit without a space before each word is "
+                            "not supported");
+    bool split = true; /* of older files */
+    if (tf_value_bool_of(v, "split", &split, err) < 0)
+        return -1;
+    t->apart = split || t->words;
     return 0;
 }
 
@@ -340,18 +348,20 @@ static int read_added(struct tokenizer *t, const struct tf_value *list, struct t
                                          strcmp(text, "<mask>") == 0);
         const bool own = (size_t)id < t->n && t->v[id].text != NULL &&
                          (t->v[id].type == TF_PIECE_NORMAL || t->v[id].own);
-        if (!control && own && (flags & TF_ADDED_WORD))
-            return tf_fail(err, "added_tokens: '%.80s' with single_word is also a piece of the "
-                                "model, which is not supported",
-                           text);
-        if (add_token(t, text, (uint64_t)id, 0, control ? TF_PIECE_CONTROL : TF_PIECE_USER_DEFINED,
-                err) != 0)
+        const bool within = own && !control && (flags & TF_ADDED_WORD) != 0; /* other words */
+        if (add_token(t, text, (uint64_t)id, within ? t->v[id].score : 0,
+                      control  ? TF_PIECE_CONTROL
+                      : within ? TF_PIECE_NORMAL
+                               : TF_PIECE_USER_DEFINED,
+                      err) != 0)
             return -1;
-        t->v[id].own = own && !control;
+        t->v[id].own = own && !control && !within;
         if (!control && t->once)
             return tf_fail(err, "added_tokens: '%.80s' with prepend_scheme first is not supported",
                            text);
-        const bool keeps = keeps_spaces(t) && (normalized || !t->strips);
+        /* It takes the spaces that the normalisation has made, too. */
+        const bool takes = normalized && !t->joins && (flags & TF_ADDED_LSTRIP);
+        const bool keeps = keeps_spaces(t) && !takes && (normalized || !t->strips);
         t->v[id].added = control ? 0
                                  : (uint8_t)(flags | (keeps ? TF_ADDED_KEEPS : 0) |
                                              (normalized && t->joins ? TF_ADDED_SINGLE : 0));
@@ -473,6 +483,24 @@ static int check_unknown(struct tokenizer *t, struct tf_err *err)
     return tf_fail(err, "model: its unknown token is not <unk>");
 }
 
+/* Does a piece have a space after its start? */
+static bool has_space_within(const struct piece *p)
+{
+    return p->text != NULL && p->type == TF_PIECE_NORMAL && strstr(p->text + 1, TF_SPACE) != NULL;
+}
+
+/* A space at the end of a text is a piece of its own here. */
+static int check_spaces(const struct tokenizer *t, struct tf_err *err)
+{
+    for (size_t i = 0; i < t->n && keeps_spaces(t) && !t->apart; i++)
+        if (has_space_within(&t->v[i]) && tf_ends_with(t->v[i].text, TF_SPACE))
+            return tf_fail(err,
+                           "model: '%.80s' ends with a space, which is not supported without "
+                           "split in pre_tokenizer",
+                           t->v[i].text);
+    return 0;
+}
+
 static void put_model(struct tokenizer *t, struct tf_buf *spm, struct tf_piece_list *list,
                       uint8_t *added)
 {
@@ -483,19 +511,24 @@ static void put_model(struct tokenizer *t, struct tf_buf *spm, struct tf_piece_l
             *p = (struct piece){.text = tf_piece_unused(t->a, i), .type = TF_PIECE_UNUSED};
         else if (strcmp(p->text, "<unk>") == 0)
             p->type = TF_PIECE_UNKNOWN;
+        else if (t->apart && has_space_within(p))
+            p->type = TF_PIECE_UNUSED;
         texts[i] = p->text;
         added[i] = p->added;
         tf_sp_build_piece(spm, p->text, (float)p->score, p->type);
     }
     *list = (struct tf_piece_list){texts, t->n};
     t->build.bpe = t->has_merges;
+    t->build.ends = keeps_spaces(t) && !t->strips;
+    t->build.white = t->words ? TF_WHITE_SPLITS : t->strips ? TF_WHITE_STRIPS : 0u;
+    if (keeps_spaces(t) && !t->build.add_space)
+        t->build.white |= TF_WHITE_BEGINS;
     t->build.charsmap = &t->charsmap;
     tf_sp_build_settings(spm, &t->build);
 }
 
 int tf_hf_tokenizer(struct tf_buf *spm, struct tf_piece_list *list, const uint8_t **added,
-                    bool *ends, struct tf_arena *a, const char *json, size_t n,
-                    struct tf_err *err)
+                    struct tf_arena *a, const char *json, size_t n, struct tf_err *err)
 {
     struct tokenizer t = {.a = a,
                           .most = n < TF_MAX_PIECES ? n : TF_MAX_PIECES,
@@ -503,7 +536,7 @@ int tf_hf_tokenizer(struct tf_buf *spm, struct tf_piece_list *list, const uint8_
                           .rest = tf_value_map()};
     tf_json_read(&t.r, json, n);
     const int rc = read_tokenizer(&t, err) != 0 || read_settings(&t, err) != 0 ||
-                           check_unknown(&t, err) != 0 ||
+                           check_unknown(&t, err) != 0 || check_spaces(&t, err) != 0 ||
                            (t.has_merges && price_pieces(&t, err) != 0)
                        ? -1
                        : 0;
@@ -511,7 +544,6 @@ int tf_hf_tokenizer(struct tf_buf *spm, struct tf_piece_list *list, const uint8_
         uint8_t *flags = tf_arena_alloc(a, t.n + 1);
         put_model(&t, spm, list, flags);
         *added = flags;
-        *ends = keeps_spaces(&t) && !t.strips;
     }
     tf_json_read_release(&t.r);
     tf_buf_release(&t.charsmap);

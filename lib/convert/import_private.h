@@ -54,7 +54,6 @@ struct tf_import {
     struct tf_buf refused;   /* settings that the model cannot express, by name */
     struct tf_piece_list pieces[2];
     const uint8_t *added;      /* flags (added.h) by id of tokens besides pieces, or NULL */
-    bool ends;                 /* see struct tf_sp_side */
     struct tf_bpe_codes codes; /* lines NULL: none */
     const char *begin;         /* the token with which targets begin, or NULL */
     struct tf_buf segmenter[2]; /* SentencePiece models; p of the second is NULL: one serves both */

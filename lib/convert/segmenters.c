@@ -63,8 +63,7 @@ static bool has_ids(struct tf_arena *a, const struct tf_buf *segmenter,
 
 static struct tf_sp_side side_of(const struct tf_import *m, int side)
 {
-    return (struct tf_sp_side){.target = side == 1, .begin = side == 1 ? m->begin : NULL,
-                               .ends = m->ends};
+    return (struct tf_sp_side){.target = side == 1, .begin = side == 1 ? m->begin : NULL};
 }
 
 /* The files that an error is about. */
@@ -171,7 +170,7 @@ int tf_import_tokenizer(struct tf_import *m, struct tf_err *err)
     size_t n;
     if (tf_read_unpacked(&json, &n, path, TF_MAX_VOCAB, err) != 0)
         return -1;
-    int rc = tf_hf_tokenizer(&spm, &m->pieces[0], &flags, &m->ends, m->arena, json, n, err);
+    int rc = tf_hf_tokenizer(&spm, &m->pieces[0], &flags, m->arena, json, n, err);
     free(json);
     if (rc == 0)
         rc = use_tokenizer(m, &spm, flags, err);

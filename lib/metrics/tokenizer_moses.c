@@ -58,11 +58,6 @@ static bool is_s(uint32_t c)
     return c == 's';
 }
 
-static bool perl_space(uint32_t c)
-{
-    return tf_uc_space(c) && !(c >= 0x1C && c <= 0x1F);
-}
-
 /* The code points of the line: white space as single spaces, none at the ends, no control
  * characters. */
 static void decode(struct tf_moses *m, struct tf_text line)
@@ -72,7 +67,7 @@ static void decode(struct tf_moses *m, struct tf_text line)
     m->a.n = m->b.n = 0;
     for (size_t i = 0; i < line.n; i += (size_t)len) {
         uint32_t c = tf_utf8_get(line.p + i, &len);
-        if (perl_space(c)) {
+        if (tf_uc_white(c)) {
             space = true;
         } else if (c >= 0x20) {
             if (space && m->a.n)
@@ -257,7 +252,7 @@ static bool blank(struct tf_text line)
 {
     int len;
     for (size_t i = 0; i < line.n; i += (size_t)len)
-        if (!perl_space(tf_utf8_get(line.p + i, &len)))
+        if (!tf_uc_white(tf_utf8_get(line.p + i, &len)))
             return false;
     return true;
 }

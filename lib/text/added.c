@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/order.h"
 #include "text/piece_trie_private.h"
+#include "text/sp_charsmap_private.h"
 #include "text/sp_check.h"
 #include "text/sp_settings_private.h"
 #include "text/tags.h"
@@ -18,6 +19,8 @@ struct tf_added {
     size_t n;
     struct tf_proto_added *first; /* tags of TF_ADDED_FIRST, by text */
     size_t n_first;
+    struct tf_charsmap map;
+    bool strips;   /* TF_WHITE_STRIPS */
     bool ends;     /* a space at the end of a text is a piece */
     int64_t space; /* its id, or that of the unknown piece */
     int64_t unk;
@@ -36,15 +39,16 @@ int tf_added_new(struct tf_added **out, const void *bytes, size_t n, int64_t siz
                  struct tf_err *err)
 {
     const struct tf_span model = {bytes, n};
-    struct tf_added a = {0};
+    const struct tf_sp_settings is = tf_sp_settings_of(bytes, n);
+    struct tf_added a = {.ends = is.ends, .strips = (is.white & TF_WHITE_STRIPS) != 0};
     struct tf_proto_added t;
     *out = NULL;
-    a.ends = tf_sp_settings_of(bytes, n).ends;
     for (struct tf_span left = model; tf_proto_added(&left, &t); a.n++)
         if (t.id >= size)
             return tf_fail(err, "SentencePiece model with an added token whose id is not there");
-    if (a.n == 0 && !a.ends)
+    if (a.n == 0 && !a.ends && !a.strips)
         return 0;
+    tf_charsmap_open(&a.map, is.charsmap);
     a.unk = tf_sp_id(bytes, n, "<unk>");
     a.space = tf_sp_id(bytes, n, TF_SPACE);
     a.space = a.space >= 0 ? a.space : a.unk;
@@ -99,6 +103,20 @@ struct cutter {
     void *arg;
 };
 
+/* What a character of n bytes becomes. */
+static struct tf_text normal(const struct tf_added *a, const char *s, size_t n)
+{
+    const char *text;
+    return tf_charsmap_find(&a->map, s, n, &text) == n ? (struct tf_text){text, strlen(text)}
+                                                       : (struct tf_text){s, n};
+}
+
+static bool is_space(const struct tf_added *a, const char *s, size_t n)
+{
+    const struct tf_text text = normal(a, s, n);
+    return text.n == 1 && *text.p == ' ';
+}
+
 /* Does a text end in a tag of a language and a space, which is no piece there? */
 static bool ends_in_tag(const char *s, size_t n)
 {
@@ -134,6 +152,30 @@ static int use_text(const struct cutter *c, const char *p, size_t n, struct tf_e
     return rc == 0 && tag < n ? c->use(c->arg, p + tag, n - tag, -1, err) : rc;
 }
 
+static bool ends_in_space(const struct tf_added *a, const char *s, size_t n)
+{
+    struct tf_text last = {0};
+    for (size_t at; n > 0 && last.n == 0; n = at) {
+        at = tf_utf8_before(s, n);
+        last = normal(a, s + at, n - at);
+    }
+    return last.n > 0 && last.p[last.n - 1] == ' ';
+}
+
+/* The length of a text without the white space at its end. */
+static size_t strip_end(const struct tf_added *a, const char *s, size_t n)
+{
+    for (size_t at; n > 0; n = at) {
+        at = tf_utf8_before(s, n);
+        struct tf_text last = normal(a, s + at, n - at);
+        for (int len; last.n > 0 && tf_uc_white(tf_utf8_get(last.p, &len)); last.n -= (size_t)len)
+            last.p += len;
+        if (last.n > 0)
+            break;
+    }
+    return n;
+}
+
 /* Hand on the part before, and begin another one. keeps: a space between them is a piece. */
 static int put_part(struct cutter *c, size_t from, size_t to, int64_t id, bool keeps,
                     struct tf_err *err)
@@ -144,11 +186,13 @@ static int put_part(struct cutter *c, size_t from, size_t to, int64_t id, bool k
         return 0;
     }
     const char *p = c->text + c->from;
-    const size_t n = c->to - c->from;
+    size_t n = c->to - c->from;
+    if (c->id < 0 && c->added->strips && !keeps)
+        n = strip_end(c->added, p, n);
     int rc = n == 0      ? 0
              : c->id < 0 ? use_text(c, p, n, err)
                          : c->use(c->arg, p, 0, c->id, err);
-    if (rc == 0 && keeps && n > 0 && c->id < 0 && p[n - 1] == ' ' && !ends_in_tag(p, n))
+    if (rc == 0 && keeps && c->id < 0 && ends_in_space(c->added, p, n) && !ends_in_tag(p, n))
         rc = c->use(c->arg, p, 0, c->added->space, err);
     c->from = from;
     c->to = to;
@@ -174,18 +218,30 @@ static size_t strip_left(const struct cutter *c, unsigned flags)
     size_t to = c->to;
     if (c->id >= 0 || !(flags & TF_ADDED_LSTRIP))
         return to;
-    while (to > c->from && tf_uc_space_at(c->text + tf_utf8_before(c->text, to)) > 0)
-        to = tf_utf8_before(c->text, to);
-    return (flags & TF_ADDED_SINGLE) && c->to > to + 1 ? c->to : to;
+    for (size_t at, end = to, spaces = 0; to > c->from; to = at) {
+        at = tf_utf8_before(c->text, to);
+        if (tf_uc_space_at(c->text + at) == 0)
+            break;
+        end = spaces == 0 ? to : end;
+        spaces = is_space(c->added, c->text + at, to - at) ? spaces + 1 : 0;
+        if ((flags & TF_ADDED_SINGLE) && spaces == 2)
+            return end;
+    }
+    return to;
 }
 
 static size_t strip_right(const struct cutter *c, size_t from, unsigned flags)
 {
-    size_t at = from;
+    size_t at = from, begin = from, spaces = 0;
     for (int len;
-         (flags & TF_ADDED_RSTRIP) && at < c->n && (len = tf_uc_space_at(c->text + at)) > 0;)
-        at += (size_t)len;
-    return (flags & TF_ADDED_SINGLE) && at > from + 1 ? from : at;
+         (flags & TF_ADDED_RSTRIP) && at < c->n && (len = tf_uc_space_at(c->text + at)) > 0;
+         at += (size_t)len) {
+        begin = spaces == 0 ? at : begin;
+        spaces = is_space(c->added, c->text + at, (size_t)len) ? spaces + 1 : 0;
+        if ((flags & TF_ADDED_SINGLE) && spaces == 2)
+            return begin;
+    }
+    return at;
 }
 
 /* A token from `from` to `to`; *at: where the text after it begins. */

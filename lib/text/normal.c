@@ -3,6 +3,7 @@
 #include "base/utf8.h"
 #include "text/sp_piece.h"
 #include "text/sp_settings_private.h"
+#include "text/unicode.h"
 
 #include <string.h>
 
@@ -19,10 +20,13 @@ void tf_normal_read(struct tf_normal *m, const void *bytes, size_t n,
                             .prefix = is.add_space && !is.space_ends,
                             .suffix = is.add_space && is.space_ends,
                             .single = is.single_spaces,
-                            .escape = is.escape_spaces};
+                            .escape = is.escape_spaces,
+                            .splits = (is.white & TF_WHITE_SPLITS) != 0,
+                            .begins = (is.white & TF_WHITE_BEGINS) != 0};
     tf_charsmap_open(&m->map, is.charsmap);
     for (unsigned c = 0; c < 0x80; c++)
         m->plain[c] = tf_charsmap_leaves(&m->map, (unsigned char)c) &&
+                      !(m->splits && tf_uc_white(c)) &&
                       !(m->has_user && tf_piece_next(user, 0, (unsigned char)c) != 0);
 }
 
@@ -38,6 +42,7 @@ static struct part next_part(const struct tf_normal *m, const char *s, size_t n)
 {
     uint32_t id;
     const char *text;
+    int chars;
     size_t len = m->has_user ? tf_piece_longest(m->user, s, n, &id) : 0;
     if (len > 0)
         return (struct part){s, len, len};
@@ -45,6 +50,8 @@ static struct part next_part(const struct tf_normal *m, const char *s, size_t n)
     if (len > 0)
         return (struct part){text, strlen(text), len};
     len = tf_utf8_at(s, n);
+    if (len > 0 && m->splits && tf_uc_white(tf_utf8_get(s, &chars)))
+        return (struct part){" ", 1, len};
     if (len > 0)
         return (struct part){s, len, len};
     /* The rest of a character, of which the table replaces the first bytes. */
@@ -94,14 +101,16 @@ void tf_normalise(const struct tf_normal *m, const char *s, size_t n, struct tf_
     const size_t from = out->len;
     struct part part;
     size_t at = 0;
+    bool blank = false;
     for (; m->single && at < n; at += part.taken) {
         part = next_part(m, s + at, n - at);
-        if (part.n != 1 || part.p[0] != ' ')
+        if ((part.n > 0 || !m->begins) && (part.n != 1 || part.p[0] != ' '))
             break;
+        blank = blank || part.n > 0;
     }
     if (at == n)
         return;
-    if (m->prefix)
+    if (m->prefix || (m->begins && blank))
         put_space(m, out);
     for (bool after_space = m->single; at < n; at += part.taken) {
         const size_t run = plain_run(m, s + at, n - at);

@@ -15,6 +15,8 @@ struct tf_normal {
     bool suffix;      /* ... or end with one, as the vocabulary's words do */
     bool single;      /* leave out spaces at both ends and after other spaces */
     bool escape;      /* write spaces as U+2581 */
+    bool splits;      /* TF_WHITE_SPLITS */
+    bool begins;      /* TF_WHITE_BEGINS */
     bool plain[0x80]; /* stays as it is, if no byte from 0x80 follows */
 };
 

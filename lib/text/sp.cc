@@ -115,7 +115,9 @@ static void read_pieces(struct tf_sp *s, const void *bytes, size_t n)
             std::string_view piece = s->p.IdToPiece((int)token.id);
             if (piece.size() > own.size())
                 piece.remove_prefix(piece.size() - own.size());
-            if (piece == own)
+            if (token.flags & TF_ADDED_WORD) /* text that touches a word stays text */
+                s->unused.erase(piece);
+            else if (piece == own)
                 s->unused[piece] = (uint32_t)token.id;
         }
     }

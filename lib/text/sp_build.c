@@ -25,5 +25,9 @@ void tf_sp_build_settings(struct tf_buf *out, const struct tf_sp_build *b)
     tf_proto_put_number(&work, TF_PROTO_ADD_SPACE, b->add_space);
     tf_proto_put_number(&work, TF_PROTO_SINGLE_SPACES, b->single_spaces);
     tf_proto_put_bytes(out, TF_PROTO_NORMALIZER, work.p, work.len);
+    if (b->ends)
+        tf_proto_put_number(out, TF_PROTO_ENDS, 1);
+    if (b->white != 0)
+        tf_proto_put_number(out, TF_PROTO_WHITE, b->white);
     tf_buf_release(&work);
 }

@@ -11,6 +11,9 @@ struct tf_sp_build {
     bool bpe;                       /* or a unigram model */
     bool add_space;                 /* before a text */
     bool single_spaces;             /* several become one, none at its ends */
+    bool ends;                      /* a space at the end of a text, or before an added token, is a
+                                       piece */
+    unsigned white;                 /* flags of sp_piece.h */
     const struct tf_buf *charsmap;  /* precompiled, or empty */
 };
 

@@ -39,4 +39,12 @@ enum {
                               which the unknown piece stands */
 };
 
+/* Rules for white space, of tokenizers. */
+enum {
+    TF_WHITE_STRIPS = 1, /* what the normalisation leaves is dropped at the end of a text */
+    TF_WHITE_SPLITS = 2, /* or is a space everywhere */
+    TF_WHITE_BEGINS = 4  /* a space at the start of a text is part of its first piece, though none
+                            is added there */
+};
+
 #endif

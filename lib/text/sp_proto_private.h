@@ -25,7 +25,7 @@
  * version 0.1 wrote; renumbered = 1003: a run of unknown
  * characters that is the text of an unused piece becomes that piece; repeated added = 1004
  * {text = 1, id = 2, flags = 3}, see added.h; ends = 1005: a space at the end of a text, or before
- * an added token, is a piece} */
+ * an added token, is a piece; white = 1006, flags of TF_WHITE in sp_piece.h} */
 enum {
     TF_PROTO_PIECE = 1,
     TF_PROTO_TRAINER = 2,
@@ -54,7 +54,8 @@ enum {
     TF_PROTO_ADDED = 1004,
     TF_PROTO_ADDED_ID = 2,
     TF_PROTO_ADDED_FLAGS = 3,
-    TF_PROTO_ENDS = 1005
+    TF_PROTO_ENDS = 1005,
+    TF_PROTO_WHITE = 1006
 };
 /* The numbers of model_type. */
 enum { TF_TYPE_UNIGRAM = 1, TF_TYPE_BPE, TF_TYPE_WORD, TF_TYPE_CHAR };

@@ -141,7 +141,9 @@ static void put_added(struct tf_buf *out, struct tf_buf *work, const struct list
     struct known *own = find_known(l, text.p);
     if (own != NULL)
         own->listed = true;
-    if (flags & TF_ADDED_SPACED)
+    if (own != NULL && own->type == TF_PIECE_NORMAL && (flags & TF_ADDED_WORD))
+        put_piece(out, work, "", text.p, own->score, own->type); /* within words it is a piece */
+    else if (flags & TF_ADDED_SPACED)
         put_after_space(out, work, l, text.p, TF_PIECE_UNUSED);
     else
         put_piece(out, work, "", text.p, 0, TF_PIECE_UNUSED);
@@ -256,8 +258,6 @@ int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n,
             put_known(out, &work, &l, list->v[i], i, side);
     put_unlisted(out, &work, &l);
     tf_proto_put_number(out, TF_PROTO_RENUMBERED, 1);
-    if (side->ends)
-        tf_proto_put_number(out, TF_PROTO_ENDS, 1);
     tf_buf_clear(&work);
     for (struct tf_span left = model; left.n > 0;) {
         const uint8_t *begin = left.p;
@@ -266,7 +266,7 @@ int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n,
         if (f.number == TF_PROTO_TRAINER) /* one or several, which are one */
             add_trainer(&work, f.body, l.bytes);
         else if (f.number != TF_PROTO_PIECE && f.number != TF_PROTO_SELF_TEST &&
-                 f.number < TF_PROTO_CODES)
+                 (f.number < TF_PROTO_CODES || f.number >= TF_PROTO_ENDS))
             tf_buf_add(out, begin, (size_t)(left.p - begin));
     }
     put_trainer(out, &work, list->v, list->n);

@@ -15,7 +15,6 @@ struct tf_sp_side {
     bool target;
     const char *begin;
     bool own_tags; /* tags are control pieces of the model: an added token of such a form is none */
-    bool ends;     /* a space at the end of a text, or before an added token, is a piece */
 };
 
 /* Append to *out the model of bytes [n] with the pieces of a list in place of its own, by id.

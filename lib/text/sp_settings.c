@@ -52,6 +52,8 @@ struct tf_sp_settings tf_sp_settings_of(const void *bytes, size_t n)
             s.renumbered = f.value != 0;
         else if (f.number == TF_PROTO_ENDS)
             s.ends = f.value != 0;
+        else if (f.number == TF_PROTO_WHITE)
+            s.white = (unsigned)f.value;
         else if (f.number == TF_PROTO_CODES && f.body.p != NULL)
             s.codes = (struct tf_bpe_codes){.lines = ""};
         for (struct tf_span body = f.body; f.number != TF_PROTO_PIECE && body.n > 0 &&

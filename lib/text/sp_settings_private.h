@@ -14,6 +14,7 @@ struct tf_sp_settings {
     bool denormalizes;
     struct tf_bpe_codes codes; /* lines are NULL if there are none */
     bool words, renumbered, ends;
+    unsigned white; /* TF_WHITE_STRIPS and others (sp_piece.h) */
 };
 /* The settings of the n bytes of a model that tf_sp_check has accepted, which are borrowed; what is
  * not there is as in the library. */

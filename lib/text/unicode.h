@@ -18,6 +18,12 @@ static inline bool tf_uc_space(uint32_t c)
            c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
+/* The property White_Space, without what str.split() adds. */
+static inline bool tf_uc_white(uint32_t c)
+{
+    return tf_uc_space(c) && !(c >= 0x1C && c <= 0x1F);
+}
+
 /* The length of the character at p if it is white space, else 0. p: UTF-8, not empty. */
 static inline int tf_uc_space_at(const char *p)
 {

@@ -42,10 +42,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct tf_err err = {0};
     const struct tf_sp_side side = {.target = true};
     const uint8_t *added;
-    bool ends;
     if (n > MAX_INPUT)
         return 0;
-    if (tf_hf_tokenizer(&spm, &list, &added, &ends, &a, (const char *)data, n, &err) != 0 ||
+    if (tf_hf_tokenizer(&spm, &list, &added, &a, (const char *)data, n, &err) != 0 ||
         tf_sp_renumber(&model, spm.p, spm.len, &list, added, &side, &err) != 0) {
         TF_ASSERT(err.msg[0] != 0);
     } else {

@@ -14,17 +14,24 @@ log-probability in fp32, the end included.
     make.py bin    with transformers 4: pytorch_model.bin in several files, in bin/, which
                    transformers 5 does not write
 
+    make.py spaces  spaces.gz, lines of JSON: a model of these, "nllb" or "unigram"; a program
+                    of jq that changes its tokenizer.json; texts with the ids of tokenizers 0.23.3
+
 Needs transformers (5.24.0 and 4.57.3 wrote what is here), ctranslate2 (4.8.5), sentencepiece
 (0.2.3) and torch (2.13.0); takes the text of ../bpe. Run it in this directory."""
+import base64
 import gzip
 import json
 import os
 import pathlib
 import random
+import re
 import shutil
+import subprocess
 import sys
 
 import sentencepiece
+from sentencepiece import sentencepiece_model_pb2
 import torch
 import transformers
 from transformers import (M2M100Config, M2M100ForConditionalGeneration, MarianConfig,
@@ -57,6 +64,51 @@ def fill(model, seed):
     return model.eval()
 
 
+def spaces():
+    from tokenizers import Tokenizer
+    with open("rules", "w", encoding="utf-8") as f:
+        f.write("1\nA0\t20\n200B\t20\nFF21\t41\n")
+    sentencepiece.SentencePieceTrainer.train(
+        input="../bpe/text", model_prefix="x", vocab_size=90, character_coverage=1,
+        normalization_rule_tsv="rules", hard_vocab_limit=False, minloglevel=2)
+    table = sentencepiece_model_pb2.ModelProto.FromString(
+        pathlib.Path("x.model").read_bytes()).normalizer_spec.precompiled_charsmap
+    os.remove("x.model"), os.remove("x.vocab"), os.remove("rules")
+    five = '''.normalizer = {type: "Sequence", normalizers: [{type: "Precompiled",
+        precompiled_charsmap: "%s"}, {type: "Replace", pattern: {Regex: " {2,}"}, content: " "}]}
+        | .pre_tokenizer |= (.pretokenizers[1]? // .)''' % base64.b64encode(table).decode()
+    four = five + ''' | .normalizer.normalizers |= [.[0],
+        {type: "Strip", strip_left: false, strip_right: true}, .[1] + {content: "\u2581"}]'''
+    words = '''.normalizer = null | .pre_tokenizer |= {type: "Sequence",
+        pretokenizers: [{type: "WhitespaceSplit"}, .pretokenizers[1]? // .]}'''
+    never = ' | .pre_tokenizer.prepend_scheme = "never"'
+    tokens = ''' | .added_tokens += [.added_tokens[0] + {special: false} + (
+        {id: 10, content: "wal", single_word: true}, {id: 95, content: "\u2603", single_word: true},
+        {id: 96, content: "<l>", lstrip: true, normalized: true})]
+        | (.model.vocab | arrays)[10][0] = "wal" | (.model.vocab | arrays)[29][0] = "xwal"'''
+    within = ' | .model.vocab[10:12] = [["s\u2581", -1], ["\u2581a\u2581", -1]]'
+    parts = ["walhaus", "wal", "a", "s", "7", "kais", "\u2603", "\u2603\u2603", "<l>", " ", " ", "  ",
+             "\u00a0", "\t", "\u200b", "\u0085", "\u3000", "\x01", "\uff21"]
+    rng = random.Random(1)
+    out = b""
+    for model, change in (("nllb", five), ("nllb", four), ("nllb", words), ("nllb", five + never),
+                          ("nllb", four + never), ("nllb", five + tokens), ("nllb", four + tokens),
+                          ("unigram", words), ("unigram", words + tokens),
+                          ("unigram", five + within), ("unigram", five + never + tokens)):
+        file = subprocess.run(["jq", change], check=True, capture_output=True, input=gzip.
+                              decompress(pathlib.Path(model + "/tokenizer.json.gz").read_bytes()))
+        tokenizer = Tokenizer.from_str(file.stdout.decode())
+        texts = ["".join(rng.choices(parts, k=rng.randrange(1, 9))) for _ in range(20)]
+        texts = [re.sub("[\u0001\u200b]+<l>", "<l>", t) for t in texts]
+        cases = [[t, tokenizer.encode(t, add_special_tokens=False).ids] for t in texts]
+        out += json.dumps({"model": model, "change": change, "cases": cases},
+                          separators=(",", ":")).encode() + b"\n"
+    pathlib.Path("spaces.gz").write_bytes(gzip.compress(out, mtime=0))
+
+
+if sys.argv[1:] == ["spaces"]:
+    spaces()
+    sys.exit()
 if sys.argv[1:] == ["bin"]:
     for path in pathlib.Path("nllb").glob("*.gz"):  # of make.py
         path.with_suffix("").write_bytes(gzip.decompress(path.read_bytes()))
