@@ -203,8 +203,7 @@ static int put_part(struct cutter *c, size_t from, size_t to, int64_t id, bool k
 static bool is_word(const char *s)
 {
     int len;
-    const uint32_t c = tf_utf8_get(s, &len);
-    return c == '_' || tf_uc_alphanumeric(c);
+    return tf_uc_word(tf_utf8_get(s, &len));
 }
 
 static bool touches_word(const struct cutter *c, size_t from, size_t to)

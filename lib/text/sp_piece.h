@@ -30,7 +30,7 @@ enum {
     TF_ADDED_RSTRIP = 4, /* and after it */
     TF_ADDED_ALONE = 8, /* between spaces, or the ends; else it, and a token that it touches, are
                            text */
-    TF_ADDED_WORD = 16, /* with no letter or digit at either side; else it is text */
+    TF_ADDED_WORD = 16, /* with no character of a word at either side; else it is text */
     TF_ADDED_KEEPS = 32, /* a space that is left before it is a piece of its own */
     TF_ADDED_SINGLE = 64, /* only a single space belongs to it, since several are no white space */
     TF_ADDED_SPACED = 128, /* its own text, where ids become text, has a space before it */

@@ -13,7 +13,12 @@ struct lower_run {
 };
 #include "text/unicode_data_private.h"
 
-enum { CASED = 8, IGNORABLE = 16, PAIRS = 256 /* the second, fourth, ... are LOWERCASE, too */ };
+enum {
+    CASED = 8,
+    IGNORABLE = 16,
+    PAIRS = 256, /* the second, fourth, ... are LOWERCASE, too */
+    WORD = 512   /* in words, but neither a letter nor a digit */
+};
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 
@@ -55,6 +60,11 @@ enum tf_uc_class tf_uc_general(uint32_t c)
 unsigned tf_uc_letter(uint32_t c)
 {
     return flags_of(c) & (TF_UC_ALPHABETIC | TF_UC_DECIMAL | TF_UC_LOWERCASE);
+}
+
+bool tf_uc_word(uint32_t c)
+{
+    return (flags_of(c) & (TF_UC_ALPHABETIC | TF_UC_DECIMAL | WORD)) != 0;
 }
 
 size_t tf_uc_skip_signs(const char *s, size_t begin, size_t end)

@@ -58,6 +58,9 @@ static inline bool tf_uc_capital(uint32_t c)
     return (tf_uc_letter(c) & (TF_UC_ALPHABETIC | TF_UC_LOWERCASE)) == TF_UC_ALPHABETIC;
 }
 
+/* Is it \w of regular expressions (UTS #18): a letter, a digit, a mark, or what joins these? */
+bool tf_uc_word(uint32_t c);
+
 /* The end of the signs, neither letters nor digits, that s[begin .. end) begins with, and where
  * those begin that it ends with. s: checked UTF-8. */
 size_t tf_uc_skip_signs(const char *s, size_t begin, size_t end);

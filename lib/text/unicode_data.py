@@ -7,8 +7,8 @@ import sys
 
 DIR = sys.argv[1] if len(sys.argv) > 1 else "/usr/share/unicode"
 LAST = 0x110000
-PUNCT, SYMBOL, NUMBER, CASED, IGNORABLE, ALPHABETIC, DECIMAL, LOWERCASE, PAIRS = (
-    1 << i for i in range(9))
+PUNCT, SYMBOL, NUMBER, CASED, IGNORABLE, ALPHABETIC, DECIMAL, LOWERCASE, PAIRS, WORD = (
+    1 << i for i in range(10))
 CLASS = {"P": PUNCT, "S": SYMBOL, "N": NUMBER}
 
 
@@ -82,12 +82,19 @@ for cp, field in unicode_data():
     flags[cp] |= CLASS.get(field[2][0], 0)
     if field[2] == "Nd":
         flags[cp] |= DECIMAL
+    if field[2][0] == "M" or field[2] == "Pc":
+        flags[cp] |= WORD
     if field[13]:
         lower.append((cp, int(field[13], 16) - cp))
 for name, flag in ("Cased", CASED), ("Case_Ignorable", IGNORABLE), ("Alphabetic", ALPHABETIC), \
         ("Lowercase", LOWERCASE):
     for cp in derived(name):
         flags[cp] |= flag
+flags[0x200C] |= WORD  # Join_Control
+flags[0x200D] |= WORD
+for cp in range(LAST):
+    if flags[cp] & (ALPHABETIC | DECIMAL):
+        flags[cp] &= ~WORD  # less runs
 version = open(f"{DIR}/DerivedCoreProperties.txt").readline().split("-")[1].split(".txt")[0]
 
 print(f"""/* unicode_data_private.h - written by unicode_data.py from the Unicode Character Database

@@ -104,6 +104,7 @@ int main(void)
         (const char *const[][2]){{"x <a> y ", "[x ]12[ y ]1"},
                                  {"x <l>y", "[x]3[y]"},
                                  {"<a>w, wy w\xc3\xa9", "25[, wy w\xc3\xa9]"},
+                                 {"w\xcc\x81 w\xe2\x80\x8d w_", "[w\xcc\x81 w\xe2\x80\x8d w_]"},
                                  {"<a> <a>", "2[ ]12"},
                                  {"eng_Latn <a>", "[eng_Latn ]2"}, /* which brings its space */
                                  {NULL, NULL}});
