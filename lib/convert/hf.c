@@ -247,18 +247,26 @@ static bool claims_marian_mt_dir(const struct tf_import *m)
     return tf_dir_has(m->dir, "config.json") != NULL; /* other types are errors later */
 }
 
-/* Only where its settings say so does the tokenizer read a list of the targets' own. */
-static int find_target_pieces(struct tf_import *m, const char *class, struct tf_err *err)
+/* A setting of the tokenizer, which is false where it is not there. */
+static int read_tokenizer_flag(const struct tf_import *m, const char *key, bool *to,
+                               struct tf_err *err)
 {
     const char *path = tf_dir_has(m->dir, "tokenizer_config.json");
-    bool separate = false;
     struct tf_value v;
+    *to = false;
     if (path == NULL)
         return 0;
     if (tf_value_from_json_file(&v, m->arena, path, TF_MAX_CONFIG, err) != 0)
         return -1;
-    if (tf_value_bool_of(&v, "separate_vocabs", &separate, err) < 0)
-        return tf_context(err, "%s", path);
+    return tf_value_bool_of(&v, key, to, err) < 0 ? tf_context(err, "%s", path) : 0;
+}
+
+/* Only where its settings say so does the tokenizer read a list of the targets' own. */
+static int find_target_pieces(struct tf_import *m, const char *class, struct tf_err *err)
+{
+    bool separate;
+    if (read_tokenizer_flag(m, "separate_vocabs", &separate, err) != 0)
+        return -1;
     return separate ? tf_dir_require(m->dir, &m->files.pieces[1], "target_vocab.json", class, err)
                     : 0;
 }
@@ -311,6 +319,12 @@ static int read_m2m_vocab(struct tf_import *m, struct tf_err *err)
     const char *tags = m->own_pieces ? find_tags(m) : NULL;
     char *spm;
     size_t n;
+    bool legacy = false;
+    if (m->own_pieces && read_tokenizer_flag(m, "legacy_behaviour", &legacy, err) != 0)
+        return -1;
+    if (legacy)
+        return tf_fail(err, "tokenizer_config.json: legacy_behaviour: true, by which the tag of "
+                            "the language is at the end of a source, is not supported");
     if (m->opts->vocab_target != NULL)
         return tf_fail_status(err, TF_USAGE, "--vocab-target: %s has one list of pieces",
                               m->program->name);

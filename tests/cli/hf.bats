@@ -263,6 +263,15 @@ same_ids() {
     [ "$n" = 11 ]
 }
 
+@test "NLLB whose sources end with their tag is refused" {
+    cp -r "$G/nllb" d
+    jq '.legacy_behaviour = false' "$G/nllb/tokenizer_config.json" >d/tokenizer_config.json
+    tf-convert d -o m.tfm
+    jq '.legacy_behaviour = true' "$G/nllb/tokenizer_config.json" >d/tokenizer_config.json
+    t 1 tf-convert d -o x.tfm
+    expect_error "tokenizer_config.json: legacy_behaviour: true, by which the tag of the language is at the end of a source, is not supported"
+}
+
 @test "tags and <mask> have the ids of added_tokens_decoder where no list has them" {
     cp -r "$G/nllb" d
     cp "$G/ct2/sentencepiece.bpe.model" d/
