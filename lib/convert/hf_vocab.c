@@ -91,12 +91,20 @@ static int add_tags(struct pieces *p, struct tf_arena *a, const struct tf_value 
     return 0;
 }
 
-static int read_tags(struct pieces *p, struct tf_arena *a, const char *path, struct tf_err *err)
+/* Where special_tokens_map.json has none, tokenizer_config.json may, or have language_codes. */
+static int read_tags(struct pieces *p, const struct tf_import *m, const char *path,
+                     struct tf_err *err)
 {
+    const char *config = tf_dir_has(m->dir, "tokenizer_config.json"), *key;
     struct tf_value map;
-    if (tf_value_from_json_file(&map, a, path, TF_MAX_CONFIG, err) != 0)
+    if (tf_value_from_json_file(&map, m->arena, path, TF_MAX_CONFIG, err) != 0)
         return -1;
-    return add_tags(p, a, &map, err) != 0 ? tf_context(err, "%s", path) : 0;
+    if (config != NULL && find_tags(&map, &key) == NULL) {
+        path = config;
+        if (tf_value_from_json_file(&map, m->arena, path, TF_MAX_CONFIG, err) != 0)
+            return -1;
+    }
+    return add_tags(p, m->arena, &map, err) != 0 ? tf_context(err, "%s", path) : 0;
 }
 
 static int add_nllb(struct pieces *p, struct tf_arena *a, const void *spm, size_t n,
@@ -143,7 +151,7 @@ int tf_hf_m2m_pieces(struct tf_import *m, const void *spm, size_t n, const char 
          : add_pieces(&p, m->pieces[0].v, m->pieces[0].n, err) != 0
              ? tf_context(err, "%s", list)
              : 0) != 0 ||
-        read_tags(&p, m->arena, tags, err) != 0)
+        read_tags(&p, m, tags, err) != 0)
         return -1;
     if (list == NULL && strncmp(p.v[p.n - 1], "__", 2) == 0)
         return tf_fail(err, "no vocab.json, a file of M2M100Tokenizer: copy it from the model that "
