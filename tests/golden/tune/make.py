@@ -5,6 +5,7 @@ negative log-probabilities of their targets, the tags of languages and the ends 
 loss that transformers would train with. Written with transformers 5.24.0, torch 2.13.0 and
 sentencepiece 0.2.3; run it in this directory. The tokenizer of NLLB is that of
 transformers 4: ids of SentencePiece and 1, after a tag."""
+import gzip
 import json
 import os
 import shutil
@@ -103,7 +104,7 @@ def marian():
     return finish("marian", MarianMTModel(config), ids)
 
 
-with open("expected", "w", encoding="utf-8") as out:
+with gzip.open("expected.gz", "wt", encoding="utf-8") as out:
     for make in nllb, m2m, marian:
         json.dump({"kind": make.__name__, **make()}, out, separators=(",", ":"))
         out.write("\n")
