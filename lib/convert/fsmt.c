@@ -73,13 +73,16 @@ static int read_fsmt_settings(struct tf_import *m, struct fsmt *f, struct tf_err
 
 /* ---- tensors ---- */
 
-/* The names of fairseq. */
+/* The names of fairseq. A safetensors file has one of the two of the decoder's matrix. */
 static void rename_tensors(struct tf_bundle *b)
 {
-    static const char model[] = "model.";
+    static const char model[] = "model.", table[] = "decoder.embed_tokens.weight";
     for (size_t i = 0; i < b->n; i++)
         if (strncmp(b->tensors[i].name, model, sizeof model - 1) == 0)
             b->tensors[i].name += sizeof model - 1;
+    struct tf_tensor *project = tf_bundle_find(b, "decoder.output_projection.weight");
+    if (project != NULL && tf_bundle_find(b, table) == NULL)
+        project->name = table;
 }
 
 int tf_fsmt_import(struct tf_import *m, struct tf_err *err)

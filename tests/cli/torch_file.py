@@ -11,12 +11,13 @@
     torch_file.py same A.npz B.npz          A, of tf-tools, has configuration and parameters of B
 
 Keys: form (zip, legacy; of fsmt also safetensors), fused (projections in one matrix), tie,
-pre_norm, activation, dtype (f32, f16), source (words of a dictionary of its own), dict (a file with
-the words of both), ff (width of the decoder's inner layers, if it is less than the encoder's),
-heads (the decoder's), cfg (arguments as newer checkpoints have them), dropout, extra (what else is
-in the file); of fsmt target (its pieces), copies (each name that one matrix has), positions
-(learned: another table). The forms are those of torch/serialization.py; names are those of
-fairseq/models/transformer."""
+pre_norm, activation, dtype (f32, f16), source (words of a
+dictionary of its own), dict (a file with the words of both), ff (width of the decoder's inner
+layers, if it is less than the encoder's), heads (the decoder's), cfg (arguments as newer
+checkpoints have them), dropout, extra (what else is in the file); of fsmt target (its pieces),
+copies (true: each name that one matrix has; projection: of the decoder's only that of the output),
+positions (learned: another table). The forms are those of torch/serialization.py; names are those
+of fairseq/models/transformer."""
 import argparse
 import io
 import json
@@ -209,8 +210,10 @@ def fsmt(path, npz, words):
         names = narrow(names, int(k["ff"]))
     if k["copies"] == "false" and k["tie"] == "all":
         del names["encoder.embed_tokens.weight"]
-    elif k["copies"] == "true" and k["tie"] != "none":
+    elif k["copies"] != "false" and k["tie"] != "none":
         names["decoder.output_projection.weight"] = names["decoder.embed_tokens.weight"]
+    if k["copies"] == "projection":
+        del names["decoder.embed_tokens.weight"]
     for side in "encoder", "decoder":
         names[side + ".embed_positions.weight"] = np.concatenate(
             [ct2.table("t2t", 0)[:1], np.zeros((1, ct2.D), "<f4"), ct2.table(k["positions"], 2)])
