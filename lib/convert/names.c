@@ -148,8 +148,8 @@ static struct shape shape_of(const struct tf_tensor *t)
 
 static int check_dtype(const struct tf_tensor *t, enum tf_dtype dtype, struct tf_err *err)
 {
-    if (t->dtype != TF_F32 && t->dtype != TF_F16 && t->dtype != TF_BF16)
-        return tf_fail(err, "tensor '%s': dtype %s, want f32, f16 or bf16", t->name,
+    if (t->dtype != TF_F32 && t->dtype != TF_F16 && t->dtype != TF_BF16 && t->dtype != TF_F64)
+        return tf_fail(err, "tensor '%s': dtype %s, want f32, f16, bf16 or f64", t->name,
                        tf_dtype_name(t->dtype));
     if (t->dtype != dtype)
         return tf_fail(err, "tensor '%s': dtype %s beside %s", t->name, tf_dtype_name(t->dtype),
@@ -306,24 +306,26 @@ static bool makes_heads(const char *ours)
 
 /* Multiply the queries of out, which are every n-th of runs of so many elements. They become f32,
  * as half precision has no room for other factors than powers of two. */
-static void scale_queries(struct renaming *m, struct tf_tensor *out, size_t run, size_t n,
-                          double by)
+static int scale_queries(struct renaming *m, struct tf_tensor *out, size_t run, size_t n,
+                         double by, struct tf_err *err)
 {
     const size_t all = out->bytes / tf_dtype_size(out->dtype);
     float *x = tf_arena_alloc(&m->b->arena, all * sizeof *x);
-    tf_elements_as_floats(x, out, 0, all);
+    if (tf_tensor_floats(x, out, err) != 0)
+        return tf_context(err, "%s", out->name);
     for (size_t at = 0; at < all; at += n * run)
         for (size_t i = 0; i < run; i++)
             x[at + i] *= (float)by;
     out->data = x;
     out->dtype = TF_F32;
     out->bytes = all * sizeof *x;
+    return 0;
 }
 
 /* out, which has the heads of its stack side by side, gets those of the model: the columns and the
  * heads that the stack lacks are zero. Of W^O these are rows. Attention divides by sqrt(d_k), so
  * queries are multiplied by the root of the ratio. */
-static void widen_heads(struct renaming *m, struct tf_tensor *out)
+static int widen_heads(struct renaming *m, struct tf_tensor *out, struct tf_err *err)
 {
     const struct tf_config *c = m->c;
     const size_t own = (size_t)own_heads(m, out->name), heads = (size_t)c->heads,
@@ -339,8 +341,9 @@ static void widen_heads(struct renaming *m, struct tf_tensor *out)
                    own_dk * unit);
     out->data = to;
     const bool qkv = strstr(out->name, ".qkv.") != NULL;
-    if (dk > own_dk && (qkv || strstr(out->name, ".q.") != NULL))
-        scale_queries(m, out, heads * dk, qkv ? 3 : 1, sqrt((double)dk / (double)own_dk));
+    if (dk == own_dk || (!qkv && strstr(out->name, ".q.") == NULL))
+        return 0;
+    return scale_queries(m, out, heads * dk, qkv ? 3 : 1, sqrt((double)dk / (double)own_dk), err);
 }
 
 /* ---- a parameter ---- */
@@ -391,9 +394,7 @@ static int import_tensor(struct renaming *m, struct tf_tensor *out, const struct
         return -1;
     if (p.n > 1 || p.transposed || have.rows < want.rows || have.cols < want.cols)
         join_parts(m, out, &p, heads ? have : want);
-    if (heads)
-        widen_heads(m, out);
-    return 0;
+    return heads ? widen_heads(m, out, err) : 0;
 }
 
 static int check_left_over(const struct renaming *m, struct tf_err *err)

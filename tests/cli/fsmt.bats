@@ -57,7 +57,8 @@ stream() {
     need "$TF_PYTHON"
     variants=('' tie=none 'tie=none source=40' 'tie=decoder source=40 activation=swish'
         'copies=false form=legacy' 'tie=decoder source=40 copies=false' 'dtype=f16 form=legacy' ff=8 heads=8
-        'tie=none form=safetensors' 'tie=decoder source=40 copies=projection form=safetensors')
+        'tie=none form=safetensors' 'tie=decoder source=40 copies=projection form=safetensors'
+        'ff=8 heads=8 dtype=f64 form=safetensors')
     for i in "${!variants[@]}"; do echo "fsmt d$i $i.npz ${variants[i]}"; done | each torch_file.py
     for i in "${!variants[@]}"; do
         t 0 tf-convert d$i -o d.tfm

@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 
-KINDS = {"F32": "<f4", "F16": "<f2", "BF16": "<u2", "I8": "i1", "U8": "u1"}
+KINDS = {"F32": "<f4", "F16": "<f2", "BF16": "<u2", "F64": "<f8", "I8": "i1", "U8": "u1"}
 
 
 def read(path, ordered=False):

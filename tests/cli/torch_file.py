@@ -11,7 +11,7 @@
     torch_file.py same A.npz B.npz          A, of tf-tools, has configuration and parameters of B
 
 Keys: form (zip, legacy; of fsmt also safetensors), fused (projections in one matrix), tie,
-pre_norm, activation, dtype (f32, f16), source (words of a
+pre_norm, activation, dtype (f32, f16; of fsmt in safetensors also f64), source (words of a
 dictionary of its own), dict (a file with the words of both), ff (width of the decoder's inner
 layers, if it is less than the encoder's), heads (the decoder's), cfg (arguments as newer
 checkpoints have them), dropout, extra (what else is in the file); of fsmt target (its pieces),
@@ -214,6 +214,8 @@ def fsmt(path, npz, words):
         names["decoder.output_projection.weight"] = names["decoder.embed_tokens.weight"]
     if k["copies"] == "projection":
         del names["decoder.embed_tokens.weight"]
+    if k["dtype"] == "f64":
+        names = OrderedDict((name, x.astype("<f8")) for name, x in names.items())
     for side in "encoder", "decoder":
         names[side + ".embed_positions.weight"] = np.concatenate(
             [ct2.table("t2t", 0)[:1], np.zeros((1, ct2.D), "<f4"), ct2.table(k["positions"], 2)])
