@@ -126,20 +126,35 @@ static int64_t layers(const struct tf_import *m, const char *stack)
     return n - 1;
 }
 
+static int read_inner_width(struct tf_import *m, int stack, struct tf_err *err)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s/layer_0/ffn/linear_0/weight", stacks[stack]);
+    const struct tf_tensor *t = tf_bundle_find(&m->bundle, name);
+    if (t == NULL || t->rank != 2)
+        return tf_fail(err, "no matrix '%s'", name);
+    m->ff[stack] = (int64_t)t->dims[0];
+    return 0;
+}
+
 /* Sizes and sharing, which follow from the matrices. */
 static int read_shapes(struct tf_import *m, struct tf_err *err)
 {
     struct tf_config *c = &m->config;
     const struct tf_tensor *source = source_embedding(m),
                            *target = tf_bundle_find(&m->bundle, "decoder/embeddings/weight"),
-                           *project = tf_bundle_find(&m->bundle, "decoder/projection/weight"),
-                           *ff = tf_bundle_find(&m->bundle, "encoder/layer_0/ffn/linear_0/weight");
-    if (source == NULL || target == NULL || ff == NULL || source->rank != 2 ||
-        target->rank != 2 || ff->rank != 2)
-        return tf_fail(err, "no matrices of embeddings or of a first layer");
+                           *project = tf_bundle_find(&m->bundle, "decoder/projection/weight");
+    if (source == NULL || target == NULL || source->rank != 2 || target->rank != 2)
+        return tf_fail(err, "no matrices of embeddings");
     c->vocab_size = (int64_t)target->dims[0];
     c->d_model = (int64_t)target->dims[1];
-    c->d_ff = (int64_t)ff->dims[0];
+    if (read_inner_width(m, 0, err) != 0 || read_inner_width(m, 1, err) != 0)
+        return -1;
+    if (!tf_names_ff(m))
+        tf_buf_item(&m->refused,
+                    "inner layers of %" PRId64 " and %" PRId64
+                    ": one is more than 8 times the other",
+                    m->ff[0], m->ff[1]);
     const bool tied = project == NULL || tf_tensors_equal(target, project);
     c->tie = !tied ? TF_TIE_NONE : tf_tensors_equal(source, target) ? TF_TIE_ALL : TF_TIE_DECODER;
     c->encoder_layers = layers(m, "encoder");

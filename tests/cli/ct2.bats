@@ -35,7 +35,7 @@ make_all() {
     variants=('' heads=2 'heads=8 quant=int8' version=2 version=3 version=4 quant=int8 quant=int16
         quant=f16 'quant=int8 version=2' tie=decoder 'tie=none quant=int8' 'activation=swish bias=false'
         'pre_norm=true positions=paper' 'positions=t2t offset=2' positions=absent
-        positions=learned 'start=zero positions=halves')
+        positions=learned 'ff=8 quant=int8' 'start=zero positions=halves')
     make_all "${variants[@]}"
     for i in "${!variants[@]}"; do
         cd "$T/$i"

@@ -9,7 +9,8 @@
 Names and the file are those of CTranslate2 (python/ctranslate2/specs/transformer_spec.py,
 model_spec.py, src/models/model.cc). Keys: version, quant (none, int8, int16, f16), tie, pre_norm,
 activation, start, positions (t2t, halves, paper, learned, absent), offset, source (pieces of a
-vocabulary of its own), source_eos, bias, heads (of the decoder)."""
+vocabulary of its own), source_eos, bias, heads (of the decoder), ff (width of the decoder's inner
+layers, if it is less than the encoder's)."""
 import json
 import os
 import struct
@@ -24,7 +25,7 @@ from transformer import in_ct2, sinusoids  # noqa: E402
 D, F, H, L, ROWS = 16, 24, 4, 2, 40
 KEYS = {"version": "6", "quant": "none", "tie": "all", "pre_norm": "false", "activation": "relu",
         "start": "bos", "positions": "t2t", "offset": "0", "source": "0", "source_eos": "true",
-        "bias": "true", "heads": str(H)}
+        "bias": "true", "heads": str(H), "ff": "0"}
 
 
 def table(kind, offset):
@@ -183,6 +184,11 @@ def make(path, npz, vocab, words):
     V, source = len(pieces), int(k["source"]) or len(pieces)
     w = random_weights(k, V, source)
     theirs, variables = in_ct2(w), {}
+    for name, x in theirs.items() if int(k["ff"]) else ():
+        inner = x if "linear_0" in name else x.T
+        if name.startswith("decoder/") and "/ffn/" in name and len(inner) == F:
+            inner[int(k["ff"]):] = 0
+            theirs[name] = inner[:int(k["ff"])] if "linear_0" in name else x[:, :int(k["ff"])]
     for name, x in theirs.items():
         if k["quant"] in ("int8", "int16") and name.endswith("/weight"):
             q, s = quantise(x, k["quant"])
