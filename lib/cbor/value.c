@@ -162,10 +162,17 @@ struct tf_value tf_value_from_items(struct tf_arena *a, const struct tf_value *i
 const struct tf_value *tf_value_get(const struct tf_value *map, const char *key)
 {
     bool found;
-    if (map->kind != TF_MAP)
+    if (map == NULL || map->kind != TF_MAP)
         return NULL;
     size_t at = key_place(map, key, &found);
     return found ? &map->items[at] : NULL;
+}
+
+const struct tf_value *tf_value_find(const struct tf_value *map, const char *key,
+                                     enum tf_value_kind kind)
+{
+    const struct tf_value *v = tf_value_get(map, key);
+    return v != NULL && v->kind == kind ? v : NULL;
 }
 
 struct tf_value tf_value_clone(struct tf_arena *a, const struct tf_value *v)

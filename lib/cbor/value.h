@@ -52,8 +52,11 @@ const char *tf_value_from_pairs(struct tf_arena *a, struct tf_value *map,
                                 struct tf_value_pair *pairs, size_t n);
 /* Make an array of n values, which are copied shallowly. */
 struct tf_value tf_value_from_items(struct tf_arena *a, const struct tf_value *items, size_t n);
-/* The value of a key, or NULL. */
+/* The value of a key, or NULL: also of NULL and of what is no map. */
 const struct tf_value *tf_value_get(const struct tf_value *map, const char *key);
+/* The same, but NULL where it is of another kind. */
+const struct tf_value *tf_value_find(const struct tf_value *map, const char *key,
+                                     enum tf_value_kind kind);
 struct tf_value tf_value_clone(struct tf_arena *a, const struct tf_value *v); /* deep copy */
 bool tf_value_equal(const struct tf_value *a, const struct tf_value *b);
 

@@ -83,16 +83,14 @@ static int read_added(struct tokens *t, const struct tf_value *map, struct tf_er
 /* "added_tokens_decoder": {"id": {"content": "text"}} */
 static int read_config(struct tokens *t, const struct tf_value *config, struct tf_err *err)
 {
-    const struct tf_value *map = tf_value_get(config, "added_tokens_decoder");
-    if (map == NULL)
-        return 0;
-    for (size_t i = 0; map->kind == TF_MAP && i < map->n; i++) {
+    const struct tf_value *map = tf_value_find(config, "added_tokens_decoder", TF_MAP);
+    for (size_t i = 0; map != NULL && i < map->n; i++) {
         int64_t id;
         const struct tf_value *token = &map->items[i],
-                              *text = token->kind == TF_MAP ? tf_value_get(token, "content") : NULL;
+                              *text = tf_value_find(token, "content", TF_TEXT);
         if (tf_parse_int(&id, map->keys[i], 0, INT32_MAX, err) != 0)
             return tf_context(err, "added_tokens_decoder");
-        if (text == NULL || text->kind != TF_TEXT)
+        if (text == NULL)
             return tf_fail(err, "added_tokens_decoder: %lld: no content", (long long)id);
         const int flags = tf_added_flags(token, false, err);
         if (flags < 0 || put_token(t, text->text, id, flags, err) != 0)

@@ -108,14 +108,14 @@ static int refuse_options(const struct tf_import *m, struct tf_err *err)
 
 static void use_own(struct tf_import *in, const struct tf_model_file *own)
 {
-    const struct tf_value *target = tf_value_get(&own->state, "vocab_target");
+    const struct tf_value *target = tf_value_find(&own->state, "vocab_target", TF_BYTES),
+                          *list = tf_value_find(&own->state, "shortlist", TF_BYTES);
     in->header = own->header;
     if (own->vocab != NULL)
         tf_buf_add(&in->segmenter[0], own->vocab, own->vocab_n);
-    const struct tf_value *list = tf_value_get(&own->state, "shortlist");
-    if (target != NULL && target->kind == TF_BYTES)
+    if (target != NULL)
         tf_buf_add(&in->segmenter[1], target->text, target->n);
-    if (list != NULL && list->kind == TF_BYTES)
+    if (list != NULL)
         tf_buf_add(&in->list, list->text, list->n);
 }
 

@@ -251,12 +251,10 @@ static int read_token(struct tf_import *m, const char *key, const char *usual, c
                       struct tf_err *err)
 {
     *token = usual;
-    if (m->json.kind != TF_MAP)
-        return 0;
-    const struct tf_value *v = tf_value_get(&m->json, key);
-    if (v == NULL || v->kind == TF_NULL)
-        return 0;
-    return tf_value_text_of(&m->json, key, token, err) < 0 ? -1 : 0;
+    return tf_value_find(&m->json, key, TF_NULL) != NULL ||
+                   tf_value_text_of(&m->json, key, token, err) >= 0
+               ? 0
+               : -1;
 }
 
 /* Special tokens under other names would not be special to the tools of text. */
@@ -291,11 +289,9 @@ static int read_tokens(struct tf_import *m, struct tf_err *err)
     if (read_lists(m, (int64_t)source_embedding(m)->dims[0], err) != 0 ||
         require_token(m, "unk_token", "<unk>", err) != 0 ||
         require_token(m, "eos_token", "</s>", err) != 0 ||
-        read_token(m, "decoder_start_token", "<s>", &start, err) != 0)
-        return -1;
-    if (m->json.kind == TF_MAP &&
-        (tf_value_bool_of(&m->json, "add_source_eos", &source_eos, err) < 0 ||
-         tf_value_bool_of(&m->json, "add_source_bos", &source_bos, err) < 0))
+        read_token(m, "decoder_start_token", "<s>", &start, err) != 0 ||
+        tf_value_bool_of(&m->json, "add_source_eos", &source_eos, err) < 0 ||
+        tf_value_bool_of(&m->json, "add_source_bos", &source_bos, err) < 0)
         return -1;
     if (source_bos)
         return tf_fail(err, "add_source_bos: true is not supported");
@@ -383,8 +379,7 @@ static void drop_settings(struct tf_bundle *b)
 static int read_epsilon(struct tf_import *m, struct tf_err *err)
 {
     static const char key[] = "layer_norm_epsilon";
-    const struct tf_value *eps = m->json.kind == TF_MAP ? tf_value_get(&m->json, key) : NULL;
-    return eps == NULL || eps->kind == TF_NULL ||
+    return tf_value_find(&m->json, key, TF_NULL) != NULL ||
                    tf_value_real_of(&m->json, key, 0, 1, &m->config.norm_eps, err) >= 0
                ? 0
                : tf_context(err, "config.json");

@@ -54,8 +54,8 @@ static int read_fsmt_ids(struct fsmt *f, struct tf_err *err)
 /* "langs": ["en", "ru"] */
 static void read_langs(struct tf_import *m, const struct fsmt *f)
 {
-    const struct tf_value *list = tf_value_get(&f->s.json, "langs");
-    if (list != NULL && list->kind == TF_ARRAY && list->n == 2 && list->items[0].kind == TF_TEXT &&
+    const struct tf_value *list = tf_value_find(&f->s.json, "langs", TF_ARRAY);
+    if (list != NULL && list->n == 2 && list->items[0].kind == TF_TEXT &&
         list->items[1].kind == TF_TEXT)
         (void)(tf_lang_set(m->header.lang, list->items[0].text) &&
                tf_lang_set(m->header.target_lang, list->items[1].text));

@@ -44,10 +44,9 @@ static int read_index(struct tf_import *m, const char *index, struct tf_err *err
     struct tf_value v;
     if (tf_value_from_json_file(&v, m->arena, index, TF_MAX_CONFIG, err) != 0)
         return -1;
-    const struct tf_value *map = tf_value_get(&v, "weight_map");
-    return map != NULL && map->kind == TF_MAP && map->n > 0
-               ? list_files(m, index, map, err)
-               : tf_fail(err, "%s: no weight_map", index);
+    const struct tf_value *map = tf_value_find(&v, "weight_map", TF_MAP);
+    return map != NULL && map->n > 0 ? list_files(m, index, map, err)
+                                     : tf_fail(err, "%s: no weight_map", index);
 }
 
 int tf_hf_find_weights(struct tf_import *m, struct tf_err *err)

@@ -23,8 +23,8 @@ static double map_real(const struct tf_value *map, const char *key, double missi
 
 static bool map_flag(const struct tf_value *map, const char *key)
 {
-    const struct tf_value *v = tf_value_get(map, key);
-    return v != NULL && v->kind == TF_BOOL && v->boolean;
+    const struct tf_value *v = tf_value_find(map, key, TF_BOOL);
+    return v != NULL && v->boolean;
 }
 
 /* Lists of words and tokens that no output has, [[id], ...] or [id, ...]: is the unknown token in
@@ -32,9 +32,9 @@ static bool map_flag(const struct tf_value *map, const char *key)
 static bool forbids_unk(struct tf_import *m, const struct tf_value *map,
                         const char *key)
 {
-    const struct tf_value *v = tf_value_get(map, key);
+    const struct tf_value *v = tf_value_find(map, key, TF_ARRAY);
     bool unk = false, more = false;
-    for (size_t i = 0; v != NULL && v->kind == TF_ARRAY && i < v->n; i++) {
+    for (size_t i = 0; v != NULL && i < v->n; i++) {
         const struct tf_value *e = &v->items[i];
         if (e->kind == TF_ARRAY && e->n == 1)
             e = &e->items[0];
@@ -91,10 +91,10 @@ static void leave_others(struct tf_import *m, const struct tf_value *g)
 /* Ids that generate() takes from here, and the model has from config.json. */
 static void leave_unlike(struct tf_import *m, const struct tf_value *g, const char *key)
 {
-    const struct tf_value *v = tf_value_get(g, key), *own = tf_value_get(&m->json, key);
+    const struct tf_value *v = tf_value_get(g, key), *own = tf_value_find(&m->json, key, TF_INT);
     if (v != NULL && v->kind == TF_ARRAY && v->n == 1)
         v = &v->items[0];
-    if (v != NULL && v->kind != TF_NULL && own != NULL && own->kind == TF_INT &&
+    if (v != NULL && v->kind != TF_NULL && own != NULL &&
         !(v->kind == TF_INT && v->integer == own->integer))
         tf_buf_item(&m->left, "%s", key);
 }
@@ -113,7 +113,6 @@ static void put_max_length(struct tf_import *m, const struct tf_value *g)
 
 static void read_generation(struct tf_import *m, const struct tf_value *g)
 {
-    const struct tf_value *stop = tf_value_get(g, "early_stopping");
     const int64_t first = map_number(g, "forced_bos_token_id", -1),
                   all = map_number(g, "min_length", 0), least = all > 0 ? all - 1 : 0,
                   fewest = map_number(g, "min_new_tokens", 0),
@@ -127,7 +126,7 @@ static void read_generation(struct tf_import *m, const struct tf_value *g)
     tf_search_put(m, "normalize", tf_value_real(penalty < 0 ? 0 : penalty > 100 ? 100 : penalty));
     if (penalty < 0 || penalty > 100)
         tf_buf_item(&m->left, "length_penalty");
-    if (stop != NULL && stop->kind == TF_TEXT)
+    if (tf_value_find(g, "early_stopping", TF_TEXT) != NULL)
         tf_buf_item(&m->left, "early_stopping");
     put_max_length(m, g);
     tf_search_put_length(m, "min-length", fewest > least ? fewest : least, "min_length");

@@ -42,26 +42,22 @@ static const struct {
 
 static const char *describe_type(const char *type, const struct tf_value *config)
 {
-    const struct tf_value *list = tf_value_get(config, "architectures");
+    const struct tf_value *list = tf_value_find(config, "architectures", TF_ARRAY);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strcmp(type, others[i].type) == 0)
             return others[i].what;
-    if (list == NULL || list->kind != TF_ARRAY || list->n == 0 || list->items[0].kind != TF_TEXT)
+    if (list == NULL || list->n == 0 || list->items[0].kind != TF_TEXT)
         return "";
-    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
-        const size_t n = strlen(classes[i].end);
-        if (list->items[0].n > n &&
-            strcmp(list->items[0].text + list->items[0].n - n, classes[i].end) == 0)
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
+        if (tf_ends_with(list->items[0].text, classes[i].end))
             return classes[i].what;
-    }
     return "";
 }
 
 const char *tf_hf_type(const struct tf_import *m)
 {
-    const struct tf_value *type =
-        m->json.kind == TF_MAP ? tf_value_get(&m->json, "model_type") : NULL;
-    return type != NULL && type->kind == TF_TEXT ? type->text : "";
+    const struct tf_value *type = tf_value_find(&m->json, "model_type", TF_TEXT);
+    return type != NULL ? type->text : "";
 }
 
 /* ---- what files lack ---- */

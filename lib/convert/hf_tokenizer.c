@@ -209,14 +209,14 @@ static int read_tokenizer(struct tokenizer *t, struct tf_err *err)
 
 static const char *type_of(const struct tf_value *v)
 {
-    const struct tf_value *type = v->kind == TF_MAP ? tf_value_get(v, "type") : NULL;
-    return type != NULL && type->kind == TF_TEXT ? type->text : "of no type";
+    const struct tf_value *type = tf_value_find(v, "type", TF_TEXT);
+    return type != NULL ? type->text : "of no type";
 }
 
 static bool is_text(const struct tf_value *v, const char *key, const char *text)
 {
-    const struct tf_value *x = v != NULL && v->kind == TF_MAP ? tf_value_get(v, key) : NULL;
-    return x != NULL && x->kind == TF_TEXT && strcmp(x->text, text) == 0;
+    const struct tf_value *x = tf_value_find(v, key, TF_TEXT);
+    return x != NULL && strcmp(x->text, text) == 0;
 }
 
 /* A setting that has to be absent, null, false, 0 or empty. */
@@ -268,25 +268,23 @@ static int read_normalizer(struct tokenizer *t, const struct tf_value *v, int de
                            struct tf_err *err)
 {
     const char *type = type_of(v);
-    if (v->kind == TF_NULL)
+    if (v == NULL || v->kind == TF_NULL)
         return 0;
     if (strcmp(type, "Strip") == 0) {
         t->strips = true;
         return 0;
     }
-    const struct tf_value *list = v->kind == TF_MAP ? tf_value_get(v, "normalizers") : NULL,
-                          *map = v->kind == TF_MAP ? tf_value_get(v, "precompiled_charsmap") : NULL,
-                          *pattern = v->kind == TF_MAP ? tf_value_get(v, "pattern") : NULL;
-    if (strcmp(type, "Precompiled") == 0 && map != NULL && map->kind == TF_TEXT &&
-        t->charsmap.len == 0)
+    const struct tf_value *list = tf_value_find(v, "normalizers", TF_ARRAY),
+                          *map = tf_value_find(v, "precompiled_charsmap", TF_TEXT);
+    if (strcmp(type, "Precompiled") == 0 && map != NULL && t->charsmap.len == 0)
         return decode_base64(&t->charsmap, map->text, err);
-    if (strcmp(type, "Replace") == 0 && is_text(pattern, "Regex", " {2,}") &&
+    if (strcmp(type, "Replace") == 0 && is_text(tf_value_get(v, "pattern"), "Regex", " {2,}") &&
         (is_text(v, "content", " ") || is_text(v, "content", TF_SPACE))) {
         t->build.single_spaces = true;
         t->joins = is_text(v, "content", TF_SPACE);
         return 0;
     }
-    if (strcmp(type, "Sequence") != 0 || list == NULL || list->kind != TF_ARRAY || depth > 0)
+    if (strcmp(type, "Sequence") != 0 || list == NULL || depth > 0)
         return tf_fail(err, "normalizer: %.40s is not supported", type);
     for (size_t i = 0; i < list->n; i++)
         if (read_normalizer(t, &list->items[i], depth + 1, err) != 0)
@@ -297,8 +295,8 @@ static int read_normalizer(struct tokenizer *t, const struct tf_value *v, int de
 /* Metaspace, perhaps after words have been split. */
 static int read_pre_tokenizer(struct tokenizer *t, const struct tf_value *v, struct tf_err *err)
 {
-    const struct tf_value *list = v->kind == TF_MAP ? tf_value_get(v, "pretokenizers") : NULL;
-    if (list != NULL && list->kind == TF_ARRAY && list->n == 2 &&
+    const struct tf_value *list = tf_value_find(v, "pretokenizers", TF_ARRAY);
+    if (list != NULL && list->n == 2 &&
         strcmp(type_of(&list->items[0]), "WhitespaceSplit") == 0) {
         t->build.single_spaces = t->words = true;
         v = &list->items[1];
@@ -330,7 +328,7 @@ static bool keeps_spaces(const struct tokenizer *t)
 
 static int read_added(struct tokenizer *t, const struct tf_value *list, struct tf_err *err)
 {
-    for (size_t i = 0; list->kind == TF_ARRAY && i < list->n; i++) {
+    for (size_t i = 0; list != NULL && i < list->n; i++) {
         const struct tf_value *v = &list->items[i];
         const char *text = "";
         int64_t id = -1;
@@ -371,13 +369,10 @@ static int read_added(struct tokenizer *t, const struct tf_value *list, struct t
 
 static int read_settings(struct tokenizer *t, struct tf_err *err)
 {
-    const struct tf_value none = tf_value_null(), *added = tf_value_get(&t->rest, "added_tokens"),
-                          *normalizer = tf_value_get(&t->rest, "normalizer"),
-                          *split = tf_value_get(&t->rest, "pre_tokenizer");
     return check_model(t, err) != 0 ||
-                   read_normalizer(t, normalizer != NULL ? normalizer : &none, 0, err) != 0 ||
-                   read_pre_tokenizer(t, split != NULL ? split : &none, err) != 0 ||
-                   read_added(t, added != NULL ? added : &none, err) != 0
+                   read_normalizer(t, tf_value_get(&t->rest, "normalizer"), 0, err) != 0 ||
+                   read_pre_tokenizer(t, tf_value_get(&t->rest, "pre_tokenizer"), err) != 0 ||
+                   read_added(t, tf_value_find(&t->rest, "added_tokens", TF_ARRAY), err) != 0
                ? -1
                : 0;
 }
@@ -472,13 +467,11 @@ static int price_pieces(struct tokenizer *t, struct tf_err *err)
 
 static int check_unknown(struct tokenizer *t, struct tf_err *err)
 {
-    const struct tf_value *text = tf_value_get(&t->model, "unk_token"),
-                          *id = tf_value_get(&t->model, "unk_id");
+    const struct tf_value *id = tf_value_find(&t->model, "unk_id", TF_INT);
     for (size_t i = 0; i < t->n; i++)
         if (t->v[i].text != NULL && strcmp(t->v[i].text, "<unk>") == 0 &&
-            (t->has_merges
-                 ? text != NULL && text->kind == TF_TEXT && strcmp(text->text, "<unk>") == 0
-                 : id != NULL && id->kind == TF_INT && id->integer == (int64_t)i))
+            (t->has_merges ? is_text(&t->model, "unk_token", "<unk>")
+                           : id != NULL && id->integer == (int64_t)i))
             return 0;
     return tf_fail(err, "model: its unknown token is not <unk>");
 }

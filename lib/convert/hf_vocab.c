@@ -56,8 +56,8 @@ static const struct tf_value *find_tags(const struct tf_value *map, const char *
 {
     static const char *const keys[] = {"additional_special_tokens", EXTRA};
     for (size_t i = 0; i < 2; i++) {
-        const struct tf_value *tags = tf_value_get(map, keys[i]);
-        if (tags != NULL && tags->kind == TF_ARRAY && tags->n > 0)
+        const struct tf_value *tags = tf_value_find(map, keys[i], TF_ARRAY);
+        if (tags != NULL && tags->n > 0)
             return *key = keys[i], tags;
     }
     return NULL;
@@ -128,11 +128,10 @@ static bool lists_added(const struct tf_import *m)
     struct tf_value config;
     if (path == NULL || tf_value_from_json_file(&config, m->arena, path, TF_MAX_CONFIG, &none) != 0)
         return false;
-    const struct tf_value *map = tf_value_get(&config, "added_tokens_decoder");
-    for (size_t i = 0; map != NULL && map->kind == TF_MAP && i < map->n; i++) {
-        const struct tf_value *token = &map->items[i],
-                              *text = token->kind == TF_MAP ? tf_value_get(token, "content") : NULL;
-        if (text != NULL && text->kind == TF_TEXT && strcmp(text->text, "<mask>") == 0)
+    const struct tf_value *map = tf_value_find(&config, "added_tokens_decoder", TF_MAP);
+    for (size_t i = 0; map != NULL && i < map->n; i++) {
+        const struct tf_value *text = tf_value_find(&map->items[i], "content", TF_TEXT);
+        if (text != NULL && strcmp(text->text, "<mask>") == 0)
             return true;
     }
     return false;

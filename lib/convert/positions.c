@@ -43,7 +43,7 @@ static int find_asked(const struct tf_import *m, enum tf_stored_positions *posit
 {
     const char *word = "";
     *positions = (enum tf_stored_positions)m->opts->positions;
-    if (*positions != TF_STORED_AUTO || m->json.kind != TF_MAP)
+    if (*positions != TF_STORED_AUTO)
         return 0;
     if (tf_value_text_of(&m->json, KEY, &word, err) < 0)
         return tf_context(err, "config.json");

@@ -11,9 +11,9 @@ int tf_alignment_open(struct tf_alignment *a, const char *head, const struct tf_
                       struct tf_err *err)
 {
     const struct tf_config *c = &m->model[0].config;
-    const struct tf_value *own = tf_value_get(&m->header.search, TF_ALIGNMENT_HEAD);
+    const struct tf_value *own = tf_value_find(&m->header.search, TF_ALIGNMENT_HEAD, TF_TEXT);
     int64_t layer, number;
-    if (head == NULL && (own == NULL || own->kind != TF_TEXT))
+    if (head == NULL && own == NULL)
         return tf_fail_status(err, TF_USAGE,
                               "%s: states no head for alignments; choose one with "
                               "--alignment-head LAYER[,HEAD]",

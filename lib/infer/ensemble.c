@@ -66,9 +66,9 @@ static void keep_first(struct tf_ensemble *m, const struct tf_model_file *file,
         m->vocab = tf_arena_alloc(&m->arena, file->vocab_n);
         memcpy(m->vocab, file->vocab, file->vocab_n);
     }
-    const struct tf_value *target = tf_value_get(&file->state, "vocab_target");
+    const struct tf_value *target = tf_value_find(&file->state, "vocab_target", TF_BYTES);
     m->target_vocab = (struct tf_text){m->vocab, m->vocab_n};
-    if (target != NULL && target->kind == TF_BYTES)
+    if (target != NULL)
         m->target_vocab = (struct tf_text){
             tf_arena_strndup(&m->arena, target->text, target->n), target->n};
     if (m->listed && own_list(file) != NULL)

@@ -110,10 +110,10 @@ static int metric_of(struct tf_metric *metric, const struct tf_value *m, size_t 
 
 static int metrics_of(struct tf_metric *metrics, const struct tf_value *config, struct tf_err *err)
 {
-    const struct tf_value *list = config->kind == TF_MAP ? tf_value_get(config, "metrics") : NULL;
+    const struct tf_value *list = tf_value_find(config, "metrics", TF_ARRAY);
     int64_t nrefs = 0;
     bool has[TF_METRICS] = {false};
-    if (list == NULL || list->kind != TF_ARRAY || !list->n || list->n > TF_METRICS)
+    if (list == NULL || list->n == 0 || list->n > TF_METRICS)
         return tf_fail(err, "config: no metrics");
     if (require(tf_value_int_of(config, "nrefs", 0, 1 << 20, &nrefs, err), "nrefs", err) != 0)
         return -1;

@@ -57,7 +57,7 @@ static void take_output(struct tf_buf *text, const char *line, size_t n)
     const char *output;
     int64_t step;
     if (tf_value_from_json_text(&v, &a, line, n, TF_JSON_PLAIN, "line", &err) == 0 &&
-        v.kind == TF_MAP && tf_value_text_of(&v, "output", &output, &err) == 0 &&
+        tf_value_text_of(&v, "output", &output, &err) == 0 &&
         tf_value_int_of(&v, "step", 0, INT64_MAX, &step, &err) == 0) {
         text->len = 0;
         tf_buf_printf(text, "step %lld:\n%s", (long long)step, output);

@@ -56,9 +56,9 @@ static void add_foreign(struct tf_arena *a, struct tf_value *info, const char *t
 
 static void add_header(struct tf_arena *a, struct tf_value *info, const struct tf_header *h)
 {
-    const struct tf_value *self = tf_value_get(&h->config, "decoder_self");
+    const struct tf_value *self = tf_value_find(&h->config, "decoder_self", TF_TEXT);
     tf_header_put(info, a, "vocab_size", h);
-    if (tf_kind_is_model(h->kind) && self != NULL && self->kind == TF_TEXT &&
+    if (tf_kind_is_model(h->kind) && self != NULL &&
         strcmp(self->text, "ssru") == 0) /* a recurrent decoder, which no other program has */
         tf_value_put(a, info, "converts_to", tf_value_str(a, "marian"));
 }

@@ -110,11 +110,12 @@ static void put_option(struct tf_buf *b, const char *name, const struct tf_value
 static void put_stage(struct tf_buf *b, const struct tf_value *stage, bool first, bool last)
 {
     static const struct tf_value nameless = {.kind = TF_TEXT, .text = "?", .n = 1};
-    const struct tf_value *prog = tf_value_get(stage, "prog"), *opts = tf_value_get(stage, "opts"),
+    const struct tf_value *prog = tf_value_get(stage, "prog"),
+                          *opts = tf_value_find(stage, "opts", TF_MAP),
                           *precision = tf_value_get(stage, "precision");
     tf_buf_str(b, first ? "  " : "  | ");
     put_word(b, "", prog != NULL ? prog : &nameless);
-    for (size_t i = 0; opts != NULL && opts->kind == TF_MAP && i < opts->n; i++) {
+    for (size_t i = 0; opts != NULL && i < opts->n; i++) {
         const struct tf_value *v = &opts->items[i];
         const bool list = v->kind == TF_ARRAY; /* an option that was given several times */
         for (size_t k = 0; k < (list ? v->n : 1); k++)
@@ -147,7 +148,7 @@ static void put_made(struct tf_buf *b, const struct tf_value *made)
         put_stage(b, &made->items[i], i == 0, i + 1 == made->n);
     for (size_t i = 0; i < made->n; i++) {
         const struct tf_value *stage = &made->items[i], *prog = tf_value_get(stage, "prog"),
-                              *in = tf_value_get(stage, "in"),
+                              *in = tf_value_find(stage, "in", TF_MAP),
                               *version = tf_value_get(stage, "version");
         tf_buf_str(b, "  # ");
         if (prog != NULL)
@@ -156,7 +157,7 @@ static void put_made(struct tf_buf *b, const struct tf_value *made)
         if (version != NULL)
             put_scalar(b, version);
         tf_buf_byte(b, '\n');
-        for (size_t k = 0; in != NULL && in->kind == TF_MAP && k < in->n; k++) {
+        for (size_t k = 0; in != NULL && k < in->n; k++) {
             tf_buf_str(b, "  # ");
             put_row(b, 2, in->keys[k], &in->items[k]);
         }

@@ -168,8 +168,8 @@ static int field_text(struct line *l, const char *key, const char **x, struct tf
 static int field_array(const struct tf_value *map, const char *key, const struct tf_value **x,
                        struct tf_err *err)
 {
-    *x = tf_value_get(map, key);
-    return *x != NULL && (*x)->kind == TF_ARRAY ? 0 : tf_fail(err, "%s: not an array", key);
+    *x = tf_value_find(map, key, TF_ARRAY);
+    return *x != NULL ? 0 : tf_fail(err, "%s: not an array", key);
 }
 
 static int to_id(const struct tf_value *v, uint32_t *id, struct tf_err *err)
@@ -525,9 +525,10 @@ static void put_stage(struct tf_value *map, struct tf_arena *a, const struct tf_
 /* Let the caller change the `config` of a model. */
 static void change_config(const struct from_json *u, struct tf_value *map, struct tf_arena *a)
 {
-    const struct tf_value *kind = tf_value_get(map, "kind"), *before = tf_value_get(map, "config");
-    if (u->how->config == NULL || kind == NULL || kind->kind != TF_TEXT || before == NULL ||
-        before->kind != TF_MAP || !tf_kind_has(tf_kind_of(kind->text), TF_REC_TENSOR))
+    const struct tf_value *kind = tf_value_find(map, "kind", TF_TEXT),
+                          *before = tf_value_find(map, "config", TF_MAP);
+    if (u->how->config == NULL || kind == NULL || before == NULL ||
+        !tf_kind_has(tf_kind_of(kind->text), TF_REC_TENSOR))
         return;
     struct tf_value config = *before;
     u->how->config(&config);
@@ -710,7 +711,7 @@ int tf_inspect_stage(struct tf_value *stage, struct tf_arena *a, const char *tex
     else if (tf_value_from_json_text(stage, a, text, strlen(text), TF_JSON_EXACT, "stage", err) !=
              0)
         return -1;
-    int rc = stage->kind == TF_MAP ? tf_value_text_of(stage, "prog", &prog, err) : 1;
+    int rc = tf_value_text_of(stage, "prog", &prog, err);
     if (rc > 0 || (rc == 0 && prog[0] == 0))
         return tf_fail(err, "prog: missing");
     static const char *const maps[] = {"opts", "in"};

@@ -29,12 +29,12 @@ static int from_model(char **bytes, size_t *n, struct tf_buf *target, struct tf_
                      "with)",
                      in->name);
     } else {
-        const struct tf_value *own = tf_value_get(&m.state, "vocab_target");
+        const struct tf_value *own = tf_value_find(&m.state, "vocab_target", TF_BYTES);
         *n = m.vocab_n;
         *bytes = tf_xmalloc(*n + 1);
         memcpy(*bytes, m.vocab, *n);
         (*bytes)[*n] = 0;
-        if (target != NULL && own != NULL && own->kind == TF_BYTES)
+        if (target != NULL && own != NULL)
             tf_buf_add(target, own->text, own->n);
     }
     tf_model_release(&m);

@@ -31,11 +31,10 @@ static void add_interval(struct history *h, const struct tf_value *line)
 /* Results on different data can't be compared. */
 static void add_data(struct history *h, const struct tf_value *line)
 {
-    const struct tf_value *data = tf_value_get(line, "data");
     const char *valid;
     struct tf_err err;
-    if (data == NULL || data->kind != TF_MAP ||
-        tf_value_text_of(data, "valid", &valid, &err) != 0 || strcmp(valid, h->data) == 0)
+    if (tf_value_text_of(tf_value_get(line, "data"), "valid", &valid, &err) != 0 ||
+        strcmp(valid, h->data) == 0)
         return;
     if (h->data[0] != 0)
         *h->c = h->none;
@@ -62,7 +61,7 @@ static void add_line(struct history *h, const char *text, size_t n)
     struct tf_err err;
     const char *event;
     if (tf_value_from_json_text(&line, &a, text, n, TF_JSON_PLAIN, "line", &err) == 0 &&
-        line.kind == TF_MAP && tf_value_text_of(&line, "event", &event, &err) == 0) {
+        tf_value_text_of(&line, "event", &event, &err) == 0) {
         if (strcmp(event, "start") == 0)
             add_interval(h, &line);
         if (strcmp(event, "start") == 0 && h->c != NULL)

@@ -52,8 +52,7 @@ bool tf_resume_finished(const struct tf_resume *r, const struct tf_settings *o)
 /* One of the checkpoint's own settings, or NULL. */
 static const struct tf_value *recorded(const struct tf_resume *r, const char *key)
 {
-    const struct tf_value *settings = tf_value_get(&r->file.state, "settings");
-    return settings != NULL && settings->kind == TF_MAP ? tf_value_get(settings, key) : NULL;
+    return tf_value_get(tf_value_get(&r->file.state, "settings"), key);
 }
 
 /* A run that has begun has weights: starting from another model is refused, also with --force. The
@@ -124,10 +123,8 @@ static void complete_kernels(struct tf_resume *r, struct tf_setup *s, struct tf_
 /* The checkpoint's settings, with defaults for what it does not record. */
 static struct tf_value recorded_settings(struct tf_resume *r, struct tf_setup *s)
 {
-    const struct tf_value *theirs = tf_value_get(&r->file.state, "settings");
-    struct tf_value known = theirs != NULL && theirs->kind == TF_MAP
-                                ? tf_value_clone(&s->arena, theirs)
-                                : tf_value_map(),
+    const struct tf_value *theirs = tf_value_find(&r->file.state, "settings", TF_MAP);
+    struct tf_value known = theirs != NULL ? tf_value_clone(&s->arena, theirs) : tf_value_map(),
                     *ours = &s->common.settings;
     tf_settings_complete(&known, &s->arena);
     /* The first versions knew one precision and did not record it. */

@@ -70,8 +70,8 @@ static struct tf_value settings_map(struct tf_setup *s, const char *precision, c
 
 void tf_setup_keep_target(struct tf_setup *s, const struct tf_model_file *m)
 {
-    const struct tf_value *target = tf_value_get(&m->state, "vocab_target");
-    if (target != NULL && target->kind == TF_BYTES)
+    const struct tf_value *target = tf_value_find(&m->state, "vocab_target", TF_BYTES);
+    if (target != NULL)
         s->common.vocab_target = tf_value_clone(&s->arena, target);
 }
 
@@ -245,7 +245,7 @@ int tf_setup_shards(struct tf_setup *s, struct tf_value *known, struct tf_err *e
 {
     const struct tf_settings *o = s->o;
     struct tf_value *ours = &s->common.settings;
-    const struct tf_value *was = known != NULL ? tf_value_get(known, "shards") : NULL;
+    const struct tf_value *was = tf_value_get(known, "shards");
     const int64_t usual = s->be != NULL ? s->be->shards : 0;
     int64_t shards = o->shards, before = usual;
     if (was != NULL && tf_value_int_of(known, "shards", 1, TF_MAX_SHARDS, &before, err) != 0)
@@ -313,15 +313,13 @@ int tf_setup_from_checkpoint(struct tf_setup *s, const struct tf_settings *o,
                              struct tf_err *err)
 {
     const struct tf_value *batches = tf_value_get(&m->state, "batches"),
-                          *settings = tf_value_get(&m->state, "settings"),
-                          *precision = settings != NULL && settings->kind == TF_MAP
-                                           ? tf_value_get(settings, "precision")
-                                           : NULL;
+                          *precision = tf_value_find(tf_value_get(&m->state, "settings"),
+                                                     "precision", TF_TEXT);
     struct tf_header stream = m->header;
     const char *word = "fp32";
     if (o->precision != NULL)
         word = o->precision;
-    else if (precision != NULL && precision->kind == TF_TEXT)
+    else if (precision != NULL)
         word = precision->text;
     *s = (struct tf_setup){.o = o, .env = env};
     stream.config = batches != NULL ? *batches : tf_value_map();

@@ -100,16 +100,13 @@ static int usual_number(uint64_t *number, const char *path, struct tf_err *err)
     if (tf_model_read(&m, path, TF_MODEL_HEAD, NULL, err) != 0)
         return -1;
     for (size_t i = m.header.made.n; i-- > 0;) {
-        const struct tf_value *stage = &m.header.made.items[i], *opts;
+        const struct tf_value *stage = &m.header.made.items[i], *opts = tf_value_get(stage, "opts");
         const char *prog;
         struct tf_err quiet = {0};
-        if (stage->kind != TF_MAP || tf_value_text_of(stage, "prog", &prog, &quiet) != 0 ||
-            strcmp(prog, "tf-train") != 0)
+        if (tf_value_text_of(stage, "prog", &prog, &quiet) != 0 || strcmp(prog, "tf-train") != 0)
             continue;
-        opts = tf_value_get(stage, "opts");
-        if (opts != NULL && opts->kind == TF_MAP &&
-            (tf_value_text_of(opts, "preset", &preset, &quiet) < 0 ||
-             tf_value_text_of(opts, "as", &as, &quiet) < 0))
+        if (tf_value_text_of(opts, "preset", &preset, &quiet) < 0 ||
+            tf_value_text_of(opts, "as", &as, &quiet) < 0)
             preset = "base";
         break;
     }
@@ -239,8 +236,8 @@ static void take_vocab(struct mean *s, const struct tf_model_file *m)
         return;
     s->vocab = memcpy(tf_xmalloc(m->vocab_n), m->vocab, m->vocab_n);
     s->vocab_n = m->vocab_n;
-    const struct tf_value *target = tf_value_get(&m->state, "vocab_target");
-    if (target != NULL && target->kind == TF_BYTES)
+    const struct tf_value *target = tf_value_find(&m->state, "vocab_target", TF_BYTES);
+    if (target != NULL)
         s->target = (struct tf_state){"vocab_target", tf_value_clone(&s->arena, target)};
 }
 
