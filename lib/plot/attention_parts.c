@@ -63,10 +63,7 @@ double tf_attention_label_room(const char *const *tokens, size_t n, double size,
 void tf_attention_label(struct tf_buf *out, const char *token, double x, double y, double size,
                         double room, const char *fill, enum tf_svg_anchor anchor, double turn)
 {
-    struct tf_buf text = {0};
-    tf_svg_fit(&text, shown_token(token), size, room / 1.1);
-    tf_svg_text(out, x, y, text.p != NULL ? text.p : "", size, fill, anchor, turn);
-    tf_buf_release(&text);
+    tf_svg_text_in(out, x, y, shown_token(token), size, room / 1.1, fill, anchor, turn);
 }
 
 void tf_attention_head_name(char name[32], const struct tf_attention_figure *f, size_t head)

@@ -181,8 +181,7 @@ static double legend(struct tf_buf *out, const struct tf_chart *c, double left, 
     for (size_t i = 0; i < c->n; i++) {
         struct tf_buf fitted = {0};
         tf_svg_fit_ends(&fitted, c->series[i].name != NULL ? c->series[i].name : "", size, most);
-        const char *name = fitted.p != NULL ? fitted.p : "";
-        double w = swatch + 7 + tf_svg_text_width(name, size) + 18;
+        double w = swatch + 7 + tf_svg_text_width(fitted.p, size) + 18;
         if (x > left && x + w > c->figure.width - 10) {
             x = left;
             y += row;
@@ -195,7 +194,7 @@ static double legend(struct tf_buf *out, const struct tf_chart *c, double left, 
             tf_chart_line(out, lx, ly, 2, &ax, &ay, tf_svg_line_color(i), tf_svg_line_dash(i), 2.5,
                           1);
         }
-        tf_svg_text(out, x + swatch + 7, y, name, size, TF_SVG_INK, TF_SVG_START, 0);
+        tf_svg_text(out, x + swatch + 7, y, fitted.p, size, TF_SVG_INK, TF_SVG_START, 0);
         tf_buf_release(&fitted);
         x += w;
     }

@@ -145,13 +145,10 @@ static const double label_size = 11.5, label_room = 220, bar_room = 78, max_cell
 static void draw_label(struct tf_buf *out, char *const *labels, size_t i, double x, double y,
                        enum tf_svg_anchor anchor, double turn)
 {
-    struct tf_buf text = {0};
-    if (labels != NULL)
-        tf_svg_fit(&text, labels[i], label_size, label_room);
-    else
-        tf_buf_printf(&text, "%zu", i);
-    tf_svg_text(out, x, y, text.p != NULL ? text.p : "", label_size, TF_SVG_SOFT, anchor, turn);
-    tf_buf_release(&text);
+    char number[32];
+    snprintf(number, sizeof number, "%zu", i);
+    tf_svg_text_in(out, x, y, labels != NULL ? labels[i] : number, label_size, label_room,
+                   TF_SVG_SOFT, anchor, turn);
 }
 
 /* Every n-th label is drawn, so that they do not touch. */

@@ -86,13 +86,10 @@ static int draw_text(struct tf_buf *out, char *text, double x, double y, double 
 {
     int n = 0;
     for (char *at = text, *end; at != NULL && *at != 0 && n < MOST_LINES; at = end, n++) {
-        struct tf_buf fitted = {0};
         if ((end = strchr(at, '\n')) != NULL)
             *end++ = 0;
-        tf_svg_fit(&fitted, at, 12, width);
-        tf_svg_text(out, x, y + n * LINE, fitted.p != NULL ? fitted.p : "", 12,
-                    n == 0 ? TF_SVG_SOFT : TF_SVG_INK, TF_SVG_START, 0);
-        tf_buf_release(&fitted);
+        tf_svg_text_in(out, x, y + n * LINE, at, 12, width, n == 0 ? TF_SVG_SOFT : TF_SVG_INK,
+                       TF_SVG_START, 0);
     }
     return n;
 }

@@ -191,6 +191,15 @@ void tf_svg_fit_ends(struct tf_buf *out, const char *s, double size, double widt
     tf_buf_add(out, s, n);
 }
 
+void tf_svg_text_in(struct tf_buf *out, double x, double y, const char *s, double size,
+                    double width, const char *fill, enum tf_svg_anchor anchor, double turn)
+{
+    struct tf_buf text = {0};
+    tf_svg_fit(&text, s, size, width);
+    tf_svg_text(out, x, y, text.p, size, fill, anchor, turn);
+    tf_buf_release(&text);
+}
+
 static const double axis_name_size = 12.5, axis_name_margin = 6;
 
 double tf_svg_axis_name_length(const char *s)
@@ -201,21 +210,15 @@ double tf_svg_axis_name_length(const char *s)
 void tf_svg_axis_name(struct tf_buf *out, double x, double y, const char *s, bool upright,
                       double length)
 {
-    struct tf_buf text = {0};
     double half = fmin(length, tf_svg_axis_name_length(s)) / 2, *middle = upright ? &y : &x;
-    tf_svg_fit(&text, s, axis_name_size, length - 2 * axis_name_margin);
     *middle = fmax(half, fmin(*middle, length - half));
-    tf_svg_text(out, x, y, text.p != NULL ? text.p : "", axis_name_size, TF_SVG_INK, TF_SVG_MIDDLE,
-                upright ? -90 : 0);
-    tf_buf_release(&text);
+    tf_svg_text_in(out, x, y, s, axis_name_size, length - 2 * axis_name_margin, TF_SVG_INK,
+                   TF_SVG_MIDDLE, upright ? -90 : 0);
 }
 
 void tf_svg_title(struct tf_buf *out, double left, double width, const char *title)
 {
-    struct tf_buf text = {0};
-    tf_svg_fit(&text, title, 16, width - left - 10);
-    tf_svg_text(out, left, 31, text.p != NULL ? text.p : "", 16, TF_SVG_INK, TF_SVG_START, 0);
-    tf_buf_release(&text);
+    tf_svg_text_in(out, left, 31, title, 16, width - left - 10, TF_SVG_INK, TF_SVG_START, 0);
 }
 
 /* Okabe and Ito's colours ("Color universal design", 2008), without yellow and with a dark grey for

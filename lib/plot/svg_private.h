@@ -42,6 +42,9 @@ void tf_svg_dot(struct tf_buf *out, double x, double y, double r, const char *fi
 /* Text with its baseline at y, turned by `turn` degrees around (x, y). */
 void tf_svg_text(struct tf_buf *out, double x, double y, const char *s, double size,
                  const char *fill, enum tf_svg_anchor anchor, double turn);
+/* The same, cut to a width (tf_svg_fit). */
+void tf_svg_text_in(struct tf_buf *out, double x, double y, const char *s, double size,
+                    double width, const char *fill, enum tf_svg_anchor anchor, double turn);
 /* The estimated width of a text in pixels. Fonts differ, so leave some slack. */
 double tf_svg_text_width(const char *s, double size);
 
