@@ -132,6 +132,12 @@ void tf_json_put_str(struct tf_json *j, const char *key, const char *s)
     tf_json_str(j, s);
 }
 
+void tf_json_put_strn(struct tf_json *j, const char *key, const char *s, size_t n)
+{
+    tf_json_key(j, key);
+    tf_json_strn(j, s, n);
+}
+
 void tf_json_put_open(struct tf_json *j, const char *key, char bracket)
 {
     tf_json_key(j, key);

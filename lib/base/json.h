@@ -28,6 +28,7 @@ void tf_json_null(struct tf_json *j);
 void tf_json_raw(struct tf_json *j, const char *text); /* text is JSON */
 /* A member of an object: a key and its value. */
 void tf_json_put_str(struct tf_json *j, const char *key, const char *s);
+void tf_json_put_strn(struct tf_json *j, const char *key, const char *s, size_t n);
 void tf_json_put_open(struct tf_json *j, const char *key, char bracket); /* '{' or '[' */
 void tf_json_put_int(struct tf_json *j, const char *key, int64_t x);
 void tf_json_put_uint(struct tf_json *j, const char *key, uint64_t x);

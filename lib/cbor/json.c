@@ -91,6 +91,13 @@ void tf_value_to_json(struct tf_json *j, const struct tf_value *v, enum tf_json_
     put_value(j, v, style, "", "");
 }
 
+void tf_json_put_value(struct tf_json *j, const char *key, const struct tf_value *v,
+                       enum tf_json_style style)
+{
+    tf_json_key(j, key);
+    tf_value_to_json(j, v, style);
+}
+
 /* ---- from JSON ---- */
 
 bool tf_special_real(const char *s, double *x)

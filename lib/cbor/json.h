@@ -18,6 +18,9 @@
 enum tf_json_style { TF_JSON_EXACT, TF_JSON_PLAIN };
 
 void tf_value_to_json(struct tf_json *j, const struct tf_value *v, enum tf_json_style style);
+/* A member of an object. */
+void tf_json_put_value(struct tf_json *j, const char *key, const struct tf_value *v,
+                       enum tf_json_style style);
 /* Write n bytes as lower-case hex digits. */
 void tf_json_hex(struct tf_json *j, const void *p, size_t n);
 

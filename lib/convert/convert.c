@@ -28,19 +28,15 @@ static void write_config(struct tf_buf *b, struct tf_conversion *m)
     struct tf_json j = {.out = b};
     const struct tf_value map = tf_config_map(&m->in.config, &m->arena);
     tf_json_open(&j, '{');
-    for (size_t i = 0; i < map.n; i++) {
-        tf_json_key(&j, map.keys[i]);
-        tf_value_to_json(&j, &map.items[i], TF_JSON_PLAIN);
-    }
+    for (size_t i = 0; i < map.n; i++)
+        tf_json_put_value(&j, map.keys[i], &map.items[i], TF_JSON_PLAIN);
     tf_json_put_int(&j, "unk", m->in.header.special.unk);
     if (m->in.header.lang[0] != 0)
         tf_json_put_str(&j, "lang", m->in.header.lang);
     if (m->in.header.target_lang[0] != 0)
         tf_json_put_str(&j, "target_lang", m->in.header.target_lang);
-    if (m->in.header.search.n > 0) {
-        tf_json_key(&j, "search");
-        tf_value_to_json(&j, &m->in.header.search, TF_JSON_PLAIN);
-    }
+    if (m->in.header.search.n > 0)
+        tf_json_put_value(&j, "search", &m->in.header.search, TF_JSON_PLAIN);
     if (m->in.segmenter[0].p == NULL && m->in.header.has_vocab) {
         tf_json_key(&j, "vocab");
         tf_json_hex(&j, m->in.header.vocab, sizeof m->in.header.vocab);

@@ -252,10 +252,8 @@ int tf_safetensors_write(struct tf_out *out, const struct tf_bundle *b, struct t
     tf_buf_add(&head, zeros, sizeof zeros);
     tf_json_open(&j, '{');
     tf_json_put_open(&j, "__metadata__", '{');
-    if (b->config != NULL) {
-        tf_json_key(&j, "config");
-        tf_json_strn(&j, b->config, b->config_n);
-    }
+    if (b->config != NULL)
+        tf_json_put_strn(&j, "config", b->config, b->config_n);
     tf_json_put_str(&j, "format", b->format != NULL ? b->format : "tf-tools");
     tf_json_close(&j, '}');
     for (size_t i = 0; i < n; i++) {

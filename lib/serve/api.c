@@ -44,10 +44,8 @@ static void put_terms(const struct tf_engine *e, const char *source, struct tf_j
         const struct tf_route *r = &e->routes[i];
         if (r->terms == NULL || strcmp(r->pair.source, source) != 0)
             continue;
-        if (!any) {
-            tf_json_key(j, "terms");
-            tf_json_open(j, '{');
-        }
+        if (!any)
+            tf_json_put_open(j, "terms", '{');
         any = true;
         tf_json_put_uint(j, r->pair.target, r->n_terms);
     }

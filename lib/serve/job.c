@@ -493,12 +493,9 @@ static void write_alignment(const struct tf_job *job, size_t i, struct tf_json *
         if (l->status != NULL || l->out.links.p == NULL)
             continue;
         tf_json_open(j, '{');
-        tf_json_key(j, "source");
-        tf_json_strn(j, l->source, l->n);
-        tf_json_key(j, "target");
-        tf_json_strn(j, l->out.text.p, l->out.text.n);
-        tf_json_key(j, "links");
-        tf_json_open(j, '[');
+        tf_json_put_strn(j, "source", l->source, l->n);
+        tf_json_put_strn(j, "target", l->out.text.p, l->out.text.n);
+        tf_json_put_open(j, "links", '[');
         const char *p = l->out.links.p, *end = p + l->out.links.n;
         while (p < end) {
             tf_json_open(j, '[');
@@ -524,8 +521,7 @@ static size_t feeds(const char *p, const char *end)
 
 static void write_errors(const struct tf_job *job, struct tf_json *j)
 {
-    tf_json_key(j, "errors");
-    tf_json_open(j, '[');
+    tf_json_put_open(j, "errors", '[');
     for (size_t i = 0, n = 0; i < job->n_texts; i++) {
         const char *from = n < job->n_lines && job->html ? job->lines[n].source : job->texts[i].p;
         size_t place = 1;

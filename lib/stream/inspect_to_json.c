@@ -240,10 +240,8 @@ static void put_other(struct tf_json *j, const struct tf_record *rec)
     struct tf_err quiet = {0};
     tf_json_key(j, "hex");
     tf_json_hex(j, rec->raw, rec->raw_n);
-    if (tf_cbor_parse(&v, &a, rec->raw, rec->raw_n, &quiet) == 0) {
-        tf_json_key(j, "record");
-        tf_value_to_json(j, &v, TF_JSON_EXACT);
-    }
+    if (tf_cbor_parse(&v, &a, rec->raw, rec->raw_n, &quiet) == 0)
+        tf_json_put_value(j, "record", &v, TF_JSON_EXACT);
     tf_arena_release(&a);
 }
 
@@ -286,8 +284,7 @@ static int put_header(struct lines *l, const struct tf_reader *r, struct tf_err 
     if (!rc) {
         tf_json_open(&l->j, '{');
         tf_json_put_str(&l->j, "type", "header");
-        tf_json_key(&l->j, "header");
-        tf_value_to_json(&l->j, &v, TF_JSON_EXACT);
+        tf_json_put_value(&l->j, "header", &v, TF_JSON_EXACT);
         tf_json_close(&l->j, '}');
         tf_buf_byte(&l->b, '\n');
         l->j.comma = false;

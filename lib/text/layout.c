@@ -24,8 +24,7 @@ void tf_layout_put(struct tf_buf *out, const struct tf_place *place)
         tf_json_strn(&j, place->before.p, place->before.n);
     if (place->n_breaks > 0) {
         tf_json_put_uint(&j, "bytes", place->bytes);
-        tf_json_key(&j, "breaks");
-        tf_json_open(&j, '[');
+        tf_json_put_open(&j, "breaks", '[');
         for (size_t i = 0; i < place->n_breaks; i++) {
             tf_json_open(&j, '[');
             tf_json_uint(&j, place->breaks[i].at);
@@ -34,10 +33,8 @@ void tf_layout_put(struct tf_buf *out, const struct tf_place *place)
         }
         tf_json_close(&j, ']');
     }
-    if (place->after.n > 0) {
-        tf_json_key(&j, "after");
-        tf_json_strn(&j, place->after.p, place->after.n);
-    }
+    if (place->after.n > 0)
+        tf_json_put_strn(&j, "after", place->after.p, place->after.n);
     tf_json_close(&j, '}');
     tf_buf_byte(out, '\n');
 }

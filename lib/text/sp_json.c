@@ -40,8 +40,7 @@ static void put_normalizer(struct tf_json *j, struct tf_span map)
 /* Where spaces are in pieces, and again where they are in text. */
 static void put_metaspace(struct tf_json *j, const char *key, bool add_space)
 {
-    tf_json_key(j, key);
-    tf_json_open(j, '{');
+    tf_json_put_open(j, key, '{');
     tf_json_put_str(j, "type", "Metaspace");
     tf_json_put_str(j, "replacement", TF_SPACE);
     tf_json_put_str(j, "prepend_scheme", add_space ? "always" : "never");
@@ -68,8 +67,7 @@ static int put_pieces(struct tf_json *j, struct tf_json *special, struct tf_span
 {
     struct tf_proto_piece piece;
     int64_t unk = -1;
-    tf_json_key(j, "vocab");
-    tf_json_open(j, '[');
+    tf_json_put_open(j, "vocab", '[');
     for (size_t i = 0; i < list->n && tf_proto_piece(&model, &piece); i++) {
         const bool normal = piece.type == TF_PIECE_NORMAL, mask = strcmp(list->v[i], MASK) == 0;
         if (piece.type == TF_PIECE_BYTE || (piece.type == TF_PIECE_UNUSED && !mask))

@@ -137,14 +137,10 @@ static void put_json(struct tf_buf *out, const struct tf_work_item *it, const st
         tf_json_put_str(&j, "reason", it->why);
     else if (it->rank > 0 && isfinite(it->score))
         tf_buf_printf(out, ",\"score\":%.6f", (double)it->score);
-    if (it->code == 0) {
-        tf_json_key(&j, "text");
-        tf_json_strn(&j, text->len > 0 ? text->p : "", text->len);
-    }
-    if (it->code == 0 && links != NULL) {
-        tf_json_key(&j, "alignment");
-        tf_json_strn(&j, links->n > 0 ? links->p : "", links->n);
-    }
+    if (it->code == 0)
+        tf_json_put_strn(&j, "text", text->len > 0 ? text->p : "", text->len);
+    if (it->code == 0 && links != NULL)
+        tf_json_put_strn(&j, "alignment", links->n > 0 ? links->p : "", links->n);
     if (it->rank > 1 || it->last)
         tf_json_close(&j, '}');
     if (it->rank > 1 && it->last)

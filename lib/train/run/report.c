@@ -74,12 +74,6 @@ static void put_command(struct tf_json *j, const char *const *words)
     tf_json_strs(j, words, n);
 }
 
-static void put_value(struct tf_json *j, const char *key, const struct tf_value *v)
-{
-    tf_json_key(j, key);
-    tf_value_to_json(j, v, TF_JSON_PLAIN);
-}
-
 static void put_settings(struct tf_json *j, const struct tf_settings *s)
 {
     struct tf_arena a = {0};
@@ -88,7 +82,7 @@ static void put_settings(struct tf_json *j, const struct tf_settings *s)
         if (row.applies != NULL && !row.applies(s))
             continue;
         const struct tf_value v = tf_member_value(&row.field, s, &a);
-        put_value(j, row.field.name, &v);
+        tf_json_put_value(j, row.field.name, &v, TF_JSON_PLAIN);
     }
     tf_arena_release(&a);
 }
@@ -124,8 +118,7 @@ static void put_ranks(struct tf_json *j, const struct tf_team *t, int shards)
     tf_json_put_str(j, "comm", c->library);
     if (t->link[0] != 0)
         tf_json_put_str(j, "link", t->link);
-    tf_json_key(j, "hosts"); /* of rank 0, 1, ... */
-    tf_json_open(j, '[');
+    tf_json_put_open(j, "hosts", '['); /* of rank 0, 1, ... */
     for (int rank = 0; rank < c->size; rank++)
         tf_json_str(j, c->host[rank]);
     tf_json_close(j, ']');
@@ -150,11 +143,11 @@ int tf_run_report_start(struct tf_run_report *r, const struct tf_run_origin *fro
         put_ranks(j, r->env->team, stepper->shards);
     tf_json_put_uint(j, "parameters", stepper->w.params.count);
     put_settings(j, o);
-    put_value(j, "config", &common->header.config);
-    put_value(j, "settings", &common->settings);
-    put_value(j, "batches", &common->batches);
+    tf_json_put_value(j, "config", &common->header.config, TF_JSON_PLAIN);
+    tf_json_put_value(j, "settings", &common->settings, TF_JSON_PLAIN);
+    tf_json_put_value(j, "batches", &common->batches, TF_JSON_PLAIN);
     put_data(j, from);
-    put_value(j, "made", &common->header.made);
+    tf_json_put_value(j, "made", &common->header.made, TF_JSON_PLAIN);
     tf_progress_begin(&r->progress, o->progress, o->quiet);
     return tf_journal_put(&r->journal, err);
 }
