@@ -49,10 +49,10 @@ bool tf_resume_finished(const struct tf_resume *r, const struct tf_settings *o)
 
 /* ---- comparing ---- */
 
-/* One of the checkpoint's own settings, or NULL. */
-static const struct tf_value *recorded(const struct tf_resume *r, const char *key)
+/* The model that the checkpoint's run started from, or NULL. */
+static const struct tf_value *started_from(const struct tf_resume *r)
 {
-    return tf_value_get(tf_value_get(&r->file.state, "settings"), key);
+    return tf_value_get(tf_value_get(&r->file.state, "settings"), "init");
 }
 
 /* A run that has begun has weights: starting from another model is refused, also with --force. The
@@ -61,7 +61,7 @@ static const struct tf_value *recorded(const struct tf_resume *r, const char *ke
 static int compare_init(struct tf_resume *r, struct tf_setup *s, struct tf_err *err)
 {
     const struct tf_start_model *from = s->env->from;
-    const struct tf_value *was = recorded(r, "init");
+    const struct tf_value *was = started_from(r);
     char is[65];
     if (was != NULL)
         tf_value_put(&s->arena, &s->common.settings, "init", tf_value_clone(&s->arena, was));
@@ -158,8 +158,7 @@ static void take_start(const struct tf_resume *r, struct tf_setup *s)
 {
     struct tf_config theirs;
     struct tf_err quiet = {0};
-    if (recorded(r, "init") != NULL &&
-        tf_config_read(&theirs, &r->file.header.config, &quiet) == 0)
+    if (started_from(r) != NULL && tf_config_read(&theirs, &r->file.header.config, &quiet) == 0)
         tf_setup_take_start(s, &theirs);
 }
 
@@ -168,7 +167,7 @@ int tf_resume_compare(struct tf_resume *r, struct tf_setup *s, struct tf_err *er
     char text[400];
     take_start(r, s);
     const bool can_force = fits(r, s),
-               lacks_init = s->env->from == NULL && recorded(r, "init") != NULL;
+               lacks_init = s->env->from == NULL && started_from(r) != NULL;
     struct tf_save_common *c = &s->common;
     if (tf_same_vocab(&r->file.header, r->path, &c->header, "that of the stream", err) != 0 ||
         compare_init(r, s, err) != 0 || compare_langs(r, s, err) != 0)
