@@ -132,11 +132,11 @@ static std::string without_extras(const void *bytes, size_t n)
     struct tf_buf unlisted = {};
     struct tf_span m = {(const uint8_t *)bytes, n};
     struct tf_proto_field f;
-    for (const uint8_t *from = m.p; m.n > 0 && tf_proto_field(&m, &f); from = m.p)
+    while (tf_proto_field(&m, &f))
         if (f.number == TF_PROTO_UNLISTED && f.body.p != nullptr)
             tf_proto_put_bytes(&unlisted, TF_PROTO_PIECE, f.body.p, f.body.n);
         else if (f.number != TF_PROTO_SELF_TEST && f.number < TF_PROTO_CODES)
-            out.append((const char *)from, (size_t)(m.p - from));
+            out.append((const char *)f.all.p, f.all.n);
     if (unlisted.len > 0)
         out.append(unlisted.p, unlisted.len);
     tf_buf_release(&unlisted);

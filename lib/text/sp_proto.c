@@ -19,6 +19,7 @@ static bool varint(struct tf_span *m, uint64_t *x)
 
 bool tf_proto_field(struct tf_span *m, struct tf_proto_field *f)
 {
+    const uint8_t *begin = m->p;
     uint64_t key, n;
     *f = (struct tf_proto_field){0};
     if (!varint(m, &key))
@@ -27,7 +28,10 @@ bool tf_proto_field(struct tf_span *m, struct tf_proto_field *f)
     switch (key & 7) {
     case 0:
         f->is_varint = true;
-        return varint(m, &f->value);
+        if (!varint(m, &f->value))
+            return false;
+        n = 0;
+        break;
     case 1:
         n = 8;
         break;
@@ -49,6 +53,7 @@ bool tf_proto_field(struct tf_span *m, struct tf_proto_field *f)
         memcpy(&f->real, m->p, sizeof f->real);
     m->p += n;
     m->n -= (size_t)n;
+    f->all = (struct tf_span){begin, (size_t)(m->p - begin)};
     return true;
 }
 
@@ -56,11 +61,11 @@ static bool next_piece(struct tf_span *m, uint64_t number, struct tf_proto_piece
 {
     struct tf_proto_field f;
     do {
-        if (m->n == 0 || !tf_proto_field(m, &f))
+        if (!tf_proto_field(m, &f))
             return false;
     } while (f.number != number || f.body.p == NULL);
     *piece = (struct tf_proto_piece){.type = TF_PIECE_NORMAL, .stands_for = -1};
-    for (struct tf_span body = f.body; body.n > 0 && tf_proto_field(&body, &f);) {
+    for (struct tf_span body = f.body; tf_proto_field(&body, &f);) {
         int type = (int)(uint32_t)f.value; /* as the library, which takes the low 32 bits */
         if (f.number == TF_PROTO_TEXT && f.body.p != NULL)
             piece->text = (struct tf_text){(const char *)f.body.p, f.body.n};
@@ -121,11 +126,11 @@ void tf_proto_put_piece(struct tf_buf *out, struct tf_buf *work, uint64_t field,
 bool tf_proto_added(struct tf_span *m, struct tf_proto_added *t)
 {
     struct tf_proto_field f;
-    while (m->n > 0 && tf_proto_field(m, &f)) {
+    while (tf_proto_field(m, &f)) {
         if (f.number != TF_PROTO_ADDED || f.body.p == NULL)
             continue;
         *t = (struct tf_proto_added){0};
-        for (struct tf_span body = f.body; body.n > 0 && tf_proto_field(&body, &f);)
+        for (struct tf_span body = f.body; tf_proto_field(&body, &f);)
             if (f.number == TF_PROTO_TEXT && f.body.p != NULL)
                 t->text = (struct tf_text){(const char *)f.body.p, f.body.n};
             else if (f.number == TF_PROTO_ADDED_ID)

@@ -67,13 +67,14 @@ struct tf_span {
 
 struct tf_proto_field {
     uint64_t number;
+    struct tf_span all;  /* the field as it is, number included */
     struct tf_span body; /* p NULL: the field is a number, and no bytes */
     bool is_varint;
     uint64_t value; /* of a varint */
     float real;     /* of 4 bytes, else 0 */
 };
 
-/* Read the next field from the front of *m. False if the message is malformed. */
+/* Read the next field from the front of *m. False at its end, and if it is malformed. */
 bool tf_proto_field(struct tf_span *m, struct tf_proto_field *f);
 
 struct tf_proto_piece {

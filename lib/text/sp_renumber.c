@@ -196,14 +196,10 @@ static int64_t id_of(const char *const *texts, size_t n, const char *text)
 static void add_trainer(struct tf_buf *work, struct tf_span spec, bool bytes)
 {
     struct tf_proto_field f;
-    for (struct tf_span left = spec; left.n > 0;) {
-        const uint8_t *begin = left.p;
-        if (!tf_proto_field(&left, &f))
-            break; /* tf_sp_check has read it */
+    for (struct tf_span left = spec; tf_proto_field(&left, &f);)
         if (f.number != VOCAB_SIZE && (f.number < UNK_ID || f.number > PAD_ID) &&
             (bytes || f.number != TF_PROTO_BYTE_FALLBACK))
-            tf_buf_add(work, begin, (size_t)(left.p - begin));
-    }
+            tf_buf_add(work, f.all.p, f.all.n);
 }
 
 /* trainer_spec with the ids and the number of the new pieces. */
@@ -259,16 +255,12 @@ int tf_sp_renumber(struct tf_buf *out, const void *bytes, size_t n,
     put_unlisted(out, &work, &l);
     tf_proto_put_number(out, TF_PROTO_RENUMBERED, 1);
     tf_buf_clear(&work);
-    for (struct tf_span left = model; left.n > 0;) {
-        const uint8_t *begin = left.p;
-        if (!tf_proto_field(&left, &f))
-            break;
+    for (struct tf_span left = model; tf_proto_field(&left, &f);)
         if (f.number == TF_PROTO_TRAINER) /* one or several, which are one */
             add_trainer(&work, f.body, l.bytes);
         else if (f.number != TF_PROTO_PIECE && f.number != TF_PROTO_SELF_TEST &&
                  (f.number < TF_PROTO_CODES || f.number >= TF_PROTO_ENDS))
-            tf_buf_add(out, begin, (size_t)(left.p - begin));
-    }
+            tf_buf_add(out, f.all.p, f.all.n);
     put_trainer(out, &work, list->v, list->n);
     tf_buf_release(&work);
     free(l.texts);
@@ -342,13 +334,9 @@ void tf_sp_put_foreign(struct tf_buf *out, const void *bytes, size_t n)
     for (struct tf_span left = model; tf_proto_unlisted(&left, &piece);)
         if (piece.stands_for < 0)
             tf_proto_put_piece(&more, &work, TF_PROTO_PIECE, "", &piece);
-    for (struct tf_span left = model; left.n > 0;) {
-        const uint8_t *begin = left.p;
-        if (!tf_proto_field(&left, &f))
-            break;
+    for (struct tf_span left = model; tf_proto_field(&left, &f);)
         if (more.len == 0 || (f.number != TF_PROTO_UNLISTED && f.number != TF_PROTO_RENUMBERED))
-            tf_buf_add(out, begin, (size_t)(left.p - begin));
-    }
+            tf_buf_add(out, f.all.p, f.all.n);
     if (more.len > 0)
         tf_buf_add(out, more.p, more.len);
     tf_buf_release(&more);

@@ -45,7 +45,7 @@ struct tf_sp_settings tf_sp_settings_of(const void *bytes, size_t n)
                                .single_spaces = true,
                                .escape_spaces = true};
     struct tf_proto_field f, inner;
-    for (struct tf_span m = {bytes, n}; m.n > 0 && tf_proto_field(&m, &f);) {
+    for (struct tf_span m = {bytes, n}; tf_proto_field(&m, &f);) {
         if (f.number == TF_PROTO_WORDS)
             s.words = f.value != 0;
         else if (f.number == TF_PROTO_RENUMBERED)
@@ -56,8 +56,8 @@ struct tf_sp_settings tf_sp_settings_of(const void *bytes, size_t n)
             s.white = (unsigned)f.value;
         else if (f.number == TF_PROTO_CODES && f.body.p != NULL)
             s.codes = (struct tf_bpe_codes){.lines = ""};
-        for (struct tf_span body = f.body; f.number != TF_PROTO_PIECE && body.n > 0 &&
-                                           tf_proto_field(&body, &inner);)
+        for (struct tf_span body = f.body;
+             f.number != TF_PROTO_PIECE && tf_proto_field(&body, &inner);)
             read_setting(&s, f.number, &inner);
     }
     return s;
