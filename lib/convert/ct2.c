@@ -582,12 +582,11 @@ static void put_stack_numbers(struct tf_export *e, const char *stack)
 static void put_alias(struct tf_export *e, const char *alias, const char *of)
 {
     struct tf_bundle *b = &e->theirs;
-    for (size_t i = 0; i < b->n; i++)
-        if (strcmp(b->tensors[i].name, of) == 0) {
-            b->tensors[b->n] = b->tensors[i];
-            b->tensors[b->n++].name = alias;
-            return;
-        }
+    const struct tf_tensor *t = tf_bundle_find(b, of);
+    if (t == NULL)
+        return;
+    b->tensors[b->n] = *t;
+    b->tensors[b->n++].name = alias;
 }
 
 static void put_tensors(struct tf_export *e)

@@ -126,12 +126,10 @@ struct tf_config tf_names_config(void)
 
 static const struct tf_tensor *take_tensor(struct renaming *m, const char *name)
 {
-    for (size_t i = 0; i < m->b->n; i++)
-        if (strcmp(m->b->tensors[i].name, name) == 0) {
-            m->used[i] = true;
-            return &m->b->tensors[i];
-        }
-    return NULL;
+    const struct tf_tensor *t = tf_bundle_find(m->b, name);
+    if (t != NULL)
+        m->used[t - m->b->tensors] = true;
+    return t;
 }
 
 /* Rows and columns of a tensor, a vector being one row. */

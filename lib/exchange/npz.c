@@ -220,10 +220,7 @@ static int put_array(struct tf_zip_writer *w, struct tf_buf *head, const struct 
                      struct tf_err *err)
 {
     char name[TF_MAX_NAME + SUFFIX_N + 1];
-    uint64_t bytes;
-    TF_ASSERT(t->name && t->name[0] && strlen(t->name) <= TF_MAX_NAME && t->rank >= 0 &&
-              t->rank <= TF_MAX_RANK);
-    TF_ASSERT(tf_tensor_size(&bytes, t->dtype, t->dims, t->rank) && bytes == t->bytes);
+    tf_tensor_assert(t);
     snprintf(name, sizeof name, "%s%s", t->name, suffix);
     tf_buf_clear(head);
     put_npy_head(head, t);

@@ -59,14 +59,6 @@ static int put_all(struct tf_writer *w, struct tf_out *out, const struct tf_head
     return tf_writer_end(w, err);
 }
 
-static void check_tensor(const struct tf_tensor *t)
-{
-    uint64_t bytes;
-    TF_ASSERT(t->name && t->name[0] && strlen(t->name) <= TF_MAX_NAME && t->rank >= 0 &&
-              t->rank <= TF_MAX_RANK);
-    TF_ASSERT(tf_tensor_size(&bytes, t->dtype, t->dims, t->rank) && bytes == t->bytes);
-}
-
 int tf_model_put(struct tf_out *out, struct tf_header *h, const void *vocab, size_t vocab_n,
                  const struct tf_state *states, size_t n_states, struct tf_tensor *tensors,
                  size_t n_tensors, struct tf_err *err)
@@ -78,7 +70,7 @@ int tf_model_put(struct tf_out *out, struct tf_header *h, const void *vocab, siz
         TF_ASSERT(states[i].name && states[i].name[0] && strlen(states[i].name) <= TF_MAX_NAME &&
                   strcmp(states[i].name, "vocab") != 0);
     for (size_t i = 0; i < n_tensors; i++) {
-        check_tensor(&tensors[i]);
+        tf_tensor_assert(&tensors[i]);
         tensors[i].crc = tf_crc32c(0, tensors[i].data, tensors[i].bytes);
     }
     if (vocab != NULL) {

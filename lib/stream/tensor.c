@@ -57,6 +57,14 @@ bool tf_tensor_size(uint64_t *bytes, enum tf_dtype dtype, const uint64_t *dims, 
     return true;
 }
 
+void tf_tensor_assert(const struct tf_tensor *t)
+{
+    uint64_t bytes;
+    TF_ASSERT(t->name && t->name[0] && strlen(t->name) <= TF_MAX_NAME && t->rank >= 0 &&
+              t->rank <= TF_MAX_RANK);
+    TF_ASSERT(tf_tensor_size(&bytes, t->dtype, t->dims, t->rank) && bytes == t->bytes);
+}
+
 int tf_tensors_unique(const struct tf_tensor *t, size_t n, struct tf_err *err)
 {
     const char **names = tf_xarray(NULL, n + 1, sizeof *names);

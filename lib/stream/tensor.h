@@ -32,6 +32,8 @@ struct tf_tensor {
 
 /* Bytes of a tensor; false where a dim is 0 or the product goes beyond TF_MAX_DIMS. */
 bool tf_tensor_size(uint64_t *bytes, enum tf_dtype dtype, const uint64_t *dims, int rank);
+/* A bug if no file can have the tensor: by its name, its rank, or bytes that are not its dims'. */
+void tf_tensor_assert(const struct tf_tensor *t);
 /* Fail if two of n tensors have the same name. */
 int tf_tensors_unique(const struct tf_tensor *t, size_t n, struct tf_err *err) TF_MUST_CHECK;
 /* Are all values finite? True for integers. */
