@@ -25,11 +25,6 @@ static bool npz_begins(const void *p, size_t n)
     return n >= 4 && memcmp(p, "PK", 2) == 0;
 }
 
-static bool label_begins(const void *p, size_t n) /* or is a truncated label, even an empty one */
-{
-    return tf_label_begins(p, n);
-}
-
 /* Formats of files that several programs have, by their first bytes; read: what makes a bundle of
  * one. */
 static const struct file_kind {
@@ -37,7 +32,7 @@ static const struct file_kind {
     bool (*begins)(const void *p, size_t n);
     int (*read)(struct tf_bundle *b, const void *p, size_t n, struct tf_err *err);
 } kinds[] = {
-    {TF_FORMAT_TFM, label_begins, NULL},
+    {TF_FORMAT_TFM, tf_label_begins, NULL}, /* or a truncated label, even an empty one */
     {TF_FORMAT_TORCH, tf_torch_begins, NULL}, /* read_tensors */
     {TF_FORMAT_NPZ, npz_begins, tf_npz_read},
     {TF_FORMAT_SAFETENSORS, tf_safetensors_begins, tf_safetensors_read},
