@@ -105,40 +105,35 @@ static int compare_langs(struct tf_resume *r, struct tf_setup *s, struct tf_err 
     return 0;
 }
 
-/* The first versions did not record the kernels, and a finished run has no device: only two known
- * sets can differ. */
-static void complete_kernels(struct tf_resume *r, struct tf_setup *s, struct tf_value *known)
+/* Give a setting that only one of the two has to the other. Returns whether theirs and ours
+ * differ. */
+static bool share_setting(struct tf_value *theirs, struct tf_setup *s, const char *key)
 {
     struct tf_value *ours = &s->common.settings;
-    const struct tf_value *was = tf_value_get(known, "kernels"),
-                          *is = tf_value_get(ours, "kernels");
-    if (was == NULL && is != NULL)
-        tf_value_put(&s->arena, known, "kernels", *is);
-    else if (was != NULL && is == NULL)
-        tf_value_put(&s->arena, ours, "kernels", tf_value_clone(&s->arena, was));
-    else
-        r->other_kernels = was != NULL && !tf_value_equal(was, is);
+    const struct tf_value *was = tf_value_get(theirs, key), *is = tf_value_get(ours, key);
+    if (was != NULL && is != NULL)
+        return !tf_value_equal(was, is);
+    if (is != NULL)
+        tf_value_put(&s->arena, theirs, key, *is);
+    else if (was != NULL)
+        tf_value_put(&s->arena, ours, key, tf_value_clone(&s->arena, was));
+    return false;
 }
 
 /* The checkpoint's settings, with defaults for what it does not record. */
 static struct tf_value recorded_settings(struct tf_resume *r, struct tf_setup *s)
 {
     const struct tf_value *theirs = tf_value_find(&r->file.state, "settings", TF_MAP);
-    struct tf_value known = theirs != NULL ? tf_value_clone(&s->arena, theirs) : tf_value_map(),
-                    *ours = &s->common.settings;
+    struct tf_value known = theirs != NULL ? tf_value_clone(&s->arena, theirs) : tf_value_map();
     tf_settings_complete(&known, &s->arena);
     /* The first versions knew one precision and did not record it. */
     if (tf_value_get(&known, "precision") == NULL)
         tf_value_put(&s->arena, &known, "precision", tf_value_str(&s->arena, "fp32"));
-    complete_kernels(r, s, &known);
+    /* The first versions did not record the kernels, and a finished run has no device: only two
+     * known sets can differ. */
+    r->other_kernels = share_setting(&known, s, "kernels");
     /* A run may start validating later, or pause it; the measure of its best is kept. */
-    const struct tf_value *was = tf_value_get(&known, "best_by"),
-                          *is = tf_value_get(ours, "best_by");
-    if (was == NULL && is != NULL)
-        tf_value_put(&s->arena, &known, "best_by", *is);
-    else if (was != NULL && is == NULL)
-        tf_value_put(&s->arena, ours, "best_by", tf_value_clone(&s->arena, was));
-    else if (was != NULL && !tf_value_equal(was, is))
+    if (share_setting(&known, s, "best_by"))
         tf_state_forget_best(&r->state); /* without --force it is refused */
     return known;
 }
