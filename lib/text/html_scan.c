@@ -362,7 +362,7 @@ bool tf_html_readable(const char *s, const struct tf_html_item *it, struct tf_ht
 
 /* ---- references ---- */
 
-/* Of U+00A0 to U+00FF in order, and of others that HTML 4 has. */
+/* Of U+00A0 to U+00FF in order, and of others: those of HTML 4, and all that may lack their ; */
 static const char *const latin[] = {
     "nbsp",   "iexcl",  "cent",   "pound",  "curren", "yen",    "brvbar", "sect",   "uml",
     "copy",   "ordf",   "laquo",  "not",    "shy",    "reg",    "macr",   "deg",    "plusmn",
@@ -381,6 +381,8 @@ static const struct {
 } others[] = {{"amp", '&'},       {"lt", '<'},        {"gt", '>'},       {"quot", '"'},
               {"apos", '\''},     {"OElig", 0x152},   {"oelig", 0x153},  {"Scaron", 0x160},
               {"scaron", 0x161},  {"Yuml", 0x178},    {"fnof", 0x192},   {"circ", 0x2c6},
+              {"AMP", '&'},       {"LT", '<'},        {"GT", '>'},       {"QUOT", '"'},
+              {"COPY", 0xa9},     {"REG", 0xae},
               {"tilde", 0x2dc},   {"ensp", 0x2002},   {"emsp", 0x2003},  {"thinsp", 0x2009},
               {"zwnj", 0x200c},   {"zwj", 0x200d},    {"lrm", 0x200e},    {"rlm", 0x200f},
               {"ndash", 0x2013},  {"mdash", 0x2014},  {"lsquo", 0x2018}, {"rsquo", 0x2019},
@@ -390,8 +392,8 @@ static const struct {
               {"rsaquo", 0x203a}, {"euro", 0x20ac},   {"trade", 0x2122}, {"larr", 0x2190},
               {"uarr", 0x2191},   {"rarr", 0x2192},   {"darr", 0x2193},  {"minus", 0x2212},
               {"le", 0x2264},     {"ge", 0x2265},     {"ne", 0x2260}};
-/* Of the others, those that may lack their ; and the length of such a name. */
-enum { OLD_OTHERS = 4, OLD_LENGTH = 6 };
+/* The first so many of the others may lack it; and the length of such a name. */
+enum { OLD_OTHERS = 10, OLD_LENGTH = 6 };
 /* What &#128; to &#159; are: characters of Windows-1252. */
 static const uint16_t windows[] = {0x20ac, 0,      0x201a, 0x192,  0x201e, 0x2026, 0x2020, 0x2021,
                                    0x2c6,  0x2030, 0x160,  0x2039, 0x152,  0,      0x17d,  0,
@@ -427,8 +429,8 @@ static uint32_t numbered(const char *s, size_t n, uint32_t base)
 static uint32_t reference(const char *s, size_t max, bool attribute, size_t *n)
 {
     enum { LONGEST = 34 }; /* of HTML's names, with & and ; */
-    const size_t most = max < LONGEST ? max : LONGEST;
-    const bool number = most > 1 && s[1] == '#', hex = number && most > 2 && (s[2] | 32) == 'x';
+    const bool number = max > 1 && s[1] == '#', hex = number && max > 2 && (s[2] | 32) == 'x';
+    const size_t most = number || max < LONGEST ? max : LONGEST;
     const size_t from = 1u + number + hex;
     size_t p = from;
     while (p < most && ((s[p] >= '0' && s[p] <= '9') ||

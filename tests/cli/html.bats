@@ -179,13 +179,13 @@ X
     natively
     cat >in <<'X'
 &copy 2020 AT&ampT &notit caf&eacute, &#233 &nbsp;x &AMP; &foo &; &#; &#x;
-don&#146;t &#x80;5 &#129; &#xd800; &zcaron;
+don&#146;t &#x80;5 &#129; &#xd800; &zcaron; AT&AMP;T &COPY &#00000000000000000000000000000000097;b
 <img title="x&lt b&gt;c &copy=1 &copyx y&amp">
 X
     bash -c 'around in' >got
     diff - got <<'X'
-&amp;#X; &amp;#; &amp;; &amp;FOO &AMP; X é CAFé, ¬IT AT&amp;T 2020 ©
-&zcaron; &#xd800; &#129; €5 DON’T
+&amp;#X; &amp;#; &amp;; &amp;FOO &amp; X é CAFé, ¬IT AT&amp;T 2020 ©
+AB © AT&amp;T &zcaron; &#xd800; &#129; €5 DON’T
 <img title="Y&amp; &amp;COPYX &amp;COPY=1 B&gt;C X&lt;">
 X
     echo '<p>می&zwnj;خو a&lrm;b&rlm;c&zwj;d</p>' >in
