@@ -74,13 +74,13 @@ static void add_object(struct reader *r, struct tf_text object)
     r->object = true;
 }
 
-/* Letters that follow an element which stays, as in <code>int</code>s, stay with it; not those of
- * other scripts, which do not write its name. */
+/* Latin letters and digits that follow an element which stays, as in <code>int</code>s, stay with
+ * it; other scripts do not write its name, and some of them no spaces. */
 static bool add_ending(struct reader *r, uint32_t c, struct tf_text from)
 {
     struct tf_text *last = &r->g->nodes[r->objects.v[r->objects.n - 1]].open;
-    const uint32_t most = last->p[last->n - 1] == '>' ? 0x80 : TF_WITHOUT_SPACES;
-    if (c >= most || last->p[0] != '<' || last->p + last->n != from.p)
+    enum { LATIN = 0x250 };
+    if (c >= LATIN || last->p[0] != '<' || last->p + last->n != from.p)
         return false;
     last->n += from.n;
     return true;

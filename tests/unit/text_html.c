@@ -93,7 +93,7 @@ static size_t ending(const char *s)
     for (size_t was = 1; n != was;) {
         was = n;
         n += isalnum((unsigned char)s[n]) != 0;
-        for (size_t i = 0; n > 0 && i < 2; i++)
+        for (size_t i = 0; i < 2; i++)
             n += strncmp(s + n, letters[i], strlen(letters[i])) == 0 ? strlen(letters[i]) : 0;
     }
     return n;
