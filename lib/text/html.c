@@ -21,6 +21,7 @@ struct reader {
     size_t depth;
     bool words;     /* there are letters or digits */
     bool object;    /* one was added last */
+    bool apart;     /* what was last has white space at an end, and no text */
     uint32_t empty; /* what has no text, if it ended last; 0 */
 };
 
@@ -31,7 +32,7 @@ static void add_space(struct reader *r)
     const struct tf_buf *b = &r->raw;
     if (b->len == 0 || b->p[b->len - 1] != ' ')
         tf_buf_byte(&r->raw, ' ');
-    r->object = false;
+    r->object = r->apart = false;
 }
 
 static uint32_t add_node(struct tf_html_segment *g, uint32_t parent, size_t at, struct tf_text tag)
@@ -64,7 +65,7 @@ static void add_object(struct reader *r, struct tf_text object)
 {
     const struct tf_buf *b = &r->raw;
     const char last = b->len > 0 ? b->p[b->len - 1] : ' ';
-    if (r->object || (last > 0 && tf_uc_alphanumeric((uint32_t)last)))
+    if (r->object || r->apart || (last > 0 && tf_uc_alphanumeric((uint32_t)last)))
         add_space(r);
     const uint32_t node = add_void(r, object);
     if (r->objects.n == MOST_OBJECTS)
@@ -78,8 +79,8 @@ static void add_object(struct reader *r, struct tf_text object)
  * it; other scripts do not write its name, and some of them no spaces. */
 static bool add_ending(struct reader *r, uint32_t c, struct tf_text from)
 {
-    struct tf_text *last = &r->g->nodes[r->objects.v[r->objects.n - 1]].open;
     enum { LATIN = 0x250 };
+    struct tf_text *last = &r->g->nodes[r->objects.v[r->objects.n - 1]].open;
     if (c >= LATIN || last->p[0] != '<' || last->p + last->n != from.p)
         return false;
     last->n += from.n;
@@ -97,10 +98,10 @@ static void add_char(struct reader *r, uint32_t c, struct tf_text from)
         r->words = r->words || letter;
         if (r->object && letter && add_ending(r, c, from))
             return;
-        if (r->object && letter && c < 0x80)
+        if (letter && (r->apart || (r->object && c < 0x80)))
             add_space(r);
         tf_buf_char(&r->raw, c);
-        r->object = false;
+        r->object = r->apart = false;
     }
 }
 
@@ -138,6 +139,7 @@ static void add_item(struct reader *r, const struct tf_html_item *it)
     case TF_HTML_VOID:
         empty = add_void(r, tag);
         add_cut(g, r->raw.len, r->stack[r->depth]);
+        r->apart = r->apart || it->apart;
         if (tag.n > 3 && strncasecmp(tag.p, "<br", 3) == 0) {
             add_space(r);
             empty = 0;

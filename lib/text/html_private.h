@@ -24,6 +24,7 @@ struct tf_html_item {
     size_t match;                /* of an element that stays as it is: the item that ends it */
     bool is_tag, closes, keep;   /* keep: with translate="no" */
     bool whole;                  /* an element with all that is in it */
+    bool apart;                  /* such a one without text, but with white space at an end */
     bool attribute;              /* a text that is the value of one */
     unsigned char what;          /* of what element: enum in html_scan.c */
 };

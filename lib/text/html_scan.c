@@ -242,22 +242,24 @@ static bool stays(const struct tf_html_item *it)
             it->what == KEPT);
 }
 
-/* Is the text of a sup a mark, as of a footnote: 1, * or [a], but not th? */
-static bool is_mark(const char *s, const struct tf_html_item *items, size_t i)
+/* Is the text of a sup a mark, as of a footnote: 1, * or [a], but not th? apart: has it white space
+ * at an end? */
+static bool is_mark(const char *s, const struct tf_html_item *items, size_t i, bool *apart)
 {
     const struct tf_html_item *it = &items[i];
     if (it->match == SIZE_MAX || items[it->match].end - it->begin > LONGEST_MARK)
         return false;
     const struct tf_html_item *end = &items[it->match];
-    uint32_t first = 0;
+    uint32_t first = 0, last = 0;
     bool letters = false, space = false;
     while (++it < end)
         for (size_t p = it->begin, n; it->kind == TF_HTML_TEXT && p < it->end; p += n) {
-            const uint32_t c = tf_html_char(s + p, it->end - p, false, &n);
-            first = first > 0 ? first : c;
-            letters = letters || c == 0 || (tf_uc_letter(c) & TF_UC_ALPHABETIC) != 0;
-            space = space || tf_uc_space(c);
+            last = tf_html_char(s + p, it->end - p, false, &n);
+            first = first > 0 ? first : last;
+            letters = letters || last == 0 || (tf_uc_letter(last) & TF_UC_ALPHABETIC) != 0;
+            space = space || tf_uc_space(last);
         }
+    *apart = tf_uc_space(first) || tf_uc_space(last);
     return first > 0 && (!letters || (first == '[' && !space));
 }
 
@@ -267,7 +269,7 @@ static size_t join_kept(const char *s, struct tf_html_item *items, size_t n)
     size_t to = 0;
     for (size_t i = 0; i < n; i++) {
         struct tf_html_item it = items[i];
-        if (it.what == MARK && !is_mark(s, items, i))
+        if (it.what == MARK && !is_mark(s, items, i, &it.apart))
             it.what = INLINE;
         const enum what what = it.what;
         if (stays(&it) && it.match != SIZE_MAX) {
@@ -379,10 +381,10 @@ static const struct {
     const char *name;
     uint32_t c;
 } others[] = {{"amp", '&'},       {"lt", '<'},        {"gt", '>'},       {"quot", '"'},
-              {"apos", '\''},     {"OElig", 0x152},   {"oelig", 0x153},  {"Scaron", 0x160},
-              {"scaron", 0x161},  {"Yuml", 0x178},    {"fnof", 0x192},   {"circ", 0x2c6},
               {"AMP", '&'},       {"LT", '<'},        {"GT", '>'},       {"QUOT", '"'},
               {"COPY", 0xa9},     {"REG", 0xae},
+              {"apos", '\''},     {"OElig", 0x152},   {"oelig", 0x153},  {"Scaron", 0x160},
+              {"scaron", 0x161},  {"Yuml", 0x178},    {"fnof", 0x192},   {"circ", 0x2c6},
               {"tilde", 0x2dc},   {"ensp", 0x2002},   {"emsp", 0x2003},  {"thinsp", 0x2009},
               {"zwnj", 0x200c},   {"zwj", 0x200d},    {"lrm", 0x200e},    {"rlm", 0x200f},
               {"ndash", 0x2013},  {"mdash", 0x2014},  {"lsquo", 0x2018}, {"rsquo", 0x2019},

@@ -247,6 +247,7 @@ X
     is 'one <img> two<img> <img><b>x</b>' 'Ein zwei x ||| 0-0 1-1 2-2' 'Ein <img> zwei<img> <img><b>x</b>'
     is 'one&nbsp;<img>&#32;two' 'Ein zwei ||| 0-0 1-1' 'Ein <img> zwei'
     is 'one <img> <input> two' 'Zwei ein ||| 0-1 1-0' '<img> <input> Zwei ein'
+    is 'one<sup> </sup>two<sup>1 </sup><b>x</b><sup> 2</sup>, y' 'Ein zwei x, y ||| 0-0 1-1 2-2 3-3' 'Ein<sup> </sup> zwei<sup>1 </sup> <b>x</b><sup> 2</sup>, y'
     is 'a <code>x</code>2ไทย <var>y</var>&eacute; b' 'Q z w v ||| 0-0 1-1 2-2 3-3' 'Q <code>x</code>2 z w <var>y</var>&eacute; v'
     is 'one<b> </b>two <i>&nbsp;</i><u> three</u>' 'Ein zwei drei ||| 0-0 1-1 2-2' 'Ein<b></b> zwei <i></i><u>drei</u>'
     is 'one <i class="x"></i> two <b><img></b> <u>x</u>' 'Ein zwei x ||| 0-0 1-1 2-2' 'Ein <i class="x"></i> zwei <b><img></b> <u>x</u>'
