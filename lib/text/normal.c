@@ -96,18 +96,43 @@ static void drop_spaces(const struct tf_normal *m, size_t from, struct tf_buf *o
         out->len -= n;
 }
 
-void tf_normalise(const struct tf_normal *m, const char *s, size_t n, struct tf_buf *out)
+/* The bytes that are spaces where the text begins. *blank: are there any? */
+static size_t skip_spaces(const struct tf_normal *m, const char *s, size_t n, bool *blank)
 {
-    const size_t from = out->len;
     struct part part;
     size_t at = 0;
-    bool blank = false;
+    *blank = false;
     for (; m->single && at < n; at += part.taken) {
         part = next_part(m, s + at, n - at);
         if ((part.n > 0 || !m->begins) && (part.n != 1 || part.p[0] != ' '))
             break;
-        blank = blank || part.n > 0;
+        *blank = *blank || part.n > 0;
     }
+    return at;
+}
+
+void tf_normal_white(const struct tf_normal *m, const char *s, size_t n, struct tf_buf *out)
+{
+    struct part part;
+    bool blank;
+    size_t at = skip_spaces(m, s, n, &blank);
+    if (at < n && m->begins && blank)
+        tf_buf_add(out, TF_SPACE, sizeof TF_SPACE - 1);
+    for (; at < n; at += part.taken) {
+        part = next_part(m, s + at, n - at);
+        if (part.n == 1 && part.p[0] == ' ')
+            tf_buf_byte(out, ' ');
+        else
+            tf_buf_add(out, s + at, part.taken);
+    }
+}
+
+void tf_normalise(const struct tf_normal *m, const char *s, size_t n, struct tf_buf *out)
+{
+    const size_t from = out->len;
+    struct part part;
+    bool blank;
+    size_t at = skip_spaces(m, s, n, &blank);
     if (at == n)
         return;
     if (m->prefix || (m->begins && blank))

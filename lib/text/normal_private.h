@@ -26,5 +26,8 @@ void tf_normal_read(struct tf_normal *m, const void *bytes, size_t n,
                     const struct tf_piece_trie *user);
 /* Append valid UTF-8 as normalised. */
 void tf_normalise(const struct tf_normal *m, const char *s, size_t n, struct tf_buf *out);
+/* Append valid UTF-8 so that the library, which has neither `splits` nor `begins`, normalises it
+ * as tf_normalise does. */
+void tf_normal_white(const struct tf_normal *m, const char *s, size_t n, struct tf_buf *out);
 
 #endif

@@ -172,11 +172,25 @@ template <class T> static void add_pieces(const struct tf_sp *s, const T &t, str
     tf_sp_finish(s, text.data(), text.size(), ids, start);
 }
 
+/* The text for the library, which does not know the rules for white space: in `room` if there are
+ * some. */
+static std::string_view white(const struct tf_sp *s, const char *text, size_t n, std::string *room)
+{
+    struct tf_buf buf = {};
+    if (!s->normal.splits && !s->normal.begins)
+        return std::string_view(text, n);
+    tf_normal_white(&s->normal, text, n, &buf);
+    room->assign(buf.len > 0 ? buf.p : "", buf.len);
+    tf_buf_release(&buf);
+    return *room;
+}
+
 static int segment(const struct tf_sp *s, const char *text, size_t n,
                    sp::ImmutableSentencePieceText *t, struct tf_err *err)
 {
     tf_processor::encoding scope;
-    const sp::util::Status status = s->p.Encode(std::string_view(text, n), t->mutable_proto());
+    std::string room;
+    const sp::util::Status status = s->p.Encode(white(s, text, n, &room), t->mutable_proto());
     return status.ok() ? 0 : fail(err, "encode", status);
 }
 
@@ -205,6 +219,7 @@ static int load(struct tf_sp **out, const void *bytes, size_t n, bool segments, 
         s->user.reset(new bool[(size_t)s->all]());
         s->text_bytes.reset(new uint32_t[(size_t)s->all]());
         read_pieces(s.get(), bytes, n);
+        tf_normal_read(&s->normal, bytes, n, &s->none);
         *out = s.release();
         return 0;
     });
@@ -340,7 +355,8 @@ int tf_sp_encode(const struct tf_sp *s, const char *text, size_t n, struct tf_id
         if (!s->renumbered) { /* ids alone take less time */
             tf_processor::encoding scope;
             std::vector<int> v;
-            const sp::util::Status status = s->p.Encode(std::string_view(text, n), &v);
+            std::string room;
+            const sp::util::Status status = s->p.Encode(white(s, text, n, &room), &v);
             const size_t start = ids->n;
             tf_ids_add(ids, (const uint32_t *)v.data(), v.size());
             tf_sp_finish(s, text, n, ids, start);
@@ -379,8 +395,9 @@ int tf_sp_nbest(const struct tf_sp *s, const char *text, size_t n, int size, str
     return guarded(err, "n-best", [&]() -> int {
         tf_processor::encoding scope;
         sp::ImmutableNBestSentencePieceText t;
+        std::string room;
         sp::util::Status status =
-            s->p.NBestEncode(std::string_view(text, n), size, t.mutable_proto());
+            s->p.NBestEncode(white(s, text, n, &room), size, t.mutable_proto());
         if (!status.ok())
             return fail(err, "n-best", status);
         int count = (int)t.nbests_size() < size ? (int)t.nbests_size() : size;

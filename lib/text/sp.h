@@ -24,7 +24,7 @@ enum tf_sp_kind {
 /* how the vocabulary can be sampled */
 enum tf_sp_sampling { TF_SP_NO_SAMPLING, TF_SP_UNIGRAM, TF_SP_BPE };
 
-/* From the bytes of a SentencePiece .model file. */
+/* From the bytes of a SentencePiece .model file, which the functions that take a text borrow. */
 int tf_sp_load(struct tf_sp **sp, const void *bytes, size_t n, struct tf_err *err) TF_MUST_CHECK;
 /* The same without what segments a text, which takes most of the time: the functions that take a
  * text are not for it. */

@@ -21,6 +21,7 @@
 
 #define _Noreturn [[noreturn]]
 extern "C" {
+#include "text/normal_private.h"
 #include "text/sp.h"
 }
 
@@ -61,6 +62,8 @@ struct tf_sp {
     std::vector<uint32_t> listed;           /* of the pieces from the size on */
     bool renumbered;
     std::map<std::string_view, uint32_t> unused; /* ids, by text, if it is */
+    struct tf_piece_trie none;                   /* of user-defined symbols */
+    struct tf_normal normal;
 };
 
 /* The library's messages have the form "Internal: path/file.cc(123) [condition] text": keep only

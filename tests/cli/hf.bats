@@ -255,8 +255,14 @@ same_ids() {
             >d/tokenizer.json
         tf-convert d -o m.tfm
         jq -c '.cases[][1]' <<<"$line" >want
-        jq -r '.cases[][0]' <<<"$line" | tf-tokenize -m m.tfm | tf-cbor json |
-            jq -c 'select(.ids).ids' | diff want -
+        jq -r '.cases[][0]' <<<"$line" >text
+        tf-tokenize -m m.tfm text | tf-cbor json | jq -c 'select(.ids).ids' | diff want -
+        if [ "$(jq -r .model <<<"$line")" = unigram ]; then # from the library
+            tf-tokenize --sample --nbest-size 1 -m m.tfm text | tf-cbor json |
+                jq -c 'select(.ids).ids' | diff want -
+            tf-tokenize --pieces -m m.tfm text | awk -F '[ ]' '{ print NF }' |
+                diff <(jq length want) -
+        fi
         [ "$(wc -l <want)" = 20 ]
         n=$((n + 1))
     done <"$G/spaces"
