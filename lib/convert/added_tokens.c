@@ -99,16 +99,17 @@ static int read_config(struct tokens *t, const struct tf_value *config, struct t
     return 0;
 }
 
-static int read_tokens_file(struct tokens *t, const char *path,
-                            int (*read)(struct tokens *, const struct tf_value *, struct tf_err *),
-                            struct tf_err *err)
+static int read_files(struct tokens *t, const struct tf_import *m, struct tf_err *err)
 {
-    struct tf_value map;
-    t->path = path;
-    return path == NULL                                                        ? 0
-           : tf_value_from_json_file(&map, t->a, path, TF_MAX_CONFIG, err) != 0 ? -1
-           : read(t, &map, err) != 0 ? tf_context(err, "%s", path)
-                                     : 0;
+    const char *added = tf_dir_has(m->dir, "added_tokens.json");
+    struct tf_value map = tf_value_map();
+    if (added != NULL && tf_value_from_json_file(&map, t->a, added, TF_MAX_CONFIG, err) != 0)
+        return -1;
+    t->path = added;
+    if (read_added(t, &map, err) != 0)
+        return tf_context(err, "%s", t->path);
+    t->path = tf_dir_path(m->dir, "tokenizer_config.json");
+    return read_config(t, &m->tokenizer, err) != 0 ? tf_context(err, "%s", t->path) : 0;
 }
 
 /* The texts, up to the last. */
@@ -143,18 +144,11 @@ static void use_list(struct tokens *t, const struct tf_piece_list *list)
 
 int tf_added_tokens_read(struct tf_import *m, struct tf_err *err)
 {
-    if (!m->own_pieces)
-        return 0;
-    const char *added = tf_dir_has(m->dir, "added_tokens.json"),
-               *config = tf_dir_has(m->dir, "tokenizer_config.json");
     struct tokens t = {.a = m->arena, .size = tf_config_source_ids(&m->config)};
-    if ((added == NULL && config == NULL) ||
-        m->pieces[0].n > (size_t)t.size) /* an error of its own, later */
+    if (!m->own_pieces || m->pieces[0].n > (size_t)t.size) /* an error of its own, later */
         return 0;
     use_list(&t, &m->pieces[0]);
-    const int rc = read_tokens_file(&t, added, read_added, err) != 0
-                       ? -1
-                       : read_tokens_file(&t, config, read_config, err);
+    const int rc = read_files(&t, m, err);
     free(t.pieces);
     if (rc == 0)
         make_list(&t, m);

@@ -110,16 +110,10 @@ int tf_fsmt_import(struct tf_import *m, struct tf_err *err)
 /* A tokenizer that makes text lower case is refused. */
 static int check_tokenizer(const struct tf_import *m, struct tf_err *err)
 {
-    const char *path = tf_dir_has(m->dir, "tokenizer_config.json");
-    struct tf_value config;
     bool lower = false;
-    if (path == NULL)
-        return 0;
-    if (tf_value_from_json_file(&config, m->arena, path, TF_MAX_CONFIG, err) != 0)
-        return -1;
-    if (tf_value_bool_of(&config, "do_lower_case", &lower, err) < 0 ||
+    if (tf_value_bool_of(&m->tokenizer, "do_lower_case", &lower, err) < 0 ||
         (lower && tf_fail(err, "settings that are not supported: do_lower_case: true") != 0))
-        return tf_context(err, "%s", path);
+        return tf_context(err, "%s", tf_dir_path(m->dir, "tokenizer_config.json"));
     return 0;
 }
 

@@ -251,14 +251,10 @@ static bool claims_marian_mt_dir(const struct tf_import *m)
 static int read_tokenizer_flag(const struct tf_import *m, const char *key, bool *to,
                                struct tf_err *err)
 {
-    const char *path = tf_dir_has(m->dir, "tokenizer_config.json");
-    struct tf_value v;
     *to = false;
-    if (path == NULL)
-        return 0;
-    if (tf_value_from_json_file(&v, m->arena, path, TF_MAX_CONFIG, err) != 0)
-        return -1;
-    return tf_value_bool_of(&v, key, to, err) < 0 ? tf_context(err, "%s", path) : 0;
+    return tf_value_bool_of(&m->tokenizer, key, to, err) < 0
+               ? tf_context(err, "%s", tf_dir_path(m->dir, "tokenizer_config.json"))
+               : 0;
 }
 
 /* Only where its settings say so does the tokenizer read a list of the targets' own. */

@@ -52,7 +52,10 @@ static int read_index(struct tf_import *m, const char *index, struct tf_err *err
 int tf_hf_find_weights(struct tf_import *m, struct tf_err *err)
 {
     static const char *const names[] = {"model.safetensors", "pytorch_model.bin"};
-    if (tf_import_check_config(m, err) != 0)
+    const char *tokenizer = tf_dir_has(m->dir, "tokenizer_config.json");
+    if (tf_import_check_config(m, err) != 0 ||
+        (tokenizer != NULL &&
+         tf_value_from_json_file(&m->tokenizer, m->arena, tokenizer, TF_MAX_CONFIG, err) != 0))
         return -1;
     if (tf_hf_check_type(m, err) != 0)
         return tf_context(err, "%s", tf_dir_path(m->dir, "config.json"));

@@ -95,14 +95,13 @@ static int add_tags(struct pieces *p, struct tf_arena *a, const struct tf_value 
 static int read_tags(struct pieces *p, const struct tf_import *m, const char *path,
                      struct tf_err *err)
 {
-    const char *config = tf_dir_has(m->dir, "tokenizer_config.json"), *key;
+    const char *key;
     struct tf_value map;
     if (tf_value_from_json_file(&map, m->arena, path, TF_MAX_CONFIG, err) != 0)
         return -1;
-    if (config != NULL && find_tags(&map, &key) == NULL) {
-        path = config;
-        if (tf_value_from_json_file(&map, m->arena, path, TF_MAX_CONFIG, err) != 0)
-            return -1;
+    if (m->tokenizer.kind != TF_NULL && find_tags(&map, &key) == NULL) {
+        path = tf_dir_path(m->dir, "tokenizer_config.json");
+        map = m->tokenizer;
     }
     return add_tags(p, m->arena, &map, err) != 0 ? tf_context(err, "%s", path) : 0;
 }
@@ -123,12 +122,7 @@ static int add_nllb(struct pieces *p, struct tf_arena *a, const void *spm, size_
 /* Has added_tokens_decoder (added_tokens.c) all tokens that are no pieces, as <mask> is none? */
 static bool lists_added(const struct tf_import *m)
 {
-    const char *path = tf_dir_has(m->dir, "tokenizer_config.json");
-    struct tf_err none = {0};
-    struct tf_value config;
-    if (path == NULL || tf_value_from_json_file(&config, m->arena, path, TF_MAX_CONFIG, &none) != 0)
-        return false;
-    const struct tf_value *map = tf_value_find(&config, "added_tokens_decoder", TF_MAP);
+    const struct tf_value *map = tf_value_find(&m->tokenizer, "added_tokens_decoder", TF_MAP);
     for (size_t i = 0; map != NULL && i < map->n; i++) {
         const struct tf_value *text = tf_value_find(&map->items[i], "content", TF_TEXT);
         if (text != NULL && strcmp(text->text, "<mask>") == 0)

@@ -42,6 +42,7 @@ struct tf_import {
     bool own_pieces;                  /* files.pieces are not the user's */
     struct tf_value json;             /* config.json of dir, TF_NULL if it is not there ... */
     struct tf_err json_err;           /* ... or cannot be read */
+    struct tf_value tokenizer;        /* tokenizer_config.json of transformers, the same */
     enum tf_format from;              /* of the file of weights */
     struct tf_torch torch;            /* of a file of PyTorch */
     struct tf_bundle bundle;          /* in: its tensors, and those of files.more; out: ours */
