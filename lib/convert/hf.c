@@ -303,20 +303,12 @@ static int import_m2m100(struct tf_import *m, struct tf_err *err)
                : tf_hf_import_tensors(m, err);
 }
 
-/* The file that has the tags of languages, or NULL. */
-static const char *find_tags(const struct tf_import *m)
-{
-    static const char *const names[] = {"special_tokens_map.json", "tokenizer_config.json", NULL};
-    return tf_dir_first(m->dir, names);
-}
-
 static int read_m2m_vocab(struct tf_import *m, struct tf_err *err)
 {
-    const char *tags = m->own_pieces ? find_tags(m) : NULL;
     char *spm;
     size_t n;
-    bool legacy = false;
-    if (m->own_pieces && read_tokenizer_flag(m, "legacy_behaviour", &legacy, err) != 0)
+    bool legacy;
+    if (read_tokenizer_flag(m, "legacy_behaviour", &legacy, err) != 0)
         return -1;
     if (legacy)
         return tf_fail(err, "tokenizer_config.json: legacy_behaviour: true, by which the tag of "
@@ -324,17 +316,17 @@ static int read_m2m_vocab(struct tf_import *m, struct tf_err *err)
     if (m->opts->vocab_target != NULL)
         return tf_fail_status(err, TF_USAGE, "--vocab-target: %s has one list of pieces",
                               m->program->name);
+    if (!m->own_pieces)
+        return tf_fail_status(err, TF_USAGE, "--pieces: %s has a list of its own",
+                              m->program->name);
     if (m->opts->positions != TF_STORED_AUTO)
         return tf_fail_status(err, TF_USAGE, "--positions: %s has one table of them",
                               m->program->name);
     if (m->files.tokenizer != NULL)
         return tf_import_tokenizer(m, err);
-    if (tags == NULL)
-        return tf_fail(err, "no special_tokens_map.json or tokenizer_config.json, which has the "
-                            "tags of languages: copy it from the model that this one comes from");
     if (tf_vocab_file_read(&spm, &n, NULL, m->files.vocab[0], false, err) != 0)
         return -1;
-    const int rc = tf_hf_m2m_pieces(m, spm, n, tags, err);
+    const int rc = tf_hf_m2m_pieces(m, spm, n, err);
     free(spm);
     if (rc != 0 || tf_added_tokens_read(m, err) != 0)
         return -1;

@@ -92,12 +92,14 @@ static int add_tags(struct pieces *p, struct tf_arena *a, const struct tf_value 
 }
 
 /* Where special_tokens_map.json has none, tokenizer_config.json may, or have language_codes. */
-static int read_tags(struct pieces *p, const struct tf_import *m, const char *path,
-                     struct tf_err *err)
+static int read_tags(struct pieces *p, const struct tf_import *m, struct tf_err *err)
 {
-    const char *key;
-    struct tf_value map;
-    if (tf_value_from_json_file(&map, m->arena, path, TF_MAX_CONFIG, err) != 0)
+    const char *path = tf_dir_has(m->dir, "special_tokens_map.json"), *key;
+    struct tf_value map = tf_value_null();
+    if (path == NULL && m->tokenizer.kind == TF_NULL)
+        return tf_fail(err, "no special_tokens_map.json or tokenizer_config.json, which has the "
+                            "tags of languages: copy it from the model that this one comes from");
+    if (path != NULL && tf_value_from_json_file(&map, m->arena, path, TF_MAX_CONFIG, err) != 0)
         return -1;
     if (m->tokenizer.kind != TF_NULL && find_tags(&map, &key) == NULL) {
         path = tf_dir_path(m->dir, "tokenizer_config.json");
@@ -131,8 +133,7 @@ static bool lists_added(const struct tf_import *m)
     return false;
 }
 
-int tf_hf_m2m_pieces(struct tf_import *m, const void *spm, size_t n, const char *tags,
-                     struct tf_err *err)
+int tf_hf_m2m_pieces(struct tf_import *m, const void *spm, size_t n, struct tf_err *err)
 {
     const size_t size = (size_t)m->config.vocab_size;
     struct pieces p = {.v = tf_arena_zalloc(m->arena, size * sizeof *p.v), .size = size};
@@ -144,7 +145,7 @@ int tf_hf_m2m_pieces(struct tf_import *m, const void *spm, size_t n, const char 
          : add_pieces(&p, m->pieces[0].v, m->pieces[0].n, err) != 0
              ? tf_context(err, "%s", list)
              : 0) != 0 ||
-        read_tags(&p, m, tags, err) != 0)
+        read_tags(&p, m, err) != 0)
         return -1;
     if (list == NULL && strncmp(p.v[p.n - 1], "__", 2) == 0)
         return tf_fail(err, "no vocab.json, a file of M2M100Tokenizer: copy it from the model that "

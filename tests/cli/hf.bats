@@ -269,6 +269,11 @@ same_ids() {
     [ "$n" = 11 ]
 }
 
+@test "a list of pieces is refused beside the one that a model has" {
+    t 2 tf-convert "$G/nllb" --vocab "$G/unigram" --pieces "$G/marian/vocab.json" -o m.tfm
+    expect_error "--pieces: M2M100 has a list of its own"
+}
+
 @test "NLLB whose sources end with their tag is refused" {
     cp -r "$G/nllb" d
     jq '.legacy_behaviour = false' "$G/nllb/tokenizer_config.json" >d/tokenizer_config.json
