@@ -301,6 +301,10 @@ static int read_tokens(struct tf_import *m, struct tf_err *err)
     c->pad = tf_piece_list_id(&list[1], "<pad>");
     if (c->eos < 0)
         return tf_fail(err, "no token </s>");
+    if (!tf_config_own_start(c) && strcmp(start, "<s>") != 0 &&
+        tf_piece_list_id(&list[1], "<s>") >= 0)
+        return tf_fail(err, "decoder_start_token: %s: in place of <s> only <pad> and </s> are "
+                            "supported", start);
     c->source_eos = source_eos || c->start == TF_START_ZERO || c->bos == c->eos;
     return c->source_vocab_size == 0 || !c->source_eos ||
                    tf_piece_list_id(&list[0], "</s>") == c->eos

@@ -28,7 +28,7 @@ int tf_import_check_vocab(const struct tf_import *m, const char *name, const cha
     const bool own_ids = c->source_vocab_size > 0;
     const struct tf_special target = {.pad = c->pad,
                                       .unk = m->header.special.unk,
-                                      .bos = c->bos != c->eos ? c->bos : -1,
+                                      .bos = c->bos != c->eos && c->bos != c->pad ? c->bos : -1,
                                       .eos = c->eos},
                             source = {-1, -1, -1, c->source_eos ? c->eos : -1};
     struct tf_header given = {.has_vocab = true};

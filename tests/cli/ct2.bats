@@ -176,6 +176,24 @@ np.savez("less.npz", **w)'
         grep -q '"rows":\["▁100","▁170","</s>"\],"columns":\["▁word0","▁word3","▁100"\]'
 }
 
+@test "a decoder starts with <pad> in place of <s>, and with no other token that is text" {
+    make positions=absent
+    jq '.decoder_start_token = "<pad>"' d/config.json >config
+    cp config d/config.json
+    tf-convert d -o m.tfm
+    head -3 "$TEXT" | tf-tokenize -m m.tfm >s.tfs
+    tf-score -q --text -m m.tfm s.tfs s.tfs >want
+    # The same matrices, in which the first row is called <s>.
+    sed '1s/.*/<s>/; 3s/.*/<pad>/' "$PIECES" | jq -R -s 'split("\n")[:-1]' >d/shared_vocabulary.json
+    jq '.decoder_start_token = "<s>"' config >d/config.json
+    tf-convert d -o named.tfm
+    head -3 "$TEXT" | tf-tokenize -m named.tfm >t.tfs
+    tf-score -q --text -m named.tfm t.tfs t.tfs | diff want -
+    jq '.decoder_start_token = "e"' config >d/config.json
+    t 1 tf-convert d -o x.tfm
+    expect_error "d/model.bin: decoder_start_token: e: in place of <s> only <pad> and </s> are supported"
+}
+
 @test "the segmenter of one side alone is not that of both" {
     make
     tf-convert d -o m.tfm
