@@ -192,6 +192,7 @@ static void put_bart_pieces(struct tf_export *e)
     if (tf_sp_ends(e->segmenter->p, e->segmenter->len)) {
         if (tf_sp_put_json(&e->text[JSON], e->segmenter->p, e->segmenter->len, own, &err) != 0)
             tf_export_refuse(e, err.msg);
+        e->has_tokenizer = true;
     } else {
         struct tf_json j = {.out = &e->text[TAGS]};
         tf_json_open(&j, '{');

@@ -1,9 +1,11 @@
 /* export.c - see export_private.h. */
+#include "base/log.h"
 #include "base/output_dir.h"
 #include "convert/export_members_private.h"
 #include "convert/export_private.h"
 #include "convert/foreign_private.h"
 #include "stream/search_settings.h"
+#include "text/sp_json.h"
 
 #include <string.h>
 
@@ -111,6 +113,23 @@ static int make_all(struct export *x, struct tf_err *err)
     return fail_refused(x, err);
 }
 
+/* What of a vocabulary is not in the SentencePiece models that are written, nor beside them. */
+static void warn_lost(const struct export *x, const char *path)
+{
+    const struct tf_buf *b = x->e.segmenter;
+    struct tf_buf lost = {0};
+    if (b->p != NULL && tf_sp_splits(b->p, b->len))
+        tf_buf_item(&lost, "codes of byte-pair encoding");
+    if (x->e.n_added > 0 && !x->f->added_beside)
+        tf_buf_item(&lost, "added tokens");
+    if (b->p != NULL && tf_sp_white(b->p, b->len) && !x->e.has_tokenizer)
+        tf_buf_item(&lost, "rules of a tokenizer.json for white space");
+    if (lost.len > 0)
+        tf_warn("%s/%s: SentencePiece, which splits text by it, has no %s", path,
+                x->f->segmenter[0], lost.p);
+    tf_buf_release(&lost);
+}
+
 /* ---- files ---- */
 
 /* Open a file of the directory. */
@@ -209,6 +228,8 @@ int tf_export(struct tf_conversion *m, const char *output, const struct tf_expor
         rc = tf_out_dir_commit(&x.dir, path, err);
     else
         tf_out_dir_abort(&x.dir);
+    if (rc == 0)
+        warn_lost(&x, path);
     tf_params_release(&x.e.params);
     tf_bundle_release(&x.e.theirs);
     for (int i = 0; i < TF_EXPORT_TEXTS; i++)

@@ -37,6 +37,7 @@ struct tf_export {
     const struct tf_buf *segmenter; /* [2], as in struct tf_import */
     struct tf_buf one_segmenter;    /* if not empty: what is written in their place */
     bool own_segmenter;             /* the target has a segmenter of its own */
+    bool has_tokenizer;             /* a tokenizer.json is written, too */
     struct tf_bundle theirs;
     struct tf_buf text[TF_EXPORT_TEXTS]; /* of the files that the format names; empty: no file */
     struct tf_buf refused;               /* what the format cannot express */
@@ -53,6 +54,7 @@ struct tf_export_format {
     bool output_bias;                   /* it always has one */
     bool f32_only;
     bool ids_beside;                      /* of pieces, in a file of text */
+    bool added_beside;                    /* and of tokens besides pieces */
     bool without_vocab;                   /* a model need not have one */
     bool two_segmenters;                  /* also where both sides have the same */
     void (*check)(struct tf_export *e);   /* refuse what needs more than a name; or NULL */

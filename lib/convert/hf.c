@@ -648,6 +648,7 @@ static const struct tf_export_format marian_mt_format = {
     .has_any = "max_positions|position_offset|norm_eps",
     .output_bias = true,
     .ids_beside = true,
+    .added_beside = true,
     .two_segmenters = true,
     .check = refuse_vocabularies,
     .convert = convert_to_hf,

@@ -12,6 +12,17 @@ bool tf_sp_ends(const void *bytes, size_t n)
     return tf_sp_settings_of(bytes, n).ends;
 }
 
+bool tf_sp_white(const void *bytes, size_t n)
+{
+    const struct tf_sp_settings is = tf_sp_settings_of(bytes, n);
+    return is.ends || is.white != 0;
+}
+
+bool tf_sp_splits(const void *bytes, size_t n)
+{
+    return tf_sp_settings_of(bytes, n).codes.lines != NULL;
+}
+
 static void put_base64(struct tf_buf *b, struct tf_span s)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

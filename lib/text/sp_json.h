@@ -12,6 +12,10 @@
 
 /* Is a space at the end of a text a piece? Of a vocabulary that tf_sp_check accepts, as below. */
 bool tf_sp_ends(const void *bytes, size_t n);
+/* Has it this rule for white space or others that SentencePiece has not, those of a tokenizer.json?
+ * Has it codes that split words (bpe_codes.h)? */
+bool tf_sp_white(const void *bytes, size_t n);
+bool tf_sp_splits(const void *bytes, size_t n);
 /* Append the tokenizer.json of a unigram model in which several spaces are one, also at the ends of
  * a text; pieces have the texts of the list, and those that are not normal are special. Errors:
  * another model. */

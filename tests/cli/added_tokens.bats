@@ -53,6 +53,14 @@ ids() {
     jq -c '.[1]' "$G/marian.expected" | diff - <(ids)
 }
 
+@test "added tokens are missed where SentencePiece alone splits text" {
+    tf-convert m -o m.tfm
+    t 0 tf-convert m.tfm --to ctranslate2 -o ct2
+    expect_contains "$stderr" "ct2/source.spm: SentencePiece, which splits text by it, has no added tokens"
+    t 0 tf-convert m.tfm --to hf -o hf
+    [ -z "$stderr" ]
+}
+
 @test "what is written for transformers has the same ids there" {
     tf-convert m -o m.tfm
     tf-convert m.tfm --to hf -o hf

@@ -81,7 +81,8 @@ take() {
             [\$n[0].normalizer | .. | objects | select(.precompiled_charsmap)] + . else . end" \
             "$G/tokenizer/tokenizer.json" >five/tokenizer.json
         tf-convert five -o five.tfm
-        tf-convert five.tfm --to hf -o hf
+        t 0 tf-convert five.tfm --to hf -o hf
+        [ -z "$stderr" ]
         cmp <(jq -S "$keys" hf/tokenizer.json) <(jq -S "$keys" five/tokenizer.json)
         tf-convert hf -o back.tfm
         cmp <(tf-info five.tfm | grep vocab) <(tf-info back.tfm | grep vocab)
@@ -89,6 +90,8 @@ take() {
     done
     printf 'el\nel \n' | tf-tokenize -m back.tfm 2>/dev/null | tf-cbor json |
         jq -s -e 'map(select(.ids).ids) | (.[1] - .[0] == []) and (.[1] | length) == (.[0] | length) + 1'
+    t 0 tf-convert five.tfm --to ctranslate2 -o ct2
+    expect_contains "$stderr" "ct2/source.spm: SentencePiece, which splits text by it, has no rules of a tokenizer.json for white space"
     # MarianTokenizer reads no such file.
     tf-convert "$TOP/tests/golden/hf/marian" --positions halves -o marian.tfm
     tf-convert --new-vocab five.tfm marian.tfm -o other.tfm
