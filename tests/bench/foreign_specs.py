@@ -198,6 +198,7 @@ REFUSED = {
     "another end": {"config": {"eos_token": "w3"}},
     "another unknown token": {"config": {"unk_token": "w3"}},
     "start with a word that is not there": {"config": {"decoder_start_token": "no"}},
+    "start with a word": {"config": {"decoder_start_token": "w3"}},
 }
 
 
@@ -207,7 +208,8 @@ def rows(at, pairs_of_ids, beams, limit):
     cases = {**VARIANTS, **{f"{q}, {what}": {"quantization": q, "tie": tie}
                             for q in QUANTIZATIONS for what, tie in (
                                 ("all tied", "all"), ("tied in the decoder", "decoder"),
-                                ("no tying", "none"))}}
+                                ("no tying", "none"))},
+             "start with <pad>": {"config": {"decoder_start_token": "<pad>"}}}
     for number, (form, how) in enumerate(cases.items()):
         path = at(f"spec-{number}")
         tokens = make(path, **how)
