@@ -147,6 +147,7 @@ static int read_constraints(struct reading *r, const char *path, struct tf_ensem
                             struct tf_err *err)
 {
     struct tf_user_lines lines = {.add = add_constraints, .arg = r, .longest = MAX_LINE};
+    TF_GROW(r->t->lines, r->t->n_lines, r->t->cap_lines); /* an empty file is not none */
     if (tf_user_lines_read(&lines, path, err) != 0)
         return -1;
     tf_ensemble_add_input(m, "constraints", lines.sum);

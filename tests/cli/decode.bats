@@ -635,6 +635,9 @@ has_words() {
     printf '▁a\n' >few
     d_t 1 --constraints few "$LINES_TFS"
     expect_contains "$stderr" "few: 1 lines, fewer than the records of"
+    : >none
+    d_t 1 --constraints none "$LINES_TFS"
+    expect_contains "$stderr" "none: 0 lines, fewer than the records of"
     printf '\n%.0s' {1..60} >many
     d_t 1 --constraints many "$LINES_TFS" -o out
     expect_contains "$stderr" "many: 60 lines for 59 records"
