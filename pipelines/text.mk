@@ -77,7 +77,7 @@ files.$2 = $(foreach s,$(stems.$2),$s $(call side,$s,$S) $(call side,$s,$T))
 $(WORK)/$1.$S $(WORK)/$1.$T &: $(sort $(foreach l,$S $T,$(call side,$(stems.$2),$l))) \
     $(WORK)/files.$2.settings
 	rm -f $(WORK)/$1.$S.part $(WORK)/$1.$T.part
-	read_file() { case $$$$1 in *.gz) gzip -dc <"$$$$1" ;; *) cat <"$$$$1" ;; esac; }; \
+	read_file() { case $$$$1 in *.gz) gzip -dc -- "$$$$1" ;; *) cat <"$$$$1" ;; esac; }; \
 	add() { read_file "$$$$1" | sed '$$$$a\' | tee -a "$$$$2.part" | $(lines); }; \
 	tr ' ' '\n' <$(WORK)/files.$2.settings \
 	| while read -r stem && read -r source && read -r target; do \

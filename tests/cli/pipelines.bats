@@ -85,6 +85,9 @@ load pipelines
     sed -i 1d data/b.en
     t 2 make "${args[@]}" WORK=x TRAIN=data/b
     expect_contains "$stderr" "TRAIN=data/b: 299 lines of en, 300 of de"
+    gzip -dc data/a.de.gz >data/b.de.gz
+    t 2 make "${args[@]}" WORK=x TRAIN='data/a data/b'
+    expect_contains "$stderr" "gzip: data/b.de.gz: not in gzip format"
 }
 
 @test "text.mk: each file is compared with its partner, though their sums agree" {
