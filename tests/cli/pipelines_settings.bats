@@ -298,6 +298,14 @@ X
     # Also beside options that only training uses, and in a file of options.
     t 2 make "${args[@]}" STEPS=3 TRAIN_FLAGS="--valid-command 'ls' --ranks none --warmpu 3"
     expect_contains "$stderr" "tf-train: unknown option --warmpu"
+    # And those of the search.
+    t 2 make "${args[@]}" STEPS=3 BEAM='1 2'
+    expect_contains "$stderr" "tf-decode: unexpected operand '2'"
+    t 2 make "${args[@]}" STEPS=3 ALPHA=-1
+    expect_contains "$stderr" "tf-decode: --alpha -1: too small"
+    t 2 make "${args[@]}" STEPS=3 DECODE_FLAGS=--max-extar
+    expect_contains "$stderr" "tf-decode: unknown option --max-extar"
+    [ ! -e w/run ]
     echo stps=3 >options
     t 2 make "${args[@]}" STEPS=3 TRAIN_FLAGS='--settings options'
     expect_contains "$stderr" "tf-train: --settings: options: line 1: no option 'stps'"
