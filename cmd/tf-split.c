@@ -68,7 +68,7 @@ static int join(const struct tf_args *args, struct tf_out *out, struct tf_err *e
     struct tf_in in;
     if (layout == NULL)
         return tf_fail_status(err, TF_USAGE, "--join: --layout FILE is required");
-    int rc = tf_in_open(&in, args->v[0], err);
+    int rc = tf_text_open(&in, args->v[0], TF_TEXT_AS_IS, err);
     if (rc == 0)
         rc = tf_split_join(&in, layout, out, err);
     tf_in_close(&in);

@@ -140,6 +140,8 @@ X
     printf '{"step":1,"ppl":3}\n{"step":2,"ppl":2}\n' >log
     cmp <(tf-plot -y ppl curve <(gzip <log)) <(tf-plot -y ppl curve <(cat log))
     sh_t 0 'tf-cbor json tokens | gzip | tf-cbor unjson >back && cmp back tokens'
+    tf-split -l layout text >sentences
+    sh_t 0 'gzip <sentences | tf-split -d -l layout | cmp - text'
     head -n 3 text | gzip >short
     sh_t 0 '{ head -c 5 short; sleep 0.1; tail -c +6 short; } | tf-tokenize -m vocab --pieces |
         cmp - <(head -n 3 text | tf-tokenize -m vocab --pieces)'
