@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/opt.h"
 #include "base/parse.h"
+#include "base/utf8.h"
 #include "metrics/utility_private.h"
 
 #include <float.h>
@@ -398,6 +399,8 @@ static int read_all(struct rerank *r, struct tf_err *err)
     struct tf_text line;
     int rc;
     while ((rc = tf_lines_next(r->in, &line, err)) == 1) {
+        const size_t mark = r->in->n == 1 ? tf_utf8_mark(line.p, line.n) : 0;
+        line = (struct tf_text){line.p + mark, line.n - mark};
         const bool json = line.n > 0 && line.p[0] == '{';
         if ((json ? read_json(r, line, err) : read_columns(r, line, err)) != 0)
             return -1;

@@ -160,6 +160,7 @@ X
     printf 'DELETE_LABEL NN\nDELETE_LABEL TOP\n' >params
     tf-tree -l -w words text >sequences
     tf-cbor json tokens >json
+    printf '0\t1\t-1\ta\n1\t1\t-2\tb\n' >lists
     while read -r file command; do
         printf '\357\273\277' | cat - $file >marked
         gzip <marked >packed
@@ -181,6 +182,7 @@ log cat FILE | tf-plot -y ppl curve -
 table tf-plot heat --values FILE
 prefixes echo 'foo. X bar. X' >in; tf-bleu --as paper --print-tokens -i in --prefixes FILE
 json tf-cbor unjson FILE >back && tf-cbor json back
+lists tf-rerank FILE
 X
     echo '(TOP (NN 7))' >plain
     printf '\357\273\277' | cat - plain >marked
