@@ -41,6 +41,7 @@
 #: AVERAGE checkpoints that are averaged
 #: TRAIN_FLAGS more options of tf-train
 #: DECODE_FLAGS more options of tf-decode
+#: SAMPLE_FLAGS those of tf-decode --sample, for back-translation
 #: THREADS threads of each tool; empty: the available CPUs
 NEEDED      := $(if $(MODEL),,TRAIN DEV) TEST
 NEEDS        = a stem; STEM.$S and STEM.$T, plain or .gz, or a file of both with tabs
@@ -68,6 +69,7 @@ SAVE_EVERY  ?=
 AVERAGE     ?=
 TRAIN_FLAGS ?=
 DECODE_FLAGS ?=
+SAMPLE_FLAGS ?=
 THREADS     ?=
 of_preset := TOKENS STEPS SAVE_EVERY AVERAGE
 
@@ -86,16 +88,16 @@ text = $(MAKE) -f $(here)text.mk WORK=$(WORK)/$1 RESULTS=$(WORK)/$1 \
 # $(call scores,FILE,REFERENCE,NAMES): BLEU of a translation in each of these folders, and the
 # chance that it differs from the first by so much.
 scores = cd $(WORK); tf-bleu --paired-bs -f text -w 2 $2 -i $(3:%=%/$1.out) | sed -n '1,/^╘/p'
-# $(call translate,MODELS,TEXT,FLAGS)
+# $(call translate,MODELS,TEXT,FLAGS): FLAGS in place of DECODE_FLAGS.
 translate = $(say)$(call allow_bad,tf-tokenize -m $(firstword $1) $2 \
-    | tf-decode $(1:%=-m %) $(threads) $(DECODE_FLAGS) $3 \
+    | tf-decode $(1:%=-m %) $(threads) $(or $3,$(DECODE_FLAGS)) \
     | tf-tokenize -d -m $(firstword $1) -o $@)
 # $(call files,STEMS): what stems copies, as far as it is there.
 files = $(wildcard $(foreach s,$1,$(foreach l,$S $T,$s.$l $s.$l.gz)))
 # What is in tuning.settings, mono.settings, taught.settings and decoding.settings. A training with
 # others needs another folder; of another search come other translations.
 tuning   = $(PAIR) $(DOMAIN) $(DOMAIN_DEV) $(DOMAIN_TEST) $(TEST) $(MODEL): $(batch) $(TUNE_FLAGS)
-mono     = $(MONO) $(DECODE_FLAGS)
+mono     = $(MONO) $(SAMPLE_FLAGS)
 taught   = $(DECODE_FLAGS)
 decoding = $(DECODE_FLAGS)
 batch    = --preset $(PRESET) $(if $(TOKENS),--tokens $(TOKENS))
@@ -148,7 +150,7 @@ $(WORK)/reverse/model.tfm: FORCE
 $(WORK)/mono.$T: $(MONO) $(WORK)/mono.settings
 	$(call copy,$(foreach f,$(filter-out %.settings,$+),$(call quote,$f)),$@)
 $(WORK)/mono.$S: $(WORK)/mono.$T $(WORK)/reverse/model.tfm
-	$(call translate,$(WORK)/reverse/model.tfm,$<,--sample)
+	$(call translate,$(WORK)/reverse/model.tfm,$<,--sample $(SAMPLE_FLAGS))
 $(WORK)/back/test.out: $(WORK)/mono.$S FORCE
 	$(jobs)$(call text,back,TRAIN=$(call for_make,$(TRAIN) $(WORK)/mono))
 
@@ -219,11 +221,12 @@ $(WORK)/ensemble/test.out: $(WORK)/plain/model.tfm $(seeds) $(WORK)/plain/test.o
 
 # Such a model repeats its most frequent piece, which may be a blank, and nothing is left for the
 # student: so no piece comes twice.
+no_piece_twice := --max-extra 2 --min-length 3 --no-repeat-ngram 1
 small: ## try all steps in seconds: tiny models, 4 updates; the scores mean nothing
 	$(MAKE) -f $(firstword $(MAKEFILE_LIST)) WORK=$(WORK)-small VOCAB_SIZE=200 STEPS=4 \
 	    SAVE_EVERY=4 AVERAGE=1 TOKENS=1000 SEEDS=2 TRAIN_FLAGS='--warmup 30 --d-model 16' \
 	    STUDENT='--layers 1' TUNE_FLAGS='--steps 2 --save-every 1' \
-	    DECODE_FLAGS='--max-extra 2 --min-length 3 --no-repeat-ngram 1' \
+	    DECODE_FLAGS='$(no_piece_twice)' SAMPLE_FLAGS='$(no_piece_twice)' \
 	    back-translation distillation tuning ensemble
 
 .PHONY: back-translation distillation tuning ensemble small

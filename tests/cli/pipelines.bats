@@ -434,7 +434,8 @@ PY
     expect_contains "$stderr" "(theirs.tfm, not other.tfm); use another WORK, or remove d/tuning/tuned"
     args=(-f "$TOP/pipelines/recipes.mk" TRAIN=data/train DEV=data/dev TEST=data/test \
         DOMAIN=data/test DOMAIN_DEV=data/dev DOMAIN_TEST=data/dev)
-    t 2 make "${args[@]}" WORK=w-small MONO=data/dev.de.gz DECODE_FLAGS="$flags" back-translation
+    t 2 make "${args[@]}" WORK=w-small MONO=data/dev.de.gz DECODE_FLAGS="$flags" \
+        SAMPLE_FLAGS="$flags" back-translation
     expect_contains "$stderr" "w-small/back/run was trained with different settings (mono.de more.gz, not data/dev.de.gz)"
     # It never takes the place of a model that was trained, nor of itself.
     t 2 make "${args[@]}" WORK=w-small MODEL=theirs.tfm w-small/plain/model.tfm

@@ -519,19 +519,23 @@ fake_decoder() {
     done
     echo x >mono
     fake_decoder
+    # A search has other options than sampling, which refuses those of its beam.
     for flags in '--beam 2' '--beam 3 --alpha 1' ''; do
-        PATH=$PWD/bin:$PATH t 0 make "${args[@]}" DECODE_FLAGS="$flags" w/taught.en w/mono.en
+        drawn=${flags:+--temperature 0.${flags:7:1}}
+        flagged=(DECODE_FLAGS="$flags" SAMPLE_FLAGS="$drawn" w/taught.en w/mono.en)
+        PATH=$PWD/bin:$PATH t 0 make "${args[@]}" "${flagged[@]}"
         [ "$(xargs <w/taught.de)" = "$(xargs <<<"-m w/plain/model.tfm $flags")" ]
-        [ "$(xargs <w/mono.en)" = "$(xargs <<<"-m w/reverse/model.tfm $flags --sample")" ]
-        PATH=$PWD/bin:$PATH t 0 make "${args[@]}" DECODE_FLAGS="$flags" w/taught.en w/mono.en
+        [ "$(xargs <w/mono.en)" = "$(xargs <<<"-m w/reverse/model.tfm --sample $drawn")" ]
+        PATH=$PWD/bin:$PATH t 0 make "${args[@]}" "${flagged[@]}"
         [[ $output != *'| tf-decode '* ]]
     done
     mkdir -p w/student/run w/back/run
     touch w/{student,back}/run/ckpt-1.tfm
     t 0 make "${args[@]}" w/taught.en w/mono.en
-    for f in 'taught.en student' 'mono.en back'; do
-        PATH=$PWD/bin:$PATH t 2 make "${args[@]}" DECODE_FLAGS='--beam 2' "w/${f% *}"
-        expect_contains "$stderr" "w/${f#* }/run was trained with different settings (without --beam 2)"
+    for f in 'taught.en student DECODE --beam' 'mono.en back SAMPLE --top-k'; do
+        read -r file run kind option <<<"$f"
+        PATH=$PWD/bin:$PATH t 2 make "${args[@]}" "${kind}_FLAGS=$option 2" "w/$file"
+        expect_contains "$stderr" "w/$run/run was trained with different settings (without $option 2)"
     done
     # A domain of the same name in another language.
     echo x | tee t.en t.de t.fr >m
