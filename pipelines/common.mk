@@ -90,6 +90,9 @@ same_text = [ -z "$(wildcard $2/*.tfm)" ] || [ ! -s $@ ] || $(call sum,$1) | cmp
     echo "$2 was trained on another text; use another WORK, or remove $2" >&2; exit 2; }
 sum = cat $1.$S $1.$T | sha256sum
 
+# $(call known,COMMAND): refuse what the tool calls wrong options. No file need be there yet.
+known = why=$$($1 2>&1 </dev/null) || [ $$? != 2 ] || { echo "$$why" >&2; exit 2; }
+
 # $(jobs) begins a recipe line whose $(MAKE) comes from a variable: it shares the jobs of make -j.
 # Under make -n, -q and -t it stays empty, because make would run such a line.
 jobs = $(if $(strip $(foreach x,n q t,$(findstring $x,$(firstword -$(MAKEFLAGS))))),,+)

@@ -288,7 +288,6 @@ planned   = $(if $(filter --init --init=% --settings%,$(TRAIN_FLAGS)),,--vocab-s
     --valid $(WORK)/dev.tfs $(length) $(subst $(init),,$(model))
 # Check the settings before a day of training, and before the vocabulary and the streams of a run
 # that was begun with others are overwritten. The message lists the differing options.
-# tf-decode, which has no model yet, returns 2 only for its options.
 $(addsuffix .settings,$(addprefix $(WORK)/,source vocabulary validation TRAIN \
     $(addprefix files.,TRAIN DEV TEST)) \
     $(addprefix $(RESULTS)/,training length decoding decode_flags teachers thirds)): | trainable
@@ -306,8 +305,7 @@ endif
 	@$(call as_before,$(RESULTS)/training.settings,$(RESULTS)/run)
 ifneq ($(if $(filter 0,$(last_step)),$(planned)),)
 	@why=$$(tf-train --plan $(planned) 2>&1) || { echo "$$why" >&2; exit 2; }
-	@why=$$(tf-decode - $(decoding) 2>&1 </dev/null) || [ $$? != 2 ] || { \
-	    echo "$$why" >&2; exit 2; }
+	@$(call known,tf-decode - $(decoding))
 endif
 
 $(RESULTS)/model.tfm: $(RESULTS)/trained

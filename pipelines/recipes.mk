@@ -109,13 +109,16 @@ tunable:
 	$(if $(and $(MODEL),$(wildcard $(WORK)/plain/run)), \
 	    $(error WORK=$(WORK) has a plain model of its own: MODEL=$(MODEL) needs another folder))
 	$(call as_before,$(WORK)/tuning.settings,$(WORK)/tuned)
+	$(call known,tf-train --plan --valid none $(TUNE_FLAGS))
 $(WORK)/mono.settings: | trainable
 trainable:
 	$(call need,MONO,back-translation)
 	$(call as_before,$(WORK)/mono.settings,$(WORK)/back/run)
+	$(call known,tf-decode - -m $(WORK)/none --sample $(SAMPLE_FLAGS))
 $(WORK)/taught.settings: | teachable
 teachable:
 	$(call as_before,$(WORK)/taught.settings,$(WORK)/student/run)
+	$(call known,tf-train --plan --valid none --preset $(PRESET) $(TRAIN_FLAGS) $(STUDENT))
 .PHONY: tunable trainable teachable
 
 # $(call copy,FILES,TO): gzip copies a file that is not its own, sed ends the last line.
@@ -156,7 +159,7 @@ $(WORK)/back/test.out: $(WORK)/mono.$S FORCE
 
 # ---- distillation ----
 distillation: $(WORK)/plain/test.out $(WORK)/student/test.out
-distillation: $(WORK)/small/test.out ## a fast student of the plain model
+distillation: teachable $(WORK)/small/test.out ## a fast student of the plain model
 	@$(call scores,test,plain/test.$T,plain student small)
 	@for m in plain student; do \
 	    tf-tokenize -m $(WORK)/$$m/model.tfm $(WORK)/plain/test.$S >$(WORK)/$$m/test.tfs; \

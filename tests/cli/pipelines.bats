@@ -403,6 +403,14 @@ PY
     expect_contains "$output" "models of several SEEDS"
     t 2 make "${args[@]}" WORK=w back-translation MONO=none.de
     expect_contains "$stderr" "No rule to make target 'none.de'"
+    # So are options that do not exist.
+    t 2 make "${args[@]}" WORK=w back-translation MONO=mono.de SAMPLE_FLAGS='--beam 2'
+    expect_contains "$stderr" "tf-decode: --beam is only for search"
+    t 2 make "${args[@]}" WORK=w distillation STUDENT=--encodr-layers
+    expect_contains "$stderr" "tf-train: unknown option --encodr-layers"
+    t 2 make "${args[@]}" WORK=w tuning DOMAIN=data/test DOMAIN_DEV=data/dev DOMAIN_TEST=data/dev \
+        TUNE_FLAGS='--stps 2'
+    expect_contains "$stderr" "tf-train: unknown option --stps"
     [ ! -e w/plain ]
     # A model of somebody else's in place of the plain one, without TRAIN and DEV.
     mkdir corpus
