@@ -41,6 +41,7 @@ struct rerank {
     struct tf_tokens words;
     struct tf_bad_count count;
     struct tf_buf number;
+    bool json; /* of the lines so far */
 };
 
 const char *const tf_rerank_utilities[] = {"chrf", "chrf++", "bleu", NULL};
@@ -404,6 +405,9 @@ static int read_all(struct rerank *r, struct tf_err *err)
         const bool json = line.n > 0 && line.p[0] == '{';
         if ((json ? read_json(r, line, err) : read_columns(r, line, err)) != 0)
             return -1;
+        if (r->in->n > 1 && json != r->json) /* two lists could get one number */
+            return wrong(r, err, "columns and JSON in one input");
+        r->json = json;
         if (!tf_in_line_ready(&r->in->in, TF_LINES_MAX) && tf_out_flush(r->out, err) != 0)
             return -1;
     }

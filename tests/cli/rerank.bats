@@ -174,6 +174,8 @@ a b c|in: line 1: no number of an input
 {"text":"a","alternatives":[{"text":"b","score":1}]}|in: line 1: no score
 {"text":"a","score":1,"alternatives":3}|in: line 1: alternatives: no array
 {"text":"a"} x|in: line 1: json: byte
+1\t1\t-2\ta\n{"text":"b","score":-1}|in: line 2: columns and JSON in one input
+{"text":"b","score":-1}\n0\t1\t-2\ta|in: line 2: columns and JSON in one input
 X
     t 1 tf-rerank --weights 1,2 <(echo '{"text":"a"}')
     expect_contains "$stderr" "JSON has one score, --weights has 2"
