@@ -86,7 +86,7 @@ static struct tf_opt after[] = {
              .help = "seconds after which a rank that does not answer ends the run"),
     OPT_MODE(0, "plan", PLAN,
              .help = "check the options, print settings, parameters, memory and FLOP, exit; the "
-                     "counts need --vocab-size or --init"),
+                     "counts need --vocab-size, --vocab or --init"),
     OPT_INT(0, "plan-tokens", &plan.tokens, .arg = "N", .lo = 1, .hi = 1e9, .modes = PLAN,
             .help = "tokens per batch on each side (default: the preset's; 25000 for base)"),
     OPT_INT(0, "plan-length", &plan.length, .arg = "N", .def = "30", .lo = 1, .hi = 1e6,

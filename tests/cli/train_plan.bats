@@ -18,11 +18,26 @@ load train
 
 @test "--plan: without the size of a vocabulary it prints all but the counts" {
     t 0 tf-train --plan --preset tiny
-    expect_error "warning: without --vocab-size or --init, no parameters, memory and FLOP are printed"
+    expect_error "warning: without --vocab-size, --vocab or --init, no parameters, memory and FLOP are printed"
     printed=$output
     t 0 tf-train --plan --preset tiny --vocab-size 100
     want=$(sed '/^  vocab_size /d; /^parameters$/,/^a layer of/{/^a layer of/!d}' <<<"$output")
     [ "$(sed '/^  vocab_size /d' <<<"$printed")" = "$want" ]
+}
+
+@test "--plan has the size of the vocabulary from the file of --vocab" {
+    tf-tokenize --train --vocab-size 30 -o v.model <(seq 200)
+    want=$(tf-train --plan --preset tiny --vocab-size 30)
+    t 0 tf-train --plan --preset tiny --vocab v.model
+    expect_output "$want"
+    [ -z "$stderr" ]
+    t 0 tf-train --plan --preset tiny --vocab v.model --vocab-size 48
+    expect_output "$(tf-train --plan --preset tiny --vocab-size 48)"
+    echo 'of another tokenizer' >other
+    t 0 tf-train --plan --preset tiny --vocab other
+    expect_error "warning: without --vocab-size, --vocab or --init, no parameters"
+    t 1 tf-train --plan --vocab none
+    expect_error "tf-train: none: No such file or directory"
 }
 
 @test "--plan counts all that a pass keeps, also the last norm of a pre-norm model" {

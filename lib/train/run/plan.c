@@ -7,10 +7,13 @@
 #include "model/params.h"
 #include "model/work.h"
 #include "ops/registry.h"
+#include "text/sp_check.h"
+#include "text/vocab_file.h"
 #include "train/step/stepper.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct kind {
@@ -184,7 +187,7 @@ static int add_cost(struct tf_buf *out, const struct tf_settings *o, const struc
     struct tf_params p;
     uint64_t count[KINDS] = {0};
     if (c->vocab_size < 1) {
-        tf_warn("without --vocab-size or --init, no parameters, memory and FLOP are printed");
+        tf_warn("without --vocab-size, --vocab or --init, no parameters, memory and FLOP are printed");
         return 0;
     }
     const struct tf_backend *cpu = tf_backend_find("cpu", "fp32", TF_USE_TRAINING, NULL, err);
@@ -237,12 +240,33 @@ static int add_cost(struct tf_buf *out, const struct tf_settings *o, const struc
     return 0;
 }
 
-int tf_run_plan(const struct tf_settings *o, const struct tf_start_model *from,
+/* Set the size to the number of pieces in the file of --vocab; one of another tokenizer has none. */
+static int count_pieces(int64_t *size, const char *path, struct tf_err *err)
+{
+    struct tf_arena a = {0};
+    struct tf_err none = {0};
+    const char *const *pieces;
+    char *bytes;
+    size_t n, n_pieces;
+    if (tf_vocab_file_read(&bytes, &n, NULL, path, false, err) != 0)
+        return -1;
+    if (tf_sp_texts(&a, bytes, n, &pieces, &n_pieces, &none) == 0)
+        *size = (int64_t)n_pieces;
+    free(bytes);
+    tf_arena_release(&a);
+    return 0;
+}
+
+int tf_run_plan(const struct tf_settings *given, const struct tf_start_model *from,
                 const struct tf_plan *plan, struct tf_err *err)
 {
     struct tf_buf text = {0};
     struct tf_out out = {0};
     double tflops;
+    struct tf_settings with = *given, *o = &with;
+    if (o->vocab != NULL && o->config.vocab_size == 0 &&
+        count_pieces(&o->config.vocab_size, o->vocab, err) != 0)
+        return -1;
     struct tf_config c = o->config;
     if (from != NULL) { /* what a run has from its stream */
         c.bos = from->config.bos;

@@ -19,8 +19,9 @@ struct tf_plan {
 /* Write a text to stdout: the settings of model and training, parameters by kind, and in all with
  * the vocabulary of the paper's Table 3; memory in MB, FLOP of an update, the columns of the
  * paper's Table 1, and the peak of the learning rate. Warns of one that is several times the
- * preset's. If config.vocab_size is 0, warns and leaves out parameters, memory and FLOP. from: the
- * model of --init, with which the settings must agree, or NULL. */
+ * preset's. Without config.vocab_size, the number of pieces in the vocabulary counts; without that,
+ * warns and leaves out parameters, memory and FLOP. from: the model of --init, with which the
+ * settings must agree, or NULL. */
 int tf_run_plan(const struct tf_settings *o, const struct tf_start_model *from,
                 const struct tf_plan *plan, struct tf_err *err) TF_MUST_CHECK;
 
