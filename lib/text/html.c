@@ -213,18 +213,19 @@ static void hide(struct reader *r, struct tf_hide what)
         at += tf_placeholder_length(v->name);
         from = v->end;
     }
-    /* An element that has a part of a name has the name. */
+    /* An element that has a part of a name has the name; what has no text comes after it. */
     for (size_t i = 0; i < g->n_nodes; i++) {
         struct tf_html_node *v = &g->nodes[i];
         const bool empty = v->begin == v->end;
-        v->begin = g->begin + moved(&m, v->begin, false);
+        v->begin = g->begin + moved(&m, v->begin, empty);
         v->end = empty ? v->begin : g->begin + moved(&m, v->end, true);
     }
     uint32_t opened = 0;
     for (size_t i = 0; i < g->n_cuts; i++) {
         struct tf_html_cut *c = &g->cuts[i];
         const bool opens = c->node > opened;
-        c->at = g->begin + moved(&m, c->at, !opens);
+        const bool empty = g->nodes[c->node].begin == g->nodes[c->node].end;
+        c->at = g->begin + moved(&m, c->at, !opens || empty);
         c->at = i > 0 && c->at < c[-1].at ? c[-1].at : c->at;
         opened = opens ? c->node : opened;
     }

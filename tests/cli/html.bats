@@ -240,12 +240,16 @@ X
 <p>a <a href="x">log</a> file b</p>
 <p>a <b>c <i>log</i> fi</b>le <u>b</u></p>
 <p>a <b>log</b> <i>fi</i>le b at <u>http://a</u>.b/?c</p>
+<p>a log<sup>[1]</sup> file b log <a id="x"></a>file, c</p>
+<p>a <b>log<sup>1</sup> file</b> c <i>log<u class="x"></u></i> file b</p>
 X
     bash -c 'around --placeholders --glossary terms in' >got
     diff - got <<'X'
 <p>B <a href="x">registro</a> A</p>
 <p><u>B</u> <b><i>registro</i> C</b> A</p>
 <p><u>http://a.b/?c</u> AT B <b>registro</b><i></i> A</p>
+<p>C registro<a id="x"></a>, B registro<sup>[1]</sup> A</p>
+<p>B <i>registro<u class="x"></u></i> C <b>registro<sup>1</sup></b> A</p>
 X
 }
 
