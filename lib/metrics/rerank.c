@@ -81,12 +81,18 @@ int tf_rerank_weights(struct tf_rerank *r, const char *text, struct tf_err *err)
 
 /* ---- reading ---- */
 
-static int wrong(const struct rerank *r, struct tf_err *err, const char *what)
+/* Put the place before an error of the line. */
+static int at_line(const struct rerank *r, struct tf_err *err)
+{
+    return tf_context(err, "%s: line %llu", r->in->name, (unsigned long long)r->in->n);
+}
+
+static int wrong(struct tf_err *err, const char *what)
 {
     return tf_fail(err,
-                   "%s: line %llu: %s (expected: idx, rank, score and text between tabs, as "
-                   "tf-tokenize -d --nbest writes them, or its --json)",
-                   r->in->name, (unsigned long long)r->in->n, what);
+                   "%s (expected: idx, rank, score and text between tabs, as tf-tokenize -d "
+                   "--nbest writes them, or its --json)",
+                   what);
 }
 
 static void begin_list(struct rerank *r, uint64_t idx)
@@ -103,14 +109,13 @@ static int add_hyp(struct rerank *r, const char *text, size_t n, double total, s
 {
     struct list *l = &r->list;
     if (l->n == TF_RERANK_MOST)
-        return tf_fail(err, "%s: line %llu: a list of more than %d hypotheses", r->in->name,
-                       (unsigned long long)r->in->n, TF_RERANK_MOST);
+        return tf_fail(err, "a list of more than %d hypotheses", TF_RERANK_MOST);
     TF_GROW(l->v, l->n, l->cap);
     const size_t end = tf_uc_rstrip(text, n);
     tf_tokenize_none(&r->words, (struct tf_text){text, end});
     total += r->o->length * (double)r->words.n;
     if (!isfinite(total))
-        return wrong(r, err, "a score that is too large");
+        return wrong(err, "a score that is too large");
     l->v[l->n] = (struct hyp){l->text.len, n, total, total, l->n};
     l->n++;
     tf_buf_add(&l->text, text, n);
@@ -123,12 +128,12 @@ static int field_real(struct rerank *r, struct tf_text *line, double *x, const c
     struct tf_text field;
     struct tf_err why = {0};
     if (!tf_text_cut(line, '\t', &field))
-        return wrong(r, err, what);
+        return wrong(err, what);
     tf_buf_clear(&r->number);
     tf_buf_add(&r->number, field.p, field.n);
     return tf_parse_real(x, field.n > 0 ? r->number.p : "", -DBL_MAX, DBL_MAX, &why) == 0
                ? 0
-               : wrong(r, err, what);
+               : wrong(err, what);
 }
 
 static void mark_bad(struct list *l, const char *why, size_t n)
@@ -161,16 +166,34 @@ static int add_scores(struct rerank *r, struct tf_text *line, double *total, str
 
 static int put_list(struct rerank *r, struct tf_err *err);
 
+static int read_place(struct rerank *r, struct tf_text *line, double *idx, double *rank,
+                      struct tf_err *err)
+{
+    if (field_real(r, line, idx, "no number of an input", err) != 0 ||
+        field_real(r, line, rank, "no rank", err) != 0)
+        return -1;
+    return *idx >= 0 && *idx <= 0x1p53 && *idx == floor(*idx) ? 0
+                                                              : wrong(err, "no number of an input");
+}
+
+static int read_hyp(struct rerank *r, struct tf_text *line, struct tf_err *err)
+{
+    double score;
+    struct tf_text text;
+    if (field_real(r, line, &score, "no score", err) != 0)
+        return -1;
+    if (!tf_text_cut(line, '\t', &text))
+        return wrong(err, "no text");
+    score *= r->o->weight[0];
+    return add_scores(r, line, &score, err) != 0 ? -1 : add_hyp(r, text.p, text.n, score, err);
+}
+
 static int read_columns(struct rerank *r, struct tf_text line, struct tf_err *err)
 {
     static const char lacks[] = "no hypothesis";
-    double idx, rank, score;
-    struct tf_text text;
-    if (field_real(r, &line, &idx, "no number of an input", err) != 0 ||
-        field_real(r, &line, &rank, "no rank", err) != 0)
-        return -1;
-    if (!(idx >= 0 && idx <= 0x1p53 && idx == floor(idx)))
-        return wrong(r, err, "no number of an input");
+    double idx, rank;
+    if (read_place(r, &line, &idx, &rank, err) != 0)
+        return at_line(r, err);
     if (!r->list.is || r->list.idx != (uint64_t)idx) {
         if (put_list(r, err) != 0)
             return -1;
@@ -180,12 +203,7 @@ static int read_columns(struct rerank *r, struct tf_text line, struct tf_err *er
         mark_bad(&r->list, lacks, sizeof lacks - 1);
         return 0;
     }
-    if (field_real(r, &line, &score, "no score", err) != 0)
-        return -1;
-    if (!tf_text_cut(&line, '\t', &text))
-        return wrong(r, err, "no text");
-    score *= r->o->weight[0];
-    return add_scores(r, &line, &score, err) != 0 ? -1 : add_hyp(r, text.p, text.n, score, err);
+    return read_hyp(r, &line, err) != 0 ? at_line(r, err) : 0;
 }
 
 /* ---- JSON ---- */
@@ -204,19 +222,18 @@ static int read_alternatives(struct rerank *r, struct tf_json_reader *j, struct 
     if (tf_json_next(j, &kind, err) != 0)
         return -1;
     if (kind != TF_JSON_ARRAY)
-        return wrong(r, err, "alternatives: no array");
+        return wrong(err, "alternatives: no array");
     int rc;
     while ((rc = tf_json_more(j, &kind, err)) > 0) {
         if (kind != TF_JSON_OBJECT)
-            return wrong(r, err, "alternatives: no object");
+            return wrong(err, "alternatives: no object");
         if (read_object(r, j, false, err) != 0)
             return -1;
     }
     return rc;
 }
 
-static int read_member(struct rerank *r, struct tf_json_reader *j, struct object *o,
-                       struct tf_err *err)
+static int read_member(struct tf_json_reader *j, struct object *o, struct tf_err *err)
 {
     enum tf_json_kind kind;
     const bool text = tf_text_is((struct tf_text){j->text.p, j->text.len}, "text"),
@@ -227,7 +244,7 @@ static int read_member(struct rerank *r, struct tf_json_reader *j, struct object
     if (tf_json_next(j, &kind, err) != 0)
         return -1;
     if (kind != (score ? TF_JSON_NUMBER : TF_JSON_STRING))
-        return wrong(r, err, "text or score: of another type");
+        return wrong(err, "text or score: of another type");
     if (score) {
         o->score = j->real;
         o->has_score = true;
@@ -255,13 +272,13 @@ static int take_object(struct rerank *r, struct object *o, bool first, struct tf
 {
     if (!o->has_text) {
         if (!first)
-            return wrong(r, err, "no text");
+            return wrong(err, "no text");
         mark_bad(&r->list, o->reason.p != NULL ? o->reason.p : "no text",
                  o->reason.p != NULL ? o->reason.len : 7);
         return 0;
     }
     if (!o->has_score && (!first || r->list.n > 0))
-        return wrong(r, err, "no score");
+        return wrong(err, "no score");
     for (size_t i = 0; i < o->text.len; i++)
         if (o->text.p[i] == '\n' || (o->text.p[i] == '\t' && r->o->all))
             o->text.p[i] = ' ';
@@ -281,7 +298,7 @@ static int read_object(struct rerank *r, struct tf_json_reader *j, bool first, s
     while (rc == 0 && (rc = tf_json_more(j, &kind, err)) > 0)
         rc = first && tf_text_is((struct tf_text){j->text.p, j->text.len}, "alternatives")
                  ? read_alternatives(r, j, err)
-                 : read_member(r, j, &o, err);
+                 : read_member(j, &o, err);
     if (rc == 0)
         rc = take_object(r, &o, first, err);
     tf_buf_release(&o.text);
@@ -307,9 +324,7 @@ static int read_json(struct rerank *r, struct tf_text line, struct tf_err *err)
     if (rc == 0)
         rc = tf_json_next(&j, &kind, err); /* nothing follows */
     tf_json_read_release(&j);
-    if (rc != 0 && strncmp(err->msg, r->in->name, strlen(r->in->name)) != 0)
-        return tf_context(err, "%s: line %llu", r->in->name, (unsigned long long)r->in->n);
-    return rc != 0 ? -1 : put_list(r, err);
+    return rc != 0 ? at_line(r, err) : put_list(r, err);
 }
 
 /* ---- choice ---- */
@@ -349,7 +364,7 @@ static int weigh_utility(struct rerank *r, struct tf_err *err)
         r->texts[i] = (struct tf_text){l->v[i].n > 0 ? l->text.p + l->v[i].at : "", l->v[i].n};
     weigh(r);
     if (tf_utility_of(r->utility, r->utilities, r->texts, r->weights, l->n, err) != 0)
-        return tf_context(err, "%s: line %llu", r->in->name, (unsigned long long)r->in->n);
+        return tf_context(err, "%s: list %llu", r->in->name, (unsigned long long)r->count.total);
     for (size_t i = 0; i < l->n; i++)
         l->v[i].by = r->utilities[i];
     return 0;

@@ -177,6 +177,9 @@ a b c|in: line 1: no number of an input
 1\t1\t-2\ta\n{"text":"b","score":-1}|in: line 2: columns and JSON in one input
 {"text":"b","score":-1}\n0\t1\t-2\ta|in: line 2: columns and JSON in one input
 X
+    echo '{"line":1' >json
+    t 1 tf-rerank json
+    expect_error "json: line 1: json: byte 10: the text ends within a value"
     t 1 tf-rerank --weights 1,2 <(echo '{"text":"a"}')
     expect_contains "$stderr" "JSON has one score, --weights has 2"
     t 2 tf-rerank --mbr rouge in
@@ -186,7 +189,10 @@ X
     awk 'BEGIN { for (i = 0; i < 300000; i++) printf "a%d ", i }' >long
     { printf '0\t1\t-1\t'; cat long; } >in
     t 1 tf-rerank --mbr chrf in
-    expect_error "in: line 1: a list of 2288890 bytes of text, maximum 2097152"
+    expect_error "in: list 1: a list of 2288890 bytes of text, maximum 2097152"
+    printf '\n1\t1\t-1\ta\n' >>in
+    t 1 tf-rerank --mbr chrf in
+    expect_error "in: list 1: a list of 2288890 bytes of text, maximum 2097152"
     t 0 tf-rerank in
     awk -v OFS='\t' 'BEGIN { for (i = 0; i < 65537; i++) print 0, i + 1, -1, "a" }' >in
     t 1 tf-rerank in
