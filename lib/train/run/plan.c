@@ -187,7 +187,8 @@ static int add_cost(struct tf_buf *out, const struct tf_settings *o, const struc
     struct tf_params p;
     uint64_t count[KINDS] = {0};
     if (c->vocab_size < 1) {
-        tf_warn("without --vocab-size, --vocab or --init, no parameters, memory and FLOP are printed");
+        tf_warn("without --vocab-size, --vocab or --init, no parameters, memory and FLOP are "
+                "printed");
         return 0;
     }
     const struct tf_backend *cpu = tf_backend_find("cpu", "fp32", TF_USE_TRAINING, NULL, err);
@@ -240,7 +241,7 @@ static int add_cost(struct tf_buf *out, const struct tf_settings *o, const struc
     return 0;
 }
 
-/* Set the size to the number of pieces in the file of --vocab; one of another tokenizer has none. */
+/* Set the size to the number of pieces in the file of --vocab, if it is one of tf-tokenize. */
 static int count_pieces(int64_t *size, const char *path, struct tf_err *err)
 {
     struct tf_arena a = {0};
