@@ -420,8 +420,9 @@ static int read_all(struct rerank *r, struct tf_err *err)
         const bool json = line.n > 0 && line.p[0] == '{';
         if ((json ? read_json(r, line, err) : read_columns(r, line, err)) != 0)
             return -1;
-        if (r->in->n > 1 && json != r->json) /* two lists could get one number */
-            return wrong(r, err, "columns and JSON in one input");
+        if (r->in->n > 1 && json != r->json && /* two lists could get one number */
+            wrong(err, "columns and JSON in one input") != 0)
+            return at_line(r, err);
         r->json = json;
         if (!tf_in_line_ready(&r->in->in, TF_LINES_MAX) && tf_out_flush(r->out, err) != 0)
             return -1;
