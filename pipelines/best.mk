@@ -22,6 +22,7 @@ MEAN     ?=
 best   := $(filter best,$(RECIPE))
 $(if $(filter default best,$(RECIPE)),,$(error RECIPE=$(RECIPE): default or best is required))
 ifneq ($(best),)
+VOCAB_SIZE ?= 10000
 VOCAB_TYPE ?= bpe
 TOKENS     ?= 2500
 STEPS      ?= 3000

@@ -116,6 +116,7 @@ load pipelines
     expect_contains "$output" " --seed 6 --init r/annealed/model.tfm --dropout 0.1 "
     t 0 make -n "${args[@]}" RECIPE=best RESULTS=r PRECISION=bf16 r/trained
     [ "$(grep -c -- ' --dropout 0[.0-9]* --precision bf16 -o r/' <<<"$output")" = 3 ]
+    expect_contains "$output" "--type bpe --vocab-size 10000 "
     # What make search chose holds here, too.
     mkdir -p r/search
     echo '1 0.2' >r/search/best
