@@ -23,7 +23,7 @@ $(foreach v,ROWS BEAMS ALPHAS DROPOUTS ATTENTION_DROPOUTS RATES,$(if $(filter un
 # $(call is_number,TEXT,N): from 1 on, of at most 1 + N digits.
 is_number = $(shell [[ '$1' =~ ^[1-9][0-9]{0,$2}$$ ]] && echo yes)
 # The same number to make's recipes, bash and the tools: without k or M, and without a leading 0.
-$(foreach v,STEPS SAVE_EVERY AVERAGE,$(if $($v),$(if $(call is_number,$($v),11),, \
+$(foreach v,STEPS SAVE_EVERY AVERAGE RANKS THREADS,$(if $($v),$(if $(call is_number,$($v),11),, \
     $(error $v=$($v): a number from 1, written in digits, is required))))
 $(foreach v,SEED SEEDS TEACHERS MEAN,$(foreach s,$($v), \
     $(if $(filter 0,$s)$(call is_number,$s,17),, \
@@ -57,6 +57,7 @@ whole = for f in $(or $1,$@); do sync $$f.part; mv $$f.part $$f; done
 # $(call allow_bad,COMMAND): continue after status 4, unless BAD=fail: some lines were bad, the
 # output is complete, and the tools have printed how many.
 BAD ?= warn
+$(if $(filter |warn| |fail|,|$(BAD)|),,$(error BAD=$(BAD): warn or fail is required))
 allow_bad = { $1; } || { status=$$?; [ $$status,$(BAD) = 4,warn ] || exit $$status; }
 # A text, and $(call pass,NAMES): settings, as another make is given them.
 for_make = $(call quote,$(subst $$,$$$$,$1))

@@ -385,15 +385,19 @@ X
     t 0 env -u MAKELEVEL -u MAKEFLAGS STEP=3 "${args[@]}"
     printf 'all:\n\t$(MAKE) %s\n' "${args[*]:1}" >Makefile
     t 0 env -u MAKELEVEL -u MAKEFLAGS make CC=other STEP=3
-    for setting in STEPS=100k SAVE_EVERY=0 AVERAGE=05 STEPS=-1; do
-        own 2 $setting
+    for setting in STEPS=100k SAVE_EVERY=0 AVERAGE=05 STEPS=-1 'RANKS=1 2' THREADS=0; do
+        own 2 "$setting"
         expect_error "$setting: a number from 1, written in digits, is required"
+    done
+    for setting in BAD=skip 'BAD=warn fail' BAD=; do
+        own 2 "$setting"
+        expect_error "$setting: warn or fail is required"
     done
     # Each pipeline accepts each setting that its help lists.
     for p in "$TOP"/pipelines/*.mk; do
         case $(basename "$p" .mk) in best | common | experiment | wmt14) continue ;; esac
         settings=$(make -s -f "$p" help | sed -n 's/^  \([A-Z_][A-Z_]*\) .*/\1=t/p' |
-            sed -E 's/^(PARTS|STEPS|SAVE_EVERY|AVERAGE|SEEDS?|TEACHERS|MEAN|DROPOUT)=t/\1=2/; s/PAIR=t/PAIR=en-de/; s/SCALE=t/SCALE=small/; s/CORPORA=t/CORPORA=news/; s/RECIPE=t/RECIPE=default/; /FIELDS=t/d')
+            sed -E 's/^(PARTS|STEPS|SAVE_EVERY|AVERAGE|RANKS|THREADS|SEEDS?|TEACHERS|MEAN|DROPOUT)=t/\1=2/; s/BAD=t/BAD=fail/; s/PAIR=t/PAIR=en-de/; s/SCALE=t/SCALE=small/; s/CORPORA=t/CORPORA=news/; s/RECIPE=t/RECIPE=default/; /FIELDS=t/d')
         # shellcheck disable=SC2086
         run env -u MAKELEVEL -u MAKEFLAGS make -n -f "$p" $settings none
         expect_contains "$output" "No rule to make target 'none'"
