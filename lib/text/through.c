@@ -54,6 +54,7 @@ struct through {
     size_t cap, first, n, flight;
     bool left; /* nobody wants more sentences */
     bool noted_stop;
+    _Atomic uint64_t until; /* the last line to be finished, once no more are read; 0: not yet */
 
     struct tf_err feed_err;
     int feed_rc, tools_rc;
@@ -209,18 +210,21 @@ static int feed_all(struct through *t, struct tf_buf *pending, struct tf_err *er
     uint64_t number = 0; /* of a sentence */
     bool noted = false;
     for (;;) {
-        if (signalled != 0 && tf_document_at_start(t->document))
-            tf_document_stop(t->document);
+        if (signalled != 0) {
+            if (tf_document_at_start(t->document))
+                tf_document_stop(t->document);
+            t->until = tf_document_lines(t->document);
+        }
         const bool ready = tf_document_ready(t->document);
         const bool no_room = full(t); /* what waits for room must not wait to be sent */
         if ((!ready || pending->len > PENDING || no_room) && !send(t, pending))
             return 0;
         if (no_room && !wait_for_room(t))
             return 0;
-        if (!ready) {
+        if (!ready)
             wait_for_input(t);
+        if (!ready || no_room) /* a signal may have come */
             continue;
-        }
         const int rc = tf_document_next(t->document, &place, &sentence, err);
         if (rc < 0)
             return -1;
@@ -232,8 +236,10 @@ static int feed_all(struct through *t, struct tf_buf *pending, struct tf_err *er
             rc > 0 ? tf_hidden_new(sentence, hide, t->o->copy_unknown, place.html != NULL, pending)
                    : NULL;
         push(t, &place, hidden);
-        if (rc == 0)
+        if (rc == 0) {
+            t->until = tf_document_lines(t->document);
             return 0;
+        }
         tf_places_put(number++, tf_document_line(t->document));
         tf_buf_byte(pending, '\n');
         note_several(t, &noted);
@@ -386,15 +392,12 @@ static int put_item(struct through *t, struct item *it, struct tf_text sentence,
 /* After a signal, once. */
 static void note_stop(struct through *t)
 {
-    if (signalled == 0 || t->noted_stop)
+    if (signalled == 0 || t->noted_stop || t->until == 0)
         return;
     t->noted_stop = true;
-    pthread_mutex_lock(&t->lock);
-    const size_t left = t->n;
-    pthread_mutex_unlock(&t->lock);
-    if (left > 0 && !t->o->quiet)
-        tf_note("%zu sentences are under way and will be finished; a second signal ends at once",
-                left);
+    if (!t->o->quiet)
+        tf_note("everything up to line %llu will be finished; a second signal ends at once",
+                (unsigned long long)t->until);
 }
 
 static int put_all(struct through *t, struct tf_err *err)

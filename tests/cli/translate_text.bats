@@ -313,7 +313,7 @@ X
         exec 9>&-
         rm fifo
         [ "$status" -eq "$([ $signal = TERM ] && echo 75 || echo 130)" ]
-        [ "$(grep -v 'under way and will be finished; a second signal ends at once$' messages)" = "tf-translate: stopped after line 20; with --resume the same command continues" ]
+        [ "$(grep -v '^tf-translate: everything up to line 20 will be finished; a second signal ends at once$' messages)" = "tf-translate: stopped after line 20; with --resume the same command continues" ]
         head -n 20 in | tr a-z A-Z | cmp - out.part
         [ ! -e out ]
         bash -c 'capitals --lang en --resume -o out in'
@@ -338,6 +338,28 @@ X
     grep -qx "tf-translate: stopped by SIGTERM; with --resume the same command continues" messages
     bash -c 'capitals --lang en --resume -o out in'
     tr a-z A-Z <in | cmp - out
+}
+
+@test "a signal's note names the last line that will be finished" {
+    natively
+    mkdir bin
+    cp "$BATS_FILE_TMPDIR"/bin/* bin
+    printf '#!/bin/sh\nread -r first\necho "$first"\nuntil [ -e go ]; do sleep 0.02; done\nexec cat\n' \
+        >bin/tf-decode
+    "$TF_PYTHON" -c 'print("one", *["It is. " * 1199 + "Yes."] * 3, sep="\n")' >in
+    bin/tf-translate -m "$MODEL" --lang en -o out in 2>messages 3>&- &
+    main=$!
+    wait_for test -s out.part
+    kill $main
+    touch go
+    status=0
+    wait $main || status=$?
+    [ "$status" -eq 75 ]
+    diff - messages <<'X'
+tf-translate: everything up to line 2 will be finished; a second signal ends at once
+tf-translate: stopped after line 2; with --resume the same command continues
+X
+    head -n 2 in | tr a-z A-Z | cmp - out.part
 }
 
 @test "a run that stops says that it continues only if it does" {
