@@ -157,8 +157,6 @@ static int run(const struct tf_args *args, struct tf_err *err)
 {
     if (args->mode == TRAIN && o.dir == NULL)
         return tf_fail_status(err, TF_USAGE, "-o DIR is required");
-    if (o.dir != NULL && *o.dir == 0)
-        return tf_fail_status(err, TF_USAGE, "--output '': empty name");
     o.precision = precision > 0 ? precisions[precision] : NULL;
     if (args->mode == TRAIN) {
         int status;

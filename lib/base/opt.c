@@ -100,6 +100,8 @@ int tf_opt_set(struct tf_opt *o, const char *shown, const char *text, struct tf_
 {
     struct tf_err why = {0};
     bool free_range = o->lo == 0 && o->hi == 0;
+    if ((o->flags & TF_OPT_FILE) && *text == 0)
+        return tf_fail_status(err, TF_USAGE, "%s '': empty file name", shown);
     switch (o->kind) {
     case TF_OPT_FLAG:
         if (o->target != NULL)

@@ -287,6 +287,9 @@ static int check_count(const struct tf_tool *tool, const struct tf_args *args, s
     if (tool->max_args >= 0 && args->n > tool->max_args)
         return tf_fail_status(err, TF_USAGE, "unexpected operand '%s' (try --help)",
                               args->v[tool->max_args]);
+    for (int i = 0; i < args->n; i++)
+        if (*args->v[i] == 0)
+            return tf_fail_status(err, TF_USAGE, "'': empty file name");
     return 0;
 }
 

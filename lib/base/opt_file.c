@@ -54,12 +54,10 @@ static char *word_of(char *line, struct tf_opt *opts, const char *own, struct tf
     if (is_false && !negated && (o->flags & TF_OPT_NEGATABLE) == 0) /* as it is without it */
         return tf_xstrdup("");
     struct tf_buf b = {0};
-    const bool checked =
-        o->kind == TF_OPT_INT || o->kind == TF_OPT_REAL || o->kind == TF_OPT_CHOICE;
     tf_buf_printf(&b, "--%s%s", is_false && !negated ? "no-" : "",
                   is_false && negated ? line + 3 : line);
     /* Set for the reason alone; the parser begins with the defaults again. */
-    if (checked && tf_opt_set(o, b.p, value, err) != 0) {
+    if (o->kind != TF_OPT_FLAG && tf_opt_set(o, b.p, value, err) != 0) {
         tf_buf_release(&b);
         return NULL;
     }

@@ -152,10 +152,11 @@ static int take_option(struct line *l, const struct match *m, const char *shown,
         return -1;
     if (o->flags & TF_OPT_PLACED)
         tf_strs_place(o->target, l->operands.n);
+    int rc = 0;
     if (greedy && !attached)
-        while (l->at < l->n && (l->v[l->at][0] != '-' || l->v[l->at][1] == 0))
-            tf_strs_add(o->target, l->v[l->at++]);
-    return 0;
+        while (rc == 0 && l->at < l->n && (l->v[l->at][0] != '-' || l->v[l->at][1] == 0))
+            rc = tf_opt_set(o, shown, l->v[l->at++], err);
+    return rc;
 }
 
 /* Levenshtein's distance of n bytes at s and a name, or more than most if it is greater; n at most

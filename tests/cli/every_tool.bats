@@ -40,6 +40,20 @@ tools() {
     done
 }
 
+@test "an empty name of a file is a usage error that names the option" {
+    local p option
+    for p in $(tools); do
+        while read -r option; do
+            t 2 "$p" "$option" ''
+            expect_error "$p: $option '': empty file name"
+        done < <("$p" --help | grep -oE -- '--[a-z-]+ (FILE|DIR)\b' | sed 's/ .*//')
+    done
+    t 2 tf-bleu x -i x ''
+    expect_error "-i '': empty file name"
+    t 2 tf-avgckpt ''
+    expect_error "tf-avgckpt: '': empty file name"
+}
+
 @test "names that other programs have for an option lead to ours" {
     while read -r tool theirs ours; do
         t 2 "$tool" --$theirs 4

@@ -345,7 +345,7 @@ PY
     t 2 tf-train --preset huge -o x b.tfs
     expect_error "preset 'huge': unknown; one of base big"
     tr_t 2 -o '' b.tfs
-    expect_error "tf-train: --output '': empty"
+    expect_error "tf-train: -o '': empty file name"
     for o in --plan-tokens --plan-length; do
         tr_t 2 $o 10 -o x b.tfs
         expect_error "tf-train: $o is only for --plan"

@@ -128,8 +128,8 @@ X
     train --settings bad --valid b.tfs --steps 3 -o empty b.tfs
     grep -q '"command":\["tf-train","--valid-command=","--save-every=3",' empty/log.jsonl
     echo init >bad
-    tr_t 1 --settings bad --steps 3 -o x b.tfs
-    expect_error "'': No such file or directory"
+    tr_t 2 --settings bad --steps 3 -o x b.tfs
+    expect_error "--settings: bad: line 1: --init '': empty file name"
     echo settings=settings >bad
     tr_t 2 --settings bad -o x b.tfs
     expect_error "--settings: bad: line 1: --settings: only on the command line"

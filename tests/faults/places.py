@@ -84,7 +84,7 @@ def l1(rig, row):
     want("directory", tok("d"), 1, "is a directory")
     want("missing directory", tok("none/x"), 1, "No such file")
     want("a file as directory", tok("a/x"), 1, "Not a directory")
-    want("empty name", tok(""), 1, "empty file name")
+    want("empty name", tok(""), 2, "empty file name")
     want("name with LF", tok("a\nb"), 0, data=at("a\nb"))
     want("LF in a message", tok("n\no/x"), 1, "n\\x0ao/x")
     want("name of bytes", tok(b"\xff\x1b[31m"), 0)
