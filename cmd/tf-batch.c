@@ -188,7 +188,7 @@ static int configure(struct tf_batcher *b, struct tf_pair_filter *f, unsigned mo
                                  .budget = (size_t)o.tokens};
     return o.from == NULL || tf_batcher_from(b, o.from, err) == 0
                ? 0
-               : tf_context(err, "--from %s", o.from);
+               : tf_context(err, "--from '%s'", o.from);
 }
 
 static int open_corpus(struct tf_corpus *c, const struct tf_args *args,

@@ -74,7 +74,7 @@ int tf_rerank_weights(struct tf_rerank *r, const char *text, struct tf_err *err)
                             : tf_fail(err, "more than %d", TF_RERANK_WEIGHTS);
         tf_buf_release(&one);
         if (rc != 0)
-            return tf_fail_status(err, TF_USAGE, "--weights %s: %s", text, err->msg);
+            return tf_fail_status(err, TF_USAGE, "--weights: %s", err->msg);
     }
     return 0;
 }

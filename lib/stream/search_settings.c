@@ -43,12 +43,12 @@ int tf_alignment_head_parse(const char *text, int64_t *layer, int64_t *head, str
     const size_t n = strcspn(text, ",");
     *head = 0;
     if (n >= sizeof first)
-        return tf_fail(err, "%.40s: neither LAYER nor LAYER,HEAD, counted from 1", text);
+        return tf_fail(err, "'%.40s': neither LAYER nor LAYER,HEAD, counted from 1", text);
     memcpy(first, text, n);
     first[n] = 0;
     if (tf_parse_int(layer, first, 1, TF_MAX_LAYERS, err) != 0 ||
         (text[n] != 0 && tf_parse_int(head, text + n + 1, 1, TF_MAX_HEADS, err) != 0))
-        return tf_fail(err, "%.40s: neither LAYER nor LAYER,HEAD, counted from 1", text);
+        return tf_fail(err, "'%.40s': neither LAYER nor LAYER,HEAD, counted from 1", text);
     return 0;
 }
 

@@ -134,11 +134,13 @@ text() { tf-tokenize -d -m "$MARIAN/vocab.spm" --alignment "$@" in.tfs; }
     t 2 tf-decode -q -m "$MODEL" --alignment --alignment-head 1,3 "$LINES_TFS"
     expect_error "--alignment-head 1,3: the decoder has 1 layers of 2 heads"
     t 2 tf-decode -q -m "$MODEL" --alignment --alignment-head x "$LINES_TFS"
-    expect_error "--alignment-head x: neither LAYER nor LAYER,HEAD, counted from 1"
+    expect_error "--alignment-head 'x': neither LAYER nor LAYER,HEAD, counted from 1"
+    t 2 tf-decode -q -m "$MODEL" --alignment --alignment-head '' "$LINES_TFS"
+    expect_error "--alignment-head '': neither LAYER nor LAYER,HEAD"
     t 2 tf-attn -q -m "$ALIGNING" --alignment "$LINES_TFS"
     expect_error "sources without targets have no alignment"
     t 2 tf-convert "$MODEL" --to tfm --search alignment-head=2,x -o m.tfm
-    expect_error "alignment-head: 2,x: neither LAYER nor LAYER,HEAD"
+    expect_error "alignment-head: '2,x': neither LAYER nor LAYER,HEAD"
 }
 
 @test "tf-translate prints alignments, and with --search paper, too" {

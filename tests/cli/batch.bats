@@ -243,9 +243,9 @@ PY
         's/.*: \([0-9]*\) pairs in .*/\1/')
     expect_error "--from 0:100000: no batch begins there; the epoch ends at $n"
     t 2 tf-batch --from 7 "$D/s.tfs" "$D/t.tfs"
-    expect_error "--from 7: not of the form EPOCH:RECORD"
+    expect_error "--from '7': not of the form EPOCH:RECORD"
     t 2 tf-batch --from 1:x "$D/s.tfs" "$D/t.tfs"
-    expect_error "--from 1:x: 'x'"
+    expect_error "--from '1:x': 'x'"
     # Beyond the last batch; the end itself is a valid cursor.
     for at in "2 7:3" "2 2:1" "2 3:0" "1 1:5"; do
         t 1 tf-batch --epochs "${at% *}" --from "${at#* }" -o none "$D/s.tfs" "$D/t.tfs"
@@ -709,14 +709,14 @@ PY
     expect_error "--from 1:0:1:9: no batch begins there; the stream ends at 1:0:0"
     t 1 tf-batch "${o[@]}" --from 0:0:0:1 -o none
     expect_error "--from 0:0:0:1: not the cursor of batch 1"
-    for at in 0:0 0:0:0 0:0:0:0:0 7; do
-        t 2 tf-batch "${o[@]}" --from $at
-        expect_error "--from $at: not of the form EPOCH:GROUP:RECORD:ORDINAL"
+    for at in 0:0 0:0:0 0:0:0:0:0 7 ''; do
+        t 2 tf-batch "${o[@]}" --from "$at"
+        expect_error "--from '$at': not of the form EPOCH:GROUP:RECORD:ORDINAL"
     done
     t 2 tf-batch --from 0:0:0:0 "$D/s.tfs" "$D/t.tfs"
-    expect_error "--from 0:0:0:0: not of the form EPOCH:RECORD"
+    expect_error "--from '0:0:0:0': not of the form EPOCH:RECORD"
     t 2 tf-batch "${o[@]}" --from 0:x:0:0
-    expect_error "--from 0:x:0:0: 'x'"
+    expect_error "--from '0:x:0:0': 'x'"
     [ ! -e none ]
 }
 

@@ -185,7 +185,9 @@ X
     t 2 tf-rerank --mbr rouge in
     expect_error "--mbr rouge: not one of chrf, chrf++, bleu"
     t 2 tf-rerank --weights 1,x in
-    expect_error "--weights 1,x: 'x': not a number"
+    expect_error "--weights: 'x': not a number"
+    t 2 tf-rerank --weights '' in
+    expect_error "--weights: '': not a number"
     awk 'BEGIN { for (i = 0; i < 300000; i++) printf "a%d ", i }' >long
     { printf '0\t1\t-1\t'; cat long; } >in
     t 1 tf-rerank --mbr chrf in
