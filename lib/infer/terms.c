@@ -147,7 +147,7 @@ static int read_constraints(struct reading *r, const char *path, struct tf_ensem
                             struct tf_err *err)
 {
     struct tf_user_lines lines = {.add = add_constraints, .arg = r, .longest = MAX_LINE};
-    TF_GROW(r->t->lines, r->t->n_lines, r->t->cap_lines); /* an empty file is not none */
+    r->t->constrained = true;
     if (tf_user_lines_read(&lines, path, err) != 0)
         return -1;
     tf_ensemble_add_input(m, "constraints", lines.sum);
@@ -240,11 +240,9 @@ int tf_terms_of(const struct tf_terms *t, struct tf_arena *mem, uint64_t number,
 {
     struct tf_buf text = {0};
     static const struct tf_wanted none;
-    const struct tf_wanted *line = &none;
-    if (t->lines != NULL && number >= t->n_lines)
+    if (t->constrained && number >= t->n_lines)
         return -1;
-    if (t->lines != NULL)
-        line = &t->lines[number];
+    const struct tf_wanted *line = t->constrained ? &t->lines[number] : &none;
     for (size_t i = 0; i < n && t->n_terms > 0; i++) {
         if (source[i] == t->unk)
             tf_buf_byte(&text, NO_TERM);

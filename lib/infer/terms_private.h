@@ -27,8 +27,9 @@ struct tf_terms {
     struct tf_arena mem;
     struct tf_spelling target, source;
     struct tf_continues continues;
-    int64_t unk; /* of sources */
-    struct tf_wanted *lines; /* of the constraints, n_lines */
+    int64_t unk;             /* of sources */
+    bool constrained;        /* there is a file of constraints, perhaps empty */
+    struct tf_wanted *lines; /* of that file, n_lines */
     size_t n_lines, cap_lines;
     struct tf_term_set sources; /* numbers of terms */
     struct tf_term *terms;
