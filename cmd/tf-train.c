@@ -1,5 +1,6 @@
 /* tf-train - train a Transformer on a batch stream. */
 #include "common_options.h"
+#include "text/text_file.h"
 #include "train/run/join.h"
 #include "train/run/plan.h"
 #include "train/run/run.h"
@@ -153,6 +154,11 @@ static void stop_early(int sig)
     _exit(TF_AGAIN);
 }
 
+static int open_settings(struct tf_in *in, const char *path, struct tf_err *err)
+{
+    return tf_text_open(in, path, TF_TEXT_UTF8, err);
+}
+
 static int run(const struct tf_args *args, struct tf_err *err)
 {
     if (args->mode == TRAIN && o.dir == NULL)
@@ -194,6 +200,7 @@ int main(int argc, char **argv)
         .opts = opts,
         .max_args = 1,
         .settings = "settings",
+        .open_settings = open_settings,
         .default_mode = "training",
         .stdin_modes = TRAIN | TUNE,
         .widen = widen,

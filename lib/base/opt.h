@@ -114,6 +114,7 @@ struct tf_opt {
 #define OPT_END {.kind = TF_OPT_END}
 
 struct tf_args;
+struct tf_in;
 struct tf_sandbox;
 
 /* A tool, for its parser, --help and --version. */
@@ -127,6 +128,7 @@ struct tf_tool {
     const char *ending;       /* a first operand that ends so needs no word, or NULL */
     unsigned ending_mode;     /* the mode that it selects */
     const char *settings;     /* a list option, of files of options (opt_file_private.h), or NULL */
+    int (*open_settings)(struct tf_in *in, const char *path, struct tf_err *err);
     unsigned stdin_modes;     /* modes that read stdin if no operand is given; 1 without modes */
     /* Add to the sandbox (base/sandbox.h), which has the files of the command line, what else the
      * tool needs; NULL: nothing. */

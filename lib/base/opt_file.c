@@ -3,7 +3,6 @@
 #include "base/buf.h"
 #include "base/input.h"
 #include "base/memory.h"
-#include "base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +65,7 @@ static char *word_of(char *line, struct tf_opt *opts, const char *own, struct tf
     return b.p;
 }
 
-static int read_file(struct tf_strs *words, const char *path, struct tf_opt *opts, const char *own,
+static int read_file(struct tf_strs *words, const char *path, const struct tf_tool *tool,
                      struct tf_err *err)
 {
     struct tf_in in;
@@ -75,7 +74,7 @@ static int read_file(struct tf_strs *words, const char *path, struct tf_opt *opt
     int rc;
     if (strcmp(path, "-") == 0)
         return tf_fail_status(err, TF_USAGE, "-: options come from a file, not from stdin");
-    if (tf_in_open(&in, path, err) != 0)
+    if (tool->open_settings(&in, path, err) != 0)
         return -1;
     for (unsigned long number = 1; (rc = tf_in_line(&in, &line, &n, LONGEST, err)) > 0; number++) {
         if (rc == 2 || memchr(line, 0, n) != NULL) {
@@ -83,11 +82,11 @@ static int read_file(struct tf_strs *words, const char *path, struct tf_opt *opt
                                 rc == 2 ? "too long" : "has a NUL byte");
             break;
         }
-        const size_t mark = number == 1 ? tf_utf8_mark(line, n) : 0;
-        char *copy = tf_xstrndup(line + mark, n - mark), *text = copy + strspn(copy, blanks);
+        char *copy = tf_xstrndup(line, n), *text = copy + strspn(copy, blanks);
         for (size_t end = strlen(text); end > 0 && strchr(blanks, text[end - 1]) != NULL; end--)
             text[end - 1] = 0;
-        char *word = *text != 0 && *text != '#' ? word_of(text, opts, own, err) : tf_xstrdup("");
+        char *word = *text != 0 && *text != '#' ? word_of(text, tool->opts, tool->settings, err)
+                                                : tf_xstrdup("");
         free(copy);
         if (word == NULL) {
             rc = tf_context(err, "%s: line %lu", path, number);
@@ -102,15 +101,14 @@ static int read_file(struct tf_strs *words, const char *path, struct tf_opt *opt
     return rc;
 }
 
-int tf_opt_file_expand(int *argc, char ***argv, const char *name, struct tf_opt *opts,
-                       struct tf_err *err)
+int tf_opt_file_expand(int *argc, char ***argv, const struct tf_tool *tool, struct tf_err *err)
 {
-    const struct tf_strs *files = tf_opt_find(opts, name)->target;
+    const struct tf_strs *files = tf_opt_find(tool->opts, tool->settings)->target;
     struct tf_strs words = {0};
     tf_strs_add(&words, **argv);
     for (size_t i = 0; i < files->n; i++)
-        if (read_file(&words, files->v[i], opts, name, err) != 0)
-            return tf_context(err, "--%s", name);
+        if (read_file(&words, files->v[i], tool, err) != 0)
+            return tf_context(err, "--%s", tool->settings);
     for (int i = 1; i <= *argc; i++) /* and the NULL at the end */
         tf_strs_add(&words, (*argv)[i]);
     *argc = (int)words.n - 1;

@@ -387,7 +387,7 @@ int tf_opt_parse(const struct tf_tool *tool, int argc, char **argv, struct tf_ar
 {
     int rc = read_args(tool, argc, argv, args, err);
     if (rc == 0 && tool->settings != NULL && tf_opt_given(tool->opts, tool->settings)) {
-        rc = tf_opt_file_expand(&argc, &argv, tool->settings, tool->opts, err);
+        rc = tf_opt_file_expand(&argc, &argv, tool, err);
         if (rc == 0)
             rc = read_args(tool, argc, argv, args, err);
     }

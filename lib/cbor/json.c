@@ -3,7 +3,6 @@
 #include "base/memory.h"
 
 #include "base/hash.h"
-#include "base/gunzip.h"
 #include "base/parse.h"
 
 #include <math.h>
@@ -281,18 +280,4 @@ int tf_value_from_json_text(struct tf_value *v, struct tf_arena *a, const char *
                  : 0;
     tf_json_read_release(&r);
     return rc;
-}
-
-int tf_value_from_json_file(struct tf_value *v, struct tf_arena *a, const char *path, size_t max,
-                            struct tf_err *err)
-{
-    char *text;
-    size_t n;
-    if (tf_read_unpacked(&text, &n, path, max, err) != 0)
-        return -1;
-    int rc = tf_value_from_json_text(v, a, text, n, TF_JSON_PLAIN, "value", err);
-    free(text);
-    if (rc == 0 && v->kind != TF_MAP)
-        rc = tf_fail(err, "not a JSON object");
-    return rc != 0 ? tf_context(err, "%s", path) : 0;
 }

@@ -44,9 +44,6 @@ char *tf_json_text(const struct tf_json_reader *r, struct tf_arena *a);
 int tf_value_from_json_text(struct tf_value *v, struct tf_arena *a, const char *text, size_t n,
                             enum tf_json_style style, const char *what,
                             struct tf_err *err) TF_MUST_CHECK;
-/* Read a file of at most max bytes that is one object, in TF_JSON_PLAIN. Errors name the path. */
-int tf_value_from_json_file(struct tf_value *v, struct tf_arena *a, const char *path, size_t max,
-                            struct tf_err *err) TF_MUST_CHECK;
 /* n lower-case hex digits as BYTES. */
 int tf_value_from_hex(struct tf_value *v, struct tf_arena *a, const char *s, size_t n,
                       struct tf_err *err) TF_MUST_CHECK;

@@ -103,7 +103,7 @@ static int read_files(struct tokens *t, const struct tf_import *m, struct tf_err
 {
     const char *added = tf_dir_has(m->dir, "added_tokens.json");
     struct tf_value map = tf_value_map();
-    if (added != NULL && tf_value_from_json_file(&map, t->a, added, TF_MAX_CONFIG, err) != 0)
+    if (added != NULL && tf_import_json(&map, t->a, added, err) != 0)
         return -1;
     t->path = added;
     if (read_added(t, &map, err) != 0)

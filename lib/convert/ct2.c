@@ -450,7 +450,7 @@ static int read_begin(struct tf_import *m, struct tf_err *err)
 {
     const char *path = tf_dir_path(m->dir, METADATA), *prefix = "";
     struct tf_value v;
-    if (tf_value_from_json_file(&v, m->arena, path, TF_MAX_CONFIG, err) != 0)
+    if (tf_import_json(&v, m->arena, path, err) != 0)
         return -1;
     if (tf_value_text_of(&v, "target_prefix", &prefix, err) < 0)
         return tf_context(err, "%s", path);

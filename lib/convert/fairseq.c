@@ -1,10 +1,10 @@
 /* fairseq.c - see fairseq_private.h. */
 #include "convert/fairseq_private.h"
-#include "base/gunzip.h"
 #include "base/memory.h"
 #include "convert/positions_private.h"
 #include "convert/search_private.h"
 #include "convert/segmenters_private.h"
+#include "text/text_file.h"
 
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -353,7 +353,7 @@ static int read_dictionary(struct tf_import *m, int side, const char *lang, stru
     if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
         return tf_fail(err, "%s: not a regular file", path);
     size_t n_text;
-    if (tf_read_unpacked(&text, &n_text, path, TF_MAX_VOCAB, err) != 0)
+    if (tf_text_read_file(&text, &n_text, path, TF_MAX_VOCAB, err) != 0)
         return -1;
     const int rc = read_tokens(&m->pieces[side], m->arena, text, n_text, err);
     free(text);

@@ -42,7 +42,7 @@ static int list_files(struct tf_import *m, const char *index, const struct tf_va
 static int read_index(struct tf_import *m, const char *index, struct tf_err *err)
 {
     struct tf_value v;
-    if (tf_value_from_json_file(&v, m->arena, index, TF_MAX_CONFIG, err) != 0)
+    if (tf_import_json(&v, m->arena, index, err) != 0)
         return -1;
     const struct tf_value *map = tf_value_find(&v, "weight_map", TF_MAP);
     return map != NULL && map->n > 0 ? list_files(m, index, map, err)
@@ -54,8 +54,7 @@ int tf_hf_find_weights(struct tf_import *m, struct tf_err *err)
     static const char *const names[] = {"model.safetensors", "pytorch_model.bin"};
     const char *tokenizer = tf_dir_has(m->dir, "tokenizer_config.json");
     if (tf_import_check_config(m, err) != 0 ||
-        (tokenizer != NULL &&
-         tf_value_from_json_file(&m->tokenizer, m->arena, tokenizer, TF_MAX_CONFIG, err) != 0))
+        (tokenizer != NULL && tf_import_json(&m->tokenizer, m->arena, tokenizer, err) != 0))
         return -1;
     if (tf_hf_check_type(m, err) != 0)
         return tf_context(err, "%s", tf_dir_path(m->dir, "config.json"));

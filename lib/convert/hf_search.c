@@ -155,7 +155,7 @@ int tf_search_of_transformers(struct tf_import *m, struct tf_err *err)
 {
     const char *path = tf_dir_has(m->dir, "generation_config.json");
     struct tf_value g = m->json;
-    if (path != NULL && tf_value_from_json_file(&g, m->arena, path, TF_MAX_CONFIG, err) != 0)
+    if (path != NULL && tf_import_json(&g, m->arena, path, err) != 0)
         return -1;
     read_generation(m, &g);
     return 0;

@@ -99,7 +99,7 @@ static int read_tags(struct pieces *p, const struct tf_import *m, struct tf_err 
     if (path == NULL && m->tokenizer.kind == TF_NULL)
         return tf_fail(err, "no special_tokens_map.json or tokenizer_config.json, which has the "
                             "tags of languages: copy it from the model that this one comes from");
-    if (path != NULL && tf_value_from_json_file(&map, m->arena, path, TF_MAX_CONFIG, err) != 0)
+    if (path != NULL && tf_import_json(&map, m->arena, path, err) != 0)
         return -1;
     if (m->tokenizer.kind != TF_NULL && find_tags(&map, &key) == NULL) {
         path = tf_dir_path(m->dir, "tokenizer_config.json");

@@ -1,13 +1,28 @@
 /* import.c - see import_private.h. */
 #include "convert/import_private.h"
 #include "cbor/json.h"
+#include "text/text_file.h"
+
+#include <stdlib.h>
+
+int tf_import_json(struct tf_value *v, struct tf_arena *a, const char *path, struct tf_err *err)
+{
+    char *text;
+    size_t n;
+    if (tf_text_read_file(&text, &n, path, TF_MAX_CONFIG, err) != 0)
+        return -1;
+    int rc = tf_value_from_json_text(v, a, text, n, TF_JSON_PLAIN, "value", err);
+    free(text);
+    if (rc == 0 && v->kind != TF_MAP)
+        rc = tf_fail(err, "not a JSON object");
+    return rc != 0 ? tf_context(err, "%s", path) : 0;
+}
 
 void tf_import_read_config(struct tf_import *m, const struct tf_dir *d)
 {
     const char *path = tf_dir_has(d, "config.json");
     m->json_err = (struct tf_err){0};
-    if (path == NULL ||
-        tf_value_from_json_file(&m->json, m->arena, path, TF_MAX_CONFIG, &m->json_err) != 0)
+    if (path == NULL || tf_import_json(&m->json, m->arena, path, &m->json_err) != 0)
         m->json = tf_value_null();
 }
 

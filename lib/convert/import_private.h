@@ -65,6 +65,9 @@ struct tf_import {
     struct tf_buf left;         /* settings of the search that cannot be kept, by name */
 };
 
+/* Read a file of settings that is one object, in TF_JSON_PLAIN. Errors name the path. */
+int tf_import_json(struct tf_value *v, struct tf_arena *a, const char *path,
+                   struct tf_err *err) TF_MUST_CHECK;
 /* Set m->json and m->json_err to what config.json of a directory is. */
 void tf_import_read_config(struct tf_import *m, const struct tf_dir *d);
 /* Fail if config.json could not be read. */

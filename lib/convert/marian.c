@@ -13,6 +13,7 @@
 #include "stream/search_settings.h"
 #include "ops/search_state.h"
 #include "text/sp_check.h"
+#include "text/text_file.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -367,7 +368,7 @@ static int read_yaml_file(struct tf_import *m, struct tf_yaml *y, const char *pa
 {
     char *text;
     size_t n;
-    if (tf_read_unpacked(&text, &n, path, TF_MAX_CONFIG, err) != 0)
+    if (tf_text_read_file(&text, &n, path, TF_MAX_CONFIG, err) != 0)
         return -1;
     const int rc = tf_yaml_read(y, m->arena, text, n, err);
     free(text);

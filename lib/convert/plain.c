@@ -1,9 +1,9 @@
 /* plain.c - see plain_private.h. */
 #include "convert/plain_private.h"
-#include "base/gunzip.h"
 #include "cbor/json.h"
 #include "convert/segmenters_private.h"
 #include "stream/search_settings.h"
+#include "text/text_file.h"
 #include "text/vocab_file.h"
 
 #include <stdlib.h>
@@ -86,7 +86,7 @@ static int find_config(struct tf_import *m, struct tf_err *err)
     size_t n;
     if (path == NULL)
         return use_config(m, m->name, m->bundle.config, m->bundle.config_n, err);
-    if (tf_read_unpacked(&text, &n, path, TF_MAX_CONFIG, err) != 0)
+    if (tf_text_read_file(&text, &n, path, TF_MAX_CONFIG, err) != 0)
         return -1;
     const int rc = use_config(m, path, text, n, err);
     free(text);

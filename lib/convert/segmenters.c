@@ -1,11 +1,11 @@
 /* segmenters.c - see segmenters_private.h. */
 #include "convert/segmenters_private.h"
 #include "base/hash.h"
-#include "base/gunzip.h"
 #include "convert/hf_tokenizer_private.h"
 #include "text/bpe_file.h"
 #include "text/sp_check.h"
 #include "text/sp_renumber.h"
+#include "text/text_file.h"
 #include "text/vocab_file.h"
 
 #include <stdlib.h>
@@ -168,7 +168,7 @@ int tf_import_tokenizer(struct tf_import *m, struct tf_err *err)
     const uint8_t *flags;
     char *json;
     size_t n;
-    if (tf_read_unpacked(&json, &n, path, TF_MAX_VOCAB, err) != 0)
+    if (tf_text_read_file(&json, &n, path, TF_MAX_VOCAB, err) != 0)
         return -1;
     int rc = tf_hf_tokenizer(&spm, &m->pieces[0], &flags, m->arena, json, n, err);
     free(json);

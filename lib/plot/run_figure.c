@@ -1,9 +1,9 @@
 /* run_figure.c - see run_figure.h. */
 #include "plot/run_figure.h"
-#include "base/input.h"
 #include "base/memory.h"
 #include "cbor/json.h"
 #include "plot/svg_private.h"
+#include "text/text_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +71,7 @@ static int last_output(struct tf_buf *text, const char *path, struct tf_err *err
     const char *line;
     size_t n;
     int rc;
-    if (tf_in_open(&in, path, err) != 0)
+    if (tf_text_open(&in, path, TF_TEXT_UTF8, err) != 0)
         return -1;
     tf_in_may_grow(&in);
     while ((rc = tf_in_line(&in, &line, &n, LONGEST, err)) > 0)

@@ -1,8 +1,8 @@
 /* bpe_file.c - see bpe_file.h. */
 #include "text/bpe_file.h"
-#include "base/gunzip.h"
 #include "stream/model.h"
 #include "text/bpe_codes_private.h"
+#include "text/text_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +91,7 @@ int tf_bpe_file_read(struct tf_bpe_codes *codes, struct tf_arena *a, const char 
 {
     char *text;
     size_t n;
-    if (tf_read_unpacked(&text, &n, path, TF_MAX_VOCAB, err) != 0)
+    if (tf_text_read_file(&text, &n, path, TF_MAX_VOCAB, err) != 0)
         return -1;
     const int rc = read_codes(codes, a, (struct tf_text){text, n}, fsmt, err);
     free(text);

@@ -8,6 +8,7 @@
 #include "exchange/yaml.h"
 #include "stream/model.h"
 #include "text/sp_check.h"
+#include "text/text_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,10 +145,7 @@ static bool begins_with(const char *p, size_t n, const char *text)
 static int read_any(struct list *l, const char *path, const char *bytes, size_t size,
                     struct tf_err *err)
 {
-    const size_t mark = tf_utf8_mark(bytes, size);
     const bool is_yml = tf_is_named(path, ".yml") || tf_is_named(path, ".yaml");
-    bytes += mark;
-    size -= mark;
     if (tf_is_named(path, ".json") ||
         (!is_yml && !tf_is_named(path, ".txt") &&
          (begins_with(bytes, size, "{\"") || begins_with(bytes, size, "{}") ||
@@ -181,7 +179,7 @@ int tf_piece_list_read(struct tf_piece_list *list, struct tf_arena *a, const cha
     char *bytes;
     size_t size;
     struct list l = {.a = a};
-    if (tf_read_unpacked(&bytes, &size, path, TF_MAX_VOCAB, err) != 0)
+    if (tf_text_read_file(&bytes, &size, path, TF_MAX_VOCAB, err) != 0)
         return -1;
     int rc = read_any(&l, path, bytes, size, err);
     free(bytes);

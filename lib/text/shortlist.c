@@ -2,10 +2,10 @@
 #include "text/shortlist.h"
 #include "base/arena.h"
 #include "base/bits.h"
-#include "base/gunzip.h"
 #include "base/memory.h"
 #include "base/parse.h"
 #include "text/sp_check.h"
+#include "text/text_file.h"
 #include "text/user_lines.h"
 
 #include <inttypes.h>
@@ -306,9 +306,7 @@ int tf_shortlist_read(struct tf_shortlist *s, const char *path, const struct tf_
     static const struct tf_shortlist_cut marian = {TF_SHORTLIST_FIRST, TF_SHORTLIST_BEST, 0};
     struct tf_in in;
     *s = (struct tf_shortlist){0};
-    int rc = tf_in_open(&in, path, err);
-    if (rc == 0)
-        rc = tf_in_unpack(&in, err);
+    int rc = tf_text_open(&in, path, TF_TEXT_AS_IS, err);
     if (rc == 0 && tf_in_fill(&in, 8, err) < 0)
         rc = -1;
     *text = rc == 0 && !is_binary(in.buf + in.pos, in.len - in.pos);

@@ -1,6 +1,7 @@
 /* split.c - see split.h. */
 #include "text/split.h"
 #include "base/utf8.h"
+#include "text/text_file.h"
 
 #include <sys/stat.h>
 
@@ -102,7 +103,7 @@ static int open_layout(struct join *j, const char *path, struct tf_err *err)
 {
     if (j->open)
         return 0;
-    if (tf_in_open(&j->layout, path, err) != 0)
+    if (tf_text_open(&j->layout, path, TF_TEXT_UTF8, err) != 0)
         return -1;
     j->open = true;
     tf_in_may_grow(&j->layout);

@@ -73,6 +73,9 @@ PY
     t 0 tf-plot run -o alone.svg
     text=$(svg alone.svg)
     expect_contains "|$text|" '|step 30:|30 of one|'
+    gzip <two/log.jsonl >packed.gz
+    t 0 tf-plot run packed.gz -o packed.svg
+    expect_contains "|$(svg packed.svg)|" '|step 30:|30 of two|'
     [[ $text != *metric* ]]
     # Logs of others: what they have.
     printf '{"num_updates":"%d","loss":"5.%d","gnorm":"1"}\n' 1 9 2 5 3 2 >fairseq.jsonl

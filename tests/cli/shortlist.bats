@@ -261,6 +261,12 @@ PY
     expect_contains "$stderr" "good: a binary shortlist has its own numbers"
     d_t 1 --shortlist missing "$LINES_TFS"
     expect_error "missing: No such file or directory"
+    printf 'BZh91AY&SY\xff' >list
+    d_t 1 --shortlist list "$LINES_TFS"
+    expect_error "list: data compressed by bzip2, not UTF-8 text (use bzip2 -dc)"
+    iconv -f UTF-8 -t UTF-16 <<<'a b 0.5' >list
+    d_t 1 --shortlist list "$LINES_TFS"
+    expect_error "list: UTF-16, not UTF-8 text (use iconv -f UTF-16 -t UTF-8)"
     d_t 2 --shortlist good --insert "$LINES_TFS" "$LINES_TFS"
     d_t 2 --shortlist-first 5 "$LINES_TFS"
 }

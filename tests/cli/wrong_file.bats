@@ -7,6 +7,7 @@ prepare() {
     seq 1 3 200 | sed 's/.*/(TOP (NN &))/' >text
     tf-tokenize --train --vocab-size 30 -o vocab text 2>/dev/null
     tf-tokenize -m vocab <text >tokens
+    printf '\x02\0\0\0\0\0\0\0{}' >none.safetensors
 }
 
 # The tools that read text; FILE stands for the file.
@@ -28,6 +29,14 @@ tf-evalb text FILE
 tf-plot curve FILE
 tf-plot heat FILE
 tf-cbor unjson FILE
+tf-evalb -p FILE text text
+tf-bleu --as paper --prefixes FILE text -i text
+tf-split -d -l FILE text
+tf-batch -q --links FILE tokens tokens
+tf-batch -q --weights FILE tokens tokens
+tf-batch -q --list FILE
+tf-train --device cpu -o none --settings FILE none
+tf-convert --config FILE none.safetensors
 X
 }
 
@@ -141,7 +150,10 @@ X
     cmp <(tf-plot -y ppl curve <(gzip <log)) <(tf-plot -y ppl curve <(cat log))
     sh_t 0 'tf-cbor json tokens | gzip | tf-cbor unjson >back && cmp back tokens'
     tf-split -l layout text >sentences
-    sh_t 0 'gzip <sentences | tf-split -d -l layout | cmp - text'
+    sh_t 0 'gzip <sentences | tf-split -d -l <(gzip <layout) | cmp - text'
+    echo none >settings
+    t 2 tf-train --settings <(gzip <settings) -o none
+    expect_error "line 1: no option 'none'"
     head -n 3 text | gzip >short
     sh_t 0 '{ head -c 5 short; sleep 0.1; tail -c +6 short; } | tf-tokenize -m vocab --pieces |
         cmp - <(head -n 3 text | tf-tokenize -m vocab --pieces)'
@@ -161,6 +173,7 @@ X
     tf-tree -l -w words text >sequences
     tf-cbor json tokens >json
     printf '0\t1\t-1\ta\n1\t1\t-2\tb\n' >lists
+    tf-split -l layout text >split
     while read -r file command; do
         printf '\357\273\277' | cat - $file >marked
         gzip <marked >packed
@@ -183,6 +196,7 @@ table tf-plot heat --values FILE
 prefixes echo 'foo. X bar. X' >in; tf-bleu --as paper --print-tokens -i in --prefixes FILE
 json tf-cbor unjson FILE >back && tf-cbor json back
 lists tf-rerank FILE
+layout tf-split -d -l FILE split
 X
     echo '(TOP (NN 7))' >plain
     printf '\357\273\277' | cat - plain >marked

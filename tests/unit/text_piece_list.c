@@ -58,6 +58,8 @@ static void names(void)
     is_str(pieces("l", "[\n]"), "no pieces", "an empty array");
     is_str(pieces("m", "{\n[\na: x\n\"\n"), "[{][[][a: x][\"]", "a piece a line");
     is_str(pieces("n", "<unk>\na: 0\n"), "[<unk>][a: 0]", "a piece a line");
+    is_str(pieces("o", "BZh91AY&SY"), "data compressed by bzip2, not UTF-8 text (use bzip2 -dc)",
+           "compressed");
     is_str(pieces("o.yml", "a: 0\n\"\\0\": 1\n"), "line 2: an unknown escape in quotes, or a NUL",
            "a NUL is no part of a piece");
 }
