@@ -27,10 +27,9 @@ int tf_output_begin(struct tf_output *o, const struct tf_header *h,
 int tf_output_count(struct tf_output *o, const struct tf_item *it, const char *input,
                     struct tf_err *err) TF_MUST_CHECK;
 int tf_output_flush(struct tf_output *o, struct tf_err *err) TF_MUST_CHECK;
-/* End the part being written. */
-int tf_output_end(struct tf_output *o, struct tf_err *err) TF_MUST_CHECK;
-/* Commit the file; with rc < 0, write an error record into the part being written and drop the
- * file. Returns 0, TF_PARTIAL with a message when --bad=mark and records were bad, or -1. */
+/* End the part being written and commit the file; with rc < 0, write an error record into that part
+ * and drop the file. Returns 0, TF_PARTIAL with a message when --bad=mark and records were bad, or
+ * -1. */
 int tf_output_close(struct tf_output *o, int rc, const char *input,
                     struct tf_err *err) TF_MUST_CHECK;
 

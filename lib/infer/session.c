@@ -69,7 +69,7 @@ int tf_session_run(struct tf_session *s, tf_session_fn *begin_part, tf_session_f
             break;
         case TF_INPUT_END:
             tf_progress_end(&s->progress);
-            return tf_output_end(&s->out, err);
+            return 0;
         case TF_INPUT_FAILED:
             return -1;
         }

@@ -53,7 +53,7 @@ int tf_session_input(struct tf_session *s, const struct tf_input_spec *in,
 int tf_session_start(struct tf_session *s, size_t budget, struct tf_err *err) TF_MUST_CHECK;
 typedef int tf_session_fn(void *arg, struct tf_err *err);
 /* Call begin_part for every part of the input and window for every window of items, until it ends
- * or one of them fails. Flushes the output while the input is idle, and ends its last part. */
+ * or one of them fails. Flushes the output while the input is idle. */
 int tf_session_run(struct tf_session *s, tf_session_fn *begin_part, tf_session_fn *window,
                    void *arg, struct tf_err *err) TF_MUST_CHECK;
 /* Finish the output as rc says and release everything. Returns 0, TF_PARTIAL or -1. */

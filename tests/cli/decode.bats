@@ -641,6 +641,8 @@ has_words() {
     printf '\n%.0s' {1..60} >many
     d_t 1 --constraints many "$LINES_TFS" -o out
     expect_contains "$stderr" "many: 60 lines for 59 records"
+    decode --constraints many "$LINES_TFS" >torn 2>log || t 1 tf-tokenize -d -m "$MODEL" torn
+    expect_contains "$stderr" "upstream failed: many: 60 lines for 59 records"
     printf '\xff\n' >bytes
     d_t 1 --constraints bytes "$LINES_TFS"
     expect_error "bytes: line 1: not UTF-8"
