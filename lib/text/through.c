@@ -61,7 +61,7 @@ struct through {
     struct tf_err tools_err;
 
     struct tf_layout_reader reader;
-    struct tf_buf text, shown, page, links;
+    struct tf_buf text, shown, page, links, field;
     uint32_t last;
     char *old; /* what the output has from the first line on that is made again */
     size_t old_n, old_at;
@@ -373,12 +373,23 @@ static struct tf_text shown_line(struct through *t, struct item *it, struct tf_t
     return bad ? (struct tf_text){"", 0} : line;
 }
 
+/* A translation that is a field: a tab in it would be the end of one. */
+static struct tf_text without_tabs(struct through *t, struct tf_text line)
+{
+    tf_buf_clear(&t->field);
+    for (size_t i = 0; i < line.n; i++)
+        tf_buf_byte(&t->field, line.p[i] == '\t' ? ' ' : (unsigned char)line.p[i]);
+    return line.n > 0 ? (struct tf_text){t->field.p, line.n} : line;
+}
+
 static int put_item(struct through *t, struct item *it, struct tf_text sentence, bool end,
                     struct tf_err *err)
 {
     const int rc = tf_layout_get(&t->reader, it->place, it->n, "layout", 2, err);
     if (rc == 0 && !end)
         sentence = shown_line(t, it, sentence);
+    if (t->o->text.field > 0)
+        sentence = without_tabs(t, sentence);
     release_item(it);
     if (rc != 0)
         return -1;
@@ -600,6 +611,7 @@ static void release(struct through *t)
     tf_buf_release(&t->shown);
     tf_buf_release(&t->page);
     tf_buf_release(&t->links);
+    tf_buf_release(&t->field);
     tf_document_free(t->document);
     tf_in_close(&t->in);
     pthread_mutex_destroy(&t->lock);

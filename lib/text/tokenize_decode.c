@@ -195,6 +195,14 @@ static void escape_bars(struct tf_buf *b, size_t from)
             b->p[--to] = b->p[end];
 }
 
+/* Every tab from `from` on becomes a space, so that tabs separate fields only. */
+static void replace_tabs(struct tf_buf *b, size_t from)
+{
+    for (size_t i = from; i < b->len; i++)
+        if (b->p[i] == '\t')
+            b->p[i] = ' ';
+}
+
 static int decode(const struct tf_vocab *v, const uint32_t *ids, size_t n, struct tf_buf *out,
                   struct tf_err *err)
 {
@@ -272,6 +280,8 @@ static void decode_line(const struct tf_tokenize *t, struct tf_work_block *b,
         put_before(&b->out, t, it);
     } else if (t->moses) {
         escape_bars(&b->out, text);
+    } else if (t->all) {
+        replace_tabs(&b->out, text);
     }
     put_after(&b->out, t, it, links);
     tf_work_end_line(b, start);

@@ -272,6 +272,16 @@ END
     sh_t 4 "tf-cbor unjson far.jsonl | tf-tokenize -d --nbest --json -m '$V'"
     expect_output '{"line":1,"status":"unknown id","reason":"id 150: the vocabulary has 150","alternatives":[{"status":"unknown id","reason":"id 999: the vocabulary has 150"}]}'
     expect_bad "1 of 1 records bad; the first is record 0: id 150: the vocabulary has 150"
+    # A tab in a text ends no column.
+    printf 'ab ba\nab ba a b\n' | tf-tokenize --train --type bpe --byte-fallback --normalization \
+        identity --vocab-size 269 -o bytes
+    printf 'a\tb\n' | tf-tokenize -m bytes -o tab.tfs
+    [ "$(tf-tokenize -d -m bytes tab.tfs)" = $'a\tb' ]
+    tf-cbor json tab.tfs | jq -c 'if .ids then {type: "nbest", idx: 0, hyps: [{ids, score: -1,
+        logp: -1}]} elif .header then {type, header: {v: 1, kind: "nbest"}} else {type} end' |
+        tf-cbor unjson | tf-tokenize -d --nbest -m bytes >columns
+    [ "$(<columns)" = $'0\t1\t-1.000000\ta b' ]
+    [ "$(tf-rerank columns)" = 'a b' ]
 }
 
 @test "lists of hypotheses in the form of Moses" {

@@ -10,10 +10,10 @@ setup_file() {
     mkdir -p "$BATS_FILE_TMPDIR/bin"
     cp "$(command -v tf-translate)" "$BATS_FILE_TMPDIR/bin"
     # Of a line of several sentences only the first is translated; a name alone gets more words, and
-    # a sign between two names gets spaces.
+    # a sign between two names gets spaces. The word tab becomes one.
     cat >"$BATS_FILE_TMPDIR/bin/tf-tokenize" <<'SH'
 #!/bin/sh
-case " $* " in *" -d "*) exec sed -u '/^none/s/.*//; s/\([.!?]\) .*/\1/; s/^X1$/& too/; s/\(X[0-9]*\)\([+/]\)X/\1 \2 X/; y/abcdefghijklmnopqrstuvwxyzäöü/ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÜ/' ;; esac
+case " $* " in *" -d "*) exec sed -u '/^none/s/.*//; s/\([.!?]\) .*/\1/; s/^X1$/& too/; s/ tab /\t/; s/\(X[0-9]*\)\([+/]\)X/\1 \2 X/; y/abcdefghijklmnopqrstuvwxyzäöü/ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÜ/' ;; esac
 exec cat
 SH
     cat >"$BATS_FILE_TMPDIR/bin/tf-decode" <<'SH'
@@ -224,6 +224,9 @@ X
     t 4 bash -c 'capitals --field 2 --lang en -o out in'
     expect_bad "tf-translate: in: 1 of 3 lines bad; the first is line 2: no field 2, only 1"
     printf '1\tONE. TWO.\tx. y\n2\n3\t\tz\n' | diff - out
+    printf '1\ta tab b tab c\tx\n' >in
+    t 0 bash -c 'capitals --field 2 --lang en -o out in'
+    printf '1\tA B TAB C\tx\n' | diff - out
     printf 'a b\tc\nb\tc c\n' >in
     tf-translate -m "$MODEL" --field 1 in >got
     paste <(cut -f 1 in | tf-translate -m "$MODEL") <(cut -f 2 in) | diff - got
