@@ -166,6 +166,8 @@ int tf_forbidden_read(struct tf_forbidden *f, const char *path, struct tf_ensemb
 {
     struct phrases p = {.mem = &f->mem};
     struct tf_user_lines lines = {.add = add_line, .arg = &p, .longest = 1 << 16};
+    static const struct tf_text unknown = {" \u2047 ", 5}; /* as in the text of an output */
+    const int64_t unk = m->header.special.unk;
     if (m->vocab == NULL)
         return tf_fail(err, "--forbid: %s has no vocabulary (tf-convert --vocab adds one)",
                        m->name);
@@ -175,6 +177,8 @@ int tf_forbidden_read(struct tf_forbidden *f, const char *path, struct tf_ensemb
     for (int as = EXACT; rc == 0 && as <= LOWER; as++) {
         rc = tf_spelling_read(&f->as[as].spelling, &f->mem, m->target_vocab.p, m->target_vocab.n,
                               as == LOWER, err);
+        if (rc == 0 && unk >= 0 && (size_t)unk < f->as[as].spelling.n)
+            f->as[as].spelling.v[unk] = unknown;
         if (rc == 0)
             index_phrases(f, &f->as[as], p.v[as], p.n[as]);
     }

@@ -521,6 +521,11 @@ hyps() {
     d_t 1 --forbid long "$LINES_TFS"
     expect_error "long: line 1: longer than 65536 bytes"
     d_t 2 --forbid words --insert "$LINES_TFS" "$LINES_TFS"
+    # Beside the unknown token, whose text has spaces around it.
+    decode --forbid words --allow-unk --sample --nbest 50 --temperature 100 "$LINES_TFS" |
+        tf-tokenize -d --nbest -m "$MODEL" | cut -f 4 >text
+    grep -q '⁇ a' text
+    [ "$(grep -cE '(^| )b( |$)' text)" -eq 0 ]
     # A whole pipe.
     tf-translate -q -m "$MODEL" --max-extra 5 --forbid words "$LINES_TXT" >text
     [ "$(grep -cw b text)" -eq 0 ]
