@@ -17,6 +17,7 @@ struct reading {
     struct tf_terms *t;
     const struct tf_search_opts *opts;
     struct tf_sp_index pieces;
+    struct tf_text vocab; /* of sources */
 };
 
 /* The id of a piece, as it is or after a space, as the tokens of words are. */
@@ -107,6 +108,17 @@ static int add_constraints(const struct tf_user_lines *l, struct tf_text line, s
     return read_phrases(r, line, false, &t->lines[t->n_lines++], err);
 }
 
+/* A source term as sources have it. */
+static struct tf_text spelled(const struct reading *r, struct tf_text term)
+{
+    struct tf_buf text = {0};
+    tf_spell_text(&text, r->vocab.p, r->vocab.n, term);
+    const struct tf_text plain =
+        tf_plain_phrase(&r->t->mem, text.len > 0 ? text.p : "", text.len);
+    tf_buf_release(&text);
+    return plain;
+}
+
 static int add_term(const struct tf_user_lines *l, struct tf_text line, struct tf_err *err)
 {
     struct reading *r = l->arg;
@@ -114,21 +126,24 @@ static int add_term(const struct tf_user_lines *l, struct tf_text line, struct t
     struct tf_text source = {0};
     struct tf_wanted w;
     (void)tf_text_cut(&line, '\t', &source);
-    const struct tf_text term = tf_plain_phrase(&t->mem, source.p, source.n);
+    const struct tf_text term = tf_plain_phrase(&t->mem, source.p, source.n),
+                         seen = spelled(r, term);
     if (term.n == 0 && line.n == 0)
         return 0;
     if (read_phrases(r, line, true, &w, err) != 0)
         return -1;
-    if (term.n == 0 || w.n == 0)
+    if (seen.n == 0 || w.n == 0)
         return tf_fail(err, "no source term, a tab and its target");
-    const int64_t had = tf_term_set_add(&t->sources, term, (uint32_t)t->n_terms);
+    const int64_t had = tf_term_set_add(&t->sources, seen, (uint32_t)t->n_terms);
+    if (had >= 0 && !tf_text_same(t->terms[had].source, term))
+        return 0; /* of those that sources have alike the first counts */
     if (had >= 0)
         return tf_fail(err,
                        "line %" PRIu64 " has this source term, too (targets of a term are fields "
                        "of one line)",
                        t->terms[had].line);
     TF_GROW(t->terms, t->n_terms, t->cap_terms);
-    t->terms[t->n_terms++] = (struct tf_term){w.v[0], l->n};
+    t->terms[t->n_terms++] = (struct tf_term){w.v[0], term, l->n};
     return 0;
 }
 
@@ -169,7 +184,7 @@ int tf_terms_read(struct tf_terms *t, const char *constraints, const char *terms
                   const char *terms_name, struct tf_ensemble *m, const struct tf_search_opts *opts,
                   struct tf_err *err)
 {
-    struct reading r = {.t = t, .opts = opts};
+    struct reading r = {.t = t, .opts = opts, .vocab = {m->vocab, m->vocab_n}};
     struct tf_arena texts = {0};
     const struct tf_text target = m->target_vocab;
     if (m->vocab == NULL)

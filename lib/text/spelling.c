@@ -2,6 +2,7 @@
 #include "text/spelling.h"
 #include "base/utf8.h"
 #include "text/bpe_codes.h"
+#include "text/normal_private.h"
 #include "text/sp_check.h"
 #include "text/sp_settings_private.h"
 #include "text/unicode.h"
@@ -77,6 +78,17 @@ int tf_spelling_read(struct tf_spelling *s, struct tf_arena *a, const void *byte
     tf_buf_release(&text);
     tf_buf_release(&low);
     return 0;
+}
+
+void tf_spell_text(struct tf_buf *out, const void *bytes, size_t n, struct tf_text text)
+{
+    static const struct tf_piece_trie none;
+    struct tf_normal rules;
+    struct tf_buf normal = {0};
+    tf_normal_read(&rules, bytes, n, &none);
+    tf_normalise(&rules, text.p, text.n, &normal);
+    spell_piece(out, (struct tf_text){normal.p, normal.len});
+    tf_buf_release(&normal);
 }
 
 struct tf_text tf_plain_phrase(struct tf_arena *a, const char *s, size_t n)

@@ -23,6 +23,9 @@ struct tf_spelling {
 int tf_spelling_read(struct tf_spelling *s, struct tf_arena *a, const void *bytes, size_t n,
                      bool lower, struct tf_err *err) TF_MUST_CHECK;
 
+/* Append a text as ids spell it: normalised as the vocabulary says, whose n bytes are checked. */
+void tf_spell_text(struct tf_buf *out, const void *bytes, size_t n, struct tf_text text);
+
 /* The words of the n bytes at s with one space between, in memory of the arena. */
 struct tf_text tf_plain_phrase(struct tf_arena *a, const char *s, size_t n);
 /* Append a part of a text in lower case; bytes that are not UTF-8 stay. A sigma has the form of

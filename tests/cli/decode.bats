@@ -694,6 +694,9 @@ has_words() {
     # As another program wrote it: lines end with CR LF after a mark, and gzip has packed them.
     sed '1s/^/\xef\xbb\xbf/; s/$/\r/' terms | gzip >packed
     decode --terms packed "$LINES_TFS" | tf-tokenize -d -m "$MODEL" | cmp - text
+    # Its sources are normalised, as inputs are: these are fullwidth. The first of two counts.
+    sed 's/^c/ｃ/; $a c\t▁b ▁b ▁b' terms | sed 's/^b c/ｂ ｃ/' >fullwidth
+    decode --terms fullwidth "$LINES_TFS" | tf-tokenize -d -m "$MODEL" | cmp - text
     iconv -t UTF-16 <terms >wide
     d_t 1 --terms wide "$LINES_TFS"
     expect_contains "$stderr" "wide: UTF-16, not UTF-8 text"
