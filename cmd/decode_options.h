@@ -81,7 +81,7 @@ enum { SEARCH = 1, SAMPLE = 2 };
              .help = "draw each token from the model's distribution"), \
     OPT_INT(0, "seed", &(o).seed, .arg = "N", .def = "1", .lo = 0, .hi = TF_SEED_MAX, \
             .flags = TF_OPT_SEMANTIC, .modes = SAMPLE, \
-            .help = "random seed; the draws of a line depend only on the seed and the line " \
+            .help = "random seed; the draws of a sentence depend only on the seed and its " \
                     "number"), \
     OPT_REAL(0, "temperature", &(o).search.temperature, .arg = "X", .def = "1", .lo = 1e-3, \
              .hi = 1e3, .flags = TF_OPT_SEMANTIC, .modes = SAMPLE, \
