@@ -140,6 +140,18 @@ C
     done <keys
 }
 
+@test "tf.cddl and model.md have every setting of a search" {
+    sed -n 's/^    {\.key = "\([a-z-]*\)".*/\1/p' "$TOP/lib/stream/search_settings.c" >keys
+    sed -n 's/^#define TF_ALIGNMENT_HEAD "\(.*\)"/\1/p' "$TOP/lib/stream/search_settings.h" >>keys
+    [ "$(wc -l <keys)" -eq "$(grep -c '^    {\.key = ' "$TOP/lib/stream/search_settings.c")" ]
+    sed -n '/^search = {/,/^}/s/^    ? "\([a-z-]*\)":.*/\1/p' "$TOP/formats/tf.cddl" |
+        diff <(sort keys) <(sort)
+    while read -r key; do
+        sed -n '/^`search` in the header/,/^$/p' "$TOP/formats/model.md" | grep -qF "\`$key\`" ||
+            { echo "model.md lacks $key" >&2; return 1; }
+    done <keys
+}
+
 @test "the stream of ten lines in stream.md is one" {
     need "$TF_PYTHON"
     awk '/in ten lines of Python/ { on = 1 } on && /^    / { print substr($0, 5) }' \
