@@ -164,6 +164,28 @@ man_blocks() {
     sentences_of all.tfs | cmp - <(sentences_of mixed.tfs)
 }
 
+# Every example that is a loop into a pipe, with tools of which the first call fails.
+@test "a loop in a pipe: where one of its commands fails, the status says so" {
+    cp -r "$WORLD/." .
+    for f in tf-batch tf-bleu tf-decode; do
+        printf '#!/bin/bash\n[ -e failed ] || { : >failed; exit 1; }\nexec %s "$@"\n' \
+            "$(type -P $f)" >bin/$f
+        chmod +x bin/$f
+    done
+    mkdir blocks
+    awk '/^\.Bd/ { on = 1; n++; next } /^\.Ed/ { on = 0 } on { print >sprintf("blocks/%03d", n) }' \
+        "$TOP"/man/*.[17]
+    local n=0 block
+    for block in $(grep -lE '(^|[; ])done \|' blocks/*); do
+        n=$((n + 1))
+        rm -f failed
+        sed -i 's/\\e/\\/g' "$block"
+        sh_t 1 "PATH=$PWD/bin:\$PATH; $(cat "$block")" || { cat "$block" >&2; return 1; }
+        [ -e failed ]
+    done
+    [ "$n" -eq 4 ]
+}
+
 @test "tf-attn(1)" { man_blocks tf-attn.1; }
 @test "tf-avgckpt(1)" { man_blocks tf-avgckpt.1; }
 @test "tf-batch(1)" { man_blocks tf-batch.1; }
