@@ -176,7 +176,8 @@ man_blocks() {
     awk '/^\.Bd/ { on = 1; n++; next } /^\.Ed/ { on = 0 } on { print >sprintf("blocks/%03d", n) }' \
         "$TOP"/man/*.[17]
     local n=0 block
-    for block in $(grep -lE '(^|[; ])done \|' blocks/*); do
+    for block in blocks/*; do
+        grep -qE '(^|[; ])done \|' "$block" || continue
         n=$((n + 1))
         rm -f failed
         sed -i 's/\\e/\\/g' "$block"

@@ -147,6 +147,7 @@ C
     sed -n '/^search = {/,/^}/s/^    ? "\([a-z-]*\)":.*/\1/p' "$TOP/formats/tf.cddl" |
         diff <(sort keys) <(sort)
     while read -r key; do
+        # shellcheck disable=SC2016 # backticks of Markdown
         sed -n '/^`search` in the header/,/^$/p' "$TOP/formats/model.md" | grep -qF "\`$key\`" ||
             { echo "model.md lacks $key" >&2; return 1; }
     done <keys
