@@ -199,6 +199,20 @@ PY
     t 1 tf-avgckpt named/ckpt-00000005.tfm third/ckpt-00000005.tfm -o x
     expect_error "vocabulary $(sha256sum <vb | cut \
         -c1-12) differs from named/ckpt-00000005.tfm: $(sha256sum <va | cut -c1-12) "
+    # Without hashes.
+    "$TF_PYTHON" "$TOP/tests/cli/batches.py" v=50 >c.tfs
+    train --steps 5 --vocab-size 64 -o fewer c.tfs
+    t 1 tf-avgckpt run/ckpt-00000005.tfm fewer/ckpt-00000005.tfm -o x
+    expect_error "fewer/ckpt-00000005.tfm: vocabulary of 50 ids, but 64 in an earlier header"
+    # The languages of one model, the other way round.
+    for l in en:de de:en; do
+        labels="\"lang\":\"${l%:*}\",\"target_lang\":\"${l#*:}\","
+        tf-cbor json run/ckpt-00000005.tfm | sed "1s/\"kind\":/$labels&/" |
+            tf-cbor unjson -o $l.tfm
+    done
+    tf-avgckpt run/ckpt-00000010.tfm en:de.tfm -o one.tfm
+    t 1 tf-avgckpt run/ckpt-00000010.tfm en:de.tfm de:en.tfm -o x
+    expect_error "de:en.tfm: the source is 'de', but 'en' in an earlier header"
     train --steps 5 -o plain b.tfs
     t 1 tf-avgckpt --ema plain/ckpt-00000005.tfm -o x
     expect_error "no moving average (--ema)"

@@ -204,6 +204,7 @@ struct mean {
     struct tf_header header; /* of the first */
     struct tf_config config;
     struct tf_params params;
+    struct tf_one_vocab all; /* of the inputs so far */
     uint8_t *vocab;
     size_t vocab_n;
     struct tf_state target; /* the segmenter of targets, if the models have one */
@@ -221,6 +222,8 @@ static int begin_mean(struct mean *s, const struct tf_model_file *m, const char 
     s->header.extra = tf_value_map();
     if (tf_model_load(m, &s->config, NULL, "p/", err) != 0)
         return tf_context(err, "%s", path);
+    if (tf_one_vocab_add(&s->all, &m->header, path, err) != 0)
+        return -1;
     tf_params_init(&s->params, &s->config);
     s->sum = tf_try_alloc(s->params.size * sizeof *s->sum, err);
     if (s->sum == NULL)
@@ -241,7 +244,7 @@ static void take_vocab(struct mean *s, const struct tf_model_file *m)
         s->target = (struct tf_state){"vocab_target", tf_value_clone(&s->arena, target)};
 }
 
-static int same_model(const struct mean *s, const struct tf_model_file *m, const char *path,
+static int same_model(struct mean *s, const struct tf_model_file *m, const char *path,
                       const char *first, struct tf_err *err)
 {
     char text[400];
@@ -256,7 +259,7 @@ static int same_model(const struct mean *s, const struct tf_model_file *m, const
     if (m->header.has_vocab != s->header.has_vocab)
         return tf_fail(err, "%s: %s a vocabulary, unlike %s", path,
                        m->header.has_vocab ? "names" : "does not name", first);
-    return tf_same_vocab(&m->header, path, &s->header, first, err);
+    return tf_one_vocab_add(&s->all, &m->header, path, err);
 }
 
 static int add_file(struct mean *s, size_t i, struct tf_in *in, const char *first, bool ema,
@@ -335,7 +338,7 @@ static int open_inputs(struct tf_in **in, const char *const *paths, size_t n, st
 static int average(const char *output, struct tf_in *in, size_t n, bool ema, const char *prog,
                    const struct tf_opt *opts, struct tf_err *err)
 {
-    struct mean s = {.inputs = tf_value_map()};
+    struct mean s = {.all = TF_NO_VOCAB, .inputs = tf_value_map()};
     struct tf_out out = {0};
     int rc = tf_out_open(&out, output, TF_OUT_BINARY, err);
     for (size_t i = 0; rc == 0 && i < n; i++)
