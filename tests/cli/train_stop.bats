@@ -226,6 +226,12 @@ load train
     [ "$(grep -o '"file":"[^"]*"' run/log.jsonl)" = '"file":"ckpt-00000005.tfm"' ]
     tr_t 1 --log /dev/full --log-every 1 -o run b.tfs
     expect_contains "$stderr" "/dev/full: write: No space left on device"
+    # Half a line would spoil the first one of the next start.
+    printf '{"event":"other"}\n%.0s' {1..200} >all.jsonl
+    sh_t 1 'ulimit -f 4; tf-train "$@"' "${small[@]}" --log all.jsonl -o two b.tfs
+    expect_contains "$stderr" "all.jsonl: write: File too large"
+    train --steps 6 --log all.jsonl -o two b.tfs
+    [ "$(jq -r .event all.jsonl | uniq | head -n 2 | xargs)" = "other start" ]
 }
 
 @test "saves by the clock are resume.tfm, and change nothing" {

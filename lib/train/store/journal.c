@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LONGEST = 1 << 20 };
@@ -125,12 +126,23 @@ int tf_journal_sync(const struct tf_journal *j, struct tf_err *err)
                : 0;
 }
 
+/* What a full disk cut short is removed: the line of the next start would continue it. */
+static int write_line(const struct tf_journal *j, int i, struct tf_err *err)
+{
+    struct stat st;
+    const bool file = fstat(j->fd[i], &st) == 0 && S_ISREG(st.st_mode);
+    int rc = tf_fd_write(j->fd[i], j->name[i], j->buf.p, j->buf.len, err);
+    if (rc != 0 && file)
+        (void)!ftruncate(j->fd[i], st.st_size);
+    return rc;
+}
+
 int tf_journal_put(struct tf_journal *j, struct tf_err *err)
 {
     tf_json_close(&j->json, '}');
     tf_buf_byte(&j->buf, '\n');
     for (int i = 0; i < 2; i++) {
-        if (j->fd[i] >= 0 && tf_fd_write(j->fd[i], j->name[i], j->buf.p, j->buf.len, err) != 0) {
+        if (j->fd[i] >= 0 && write_line(j, i, err) != 0) {
             /* report it once */
             j->fd[i] = j->fd[i] > STDOUT_FILENO ? (close(j->fd[i]), -1) : -1;
             /* log.jsonl has every line: a second reader may leave. */
