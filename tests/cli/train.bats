@@ -280,6 +280,10 @@ END
     same before b.tfs
     [ "$(grep -c '"event":"start"' run/log.jsonl)" -eq 1 ]
     train --steps 7 --log run/more.jsonl -o run b.tfs
+    # Through a link to what the run is yet to write, too.
+    ln -s new/log.jsonl ahead
+    tr_t 2 --steps 7 --log ahead -o new b.tfs
+    expect_error "tf-train: --log ahead: a file of the run itself"
 }
 
 @test "the epoch of the log is that of the last batch used" {

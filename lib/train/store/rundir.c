@@ -240,10 +240,12 @@ static int owns_link(DIR *d, const char *dir, const char *path, struct tf_err *e
 
 int tf_rundir_owns(const char *dir, const char *path, struct tf_err *err)
 {
-    char *base = tf_xstrdup(path), *parent = tf_xstrdup(path);
+    char *target = tf_path_target(path), /* may not exist yet */
+        *base = tf_xstrdup(target != NULL ? target : path), *parent = tf_xstrdup(base);
     struct stat x, y;
     bool own = own_name(basename(base)) && stat(dir, &x) == 0 && stat(dirname(parent), &y) == 0 &&
                x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+    free(target);
     free(base);
     free(parent);
     DIR *d = own ? NULL : opendir(dir);
