@@ -26,6 +26,9 @@ load train
     expect_error "run/ckpt-00000010.tfm: seed: 1 in the checkpoint, 9 in this run"
     tr_t 1 --steps 10 --d-ff 64 -o run nowhere.tfs
     expect_error "d_ff: "
+    tr_t 1 --steps 10 --shards 16 -o run nowhere.tfs
+    expect_error "shards: 8 in the checkpoint, 16 in this run"
+    train --steps 10 --shards 8 -o run nowhere.tfs
     tr_t 0 --steps 10 --seed 9 --force -o run nowhere.tfs
     expect_contains "$stderr" "nothing left to do"
     [ "$before" = "$(sum run/ckpt-00000010.tfm)" ]

@@ -240,13 +240,13 @@ static int new_shards(const struct tf_setup *s)
     return ranks <= usual ? usual : ranks < TF_MAX_SHARDS ? ranks : TF_MAX_SHARDS;
 }
 
-/* A finished run has no device, and then only what the checkpoint records is known. */
+/* A finished run has no device: what the checkpoint does not record is 8, or 1 if it was a GPU. */
 int tf_setup_shards(struct tf_setup *s, struct tf_value *known, struct tf_err *err)
 {
     const struct tf_settings *o = s->o;
     struct tf_value *ours = &s->common.settings;
     const struct tf_value *was = tf_value_get(known, "shards");
-    const int64_t usual = s->be != NULL ? s->be->shards : 0;
+    const int64_t usual = s->be != NULL ? s->be->shards : o->shards == 1 ? 1 : TF_CPU_SHARDS;
     int64_t shards = o->shards, before = usual;
     if (was != NULL && tf_value_int_of(known, "shards", 1, TF_MAX_SHARDS, &before, err) != 0)
         return -1;
@@ -254,7 +254,7 @@ int tf_setup_shards(struct tf_setup *s, struct tf_value *known, struct tf_err *e
         return tf_fail(err, "shards: %lld is not a power of two", (long long)before);
     if (shards == 0)
         shards = known != NULL ? before : new_shards(s);
-    if (was != NULL || (usual > 0 && shards != usual))
+    if (was != NULL || shards != usual)
         tf_value_put(&s->arena, ours, "shards", tf_value_int(shards));
     if (known != NULL && was == NULL && tf_value_get(ours, "shards") != NULL)
         tf_value_put(&s->arena, known, "shards", tf_value_int(usual));
