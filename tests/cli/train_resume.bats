@@ -231,6 +231,16 @@ begin_saved() {
     expect_contains "$stderr" "d_ff: 32 in the checkpoint, 64 in this run (the weights have other shapes; another -o starts a new run)"
 }
 
+@test "another size shows another vocabulary, where no hash does" {
+    batches v=50 >fewer.tfs
+    train --steps 2 --vocab-size 64 -o run fewer.tfs
+    tr_t 1 --steps 4 --vocab-size 64 -o run b.tfs
+    expect_error "run/ckpt-00000002.tfm: vocabulary of 50 ids, that of the stream has 64"
+    batches v=50 size=0 >unknown.tfs
+    train --steps 4 --vocab-size 64 -o run unknown.tfs
+    train --steps 6 --vocab-size 64 -o run fewer.tfs
+}
+
 @test "-0 is 0" {
     train --steps 2 --relu-dropout -0 -o run b.tfs
     train --steps 4 --relu-dropout 0 -o run b.tfs
