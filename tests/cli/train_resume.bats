@@ -302,6 +302,20 @@ begin_saved() {
 }
 
 # Sets that this machine has, other than that of its checkpoint; the first is always there.
+@test "--force with another head to guide: later checkpoints state that one" {
+    batches links=1 >linked.tfs
+    states() { tf-info "run/ckpt-0000000$1.tfm" | grep -q "alignment-head *$2"; }
+    train --steps 2 --decoder-layers 2 -o run linked.tfs
+    train --steps 4 --decoder-layers 2 --guided-alignment 1 --guided-layer 1 --force -o run \
+        linked.tfs
+    states 4 1,1
+    train --steps 6 --decoder-layers 2 --guided-alignment 1 --force -o run linked.tfs
+    states 6 2,1
+    # Without guidance from here on, that head is still the one that was guided.
+    train --steps 8 --decoder-layers 2 --force -o run linked.tfs
+    states 8 2,1
+}
+
 @test "other kernels on resumption: refused by name; with --force in the log and the provenance" {
     need jq
     export TF_CPU_ISA=generic

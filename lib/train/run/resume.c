@@ -118,7 +118,6 @@ static int compare_langs(struct tf_resume *r, struct tf_setup *s, struct tf_err 
         memcpy(ours->lang, theirs->lang, sizeof ours->lang);
     if (ours->target_lang[0] == 0)
         memcpy(ours->target_lang, theirs->target_lang, sizeof ours->target_lang);
-    ours->search = tf_value_clone(&s->arena, &theirs->search);
     return 0;
 }
 
@@ -184,7 +183,10 @@ int tf_resume_compare(struct tf_resume *r, struct tf_setup *s, struct tf_err *er
     if (compare_vocab(r, s, err) != 0 || compare_init(r, s, err) != 0 ||
         compare_langs(r, s, err) != 0)
         return -1;
+    c->header.search = tf_value_clone(&s->arena, &r->file.header.search);
     struct tf_value settings = recorded_settings(r, s);
+    if (tf_setup_guide(s, err) != 0)
+        return -1;
     if (tf_setup_shards(s, &settings, err) != 0)
         return tf_context(err, "%s", r->path);
     const struct tf_value theirs = tf_config_explicit(&r->file.header.config, &s->arena),

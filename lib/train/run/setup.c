@@ -136,8 +136,7 @@ static int read_vocab(struct tf_setup *s, struct tf_header *h, struct tf_err *er
     return 0;
 }
 
-/* The head that is guided is the one that aligns. */
-static int guide(struct tf_setup *s, struct tf_value *search, struct tf_err *err)
+int tf_setup_guide(struct tf_setup *s, struct tf_err *err)
 {
     const struct tf_settings *o = s->o;
     const int64_t layers = s->config.decoder_layers,
@@ -155,7 +154,8 @@ static int guide(struct tf_setup *s, struct tf_value *search, struct tf_err *err
     if (s->feed != NULL)
         tf_feed_guide(s->feed, &g);
     snprintf(head, sizeof head, "%lld,1", (long long)layer);
-    return tf_search_settings_set(search, &s->arena, TF_ALIGNMENT_HEAD, head, err);
+    return tf_search_settings_set(&s->common.header.search, &s->arena, TF_ALIGNMENT_HEAD, head,
+                                  err);
 }
 
 /* The provenance so far is the stream's. */
@@ -175,7 +175,7 @@ static int make_common(struct tf_setup *s, const struct tf_header *stream, const
         .search = stream->search.kind == TF_MAP ? tf_value_clone(a, &stream->search)
                                                 : tf_value_map(),
     };
-    if (guide(s, &c->header.search, err) != 0)
+    if (tf_setup_guide(s, err) != 0)
         return -1;
     memcpy(c->header.vocab, stream->vocab, sizeof c->header.vocab);
     memcpy(c->header.lang, stream->lang, sizeof c->header.lang);

@@ -50,6 +50,10 @@ struct tf_header tf_setup_streams(const struct tf_setup *s);
  * starts with something of its own. */
 void tf_setup_take_start(struct tf_setup *s, const struct tf_config *c);
 
+/* With --guided-alignment: have the feed link its pairs, and state the head that is guided as the
+ * one that aligns. */
+int tf_setup_guide(struct tf_setup *s, struct tf_err *err) TF_MUST_CHECK;
+
 /* Decide into how many shards batches are cut. `known`: the settings of the checkpoint that the run
  * resumes from, NULL in a new run. Without --shards, a run keeps its number; a new one takes
  * tf_shards_usual, or on a device the backend's or one for each rank. Settings record it where it
