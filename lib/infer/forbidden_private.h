@@ -1,12 +1,12 @@
 /* forbidden_private.h - words that must not come in an output: a constraint on the search over the
  * text that ids spell. CPU only.
  *
- * The text of a hypothesis is that of its ids, one after the other (text/spelling.h), of the unknown
- * one U+2047 between spaces. An id is no candidate if the text with it contains a forbidden phrase
- * that begins and ends at the edge of a word (tf_is_word_edge), where the end of the text so far is
- * an edge, too. No output contains a phrase then, however it is cut into pieces; and none has a
- * longer word of which a first piece spells one. A phrase in lower case stands for itself in any
- * case, another as it is, also where ids spell the bytes of a letter. */
+ * The text of a hypothesis is that of its ids, one after the other (text/spelling.h); that of the
+ * unknown one is U+2047 between spaces. An id is no candidate if the text with it contains a
+ * forbidden phrase that begins and ends at the edge of a word (tf_is_word_edge), where the end of
+ * the text so far is an edge, too. No output contains a phrase then, however it is cut into pieces;
+ * and none has a longer word of which a first piece spells one. A phrase in lower case stands for
+ * itself in any case, another as it is, also where ids spell the bytes of a letter. */
 #ifndef TF_INFER_FORBIDDEN_PRIVATE_H
 #define TF_INFER_FORBIDDEN_PRIVATE_H
 

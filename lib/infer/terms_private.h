@@ -6,8 +6,8 @@
  * and its targets, which are phrases: an output needs one of them.
  *
  * A source contains the terms that its text, as its ids spell it (text/spelling.h), has by the rule
- * of text/glossary.h; terms are normalised as sources are. A term that is there more than once counts
- * once. */
+ * of text/glossary.h; terms are normalised as sources are. A term that is there more than once
+ * counts once. */
 #ifndef TF_INFER_TERMS_PRIVATE_H
 #define TF_INFER_TERMS_PRIVATE_H
 
