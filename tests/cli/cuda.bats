@@ -431,7 +431,8 @@ PY
     [ "$(head -n 1 choices)" = 'tf-tuning 1' ]
     [ "$(wc -l <choices)" -gt 20 ]
     grep -q '^[0-9]*x[0-9]*x128 tn bf16 fp32 over-rows ' choices # a gradient of weights
-    train --tuning choices --steps 4 -o whole
+    gzip -k choices
+    train --tuning choices.gz --steps 4 -o whole
     train --tuning choices --steps 2 -o parts
     train --tuning choices --steps 4 -o parts
     same whole/ckpt-00000004.tfm parts/ckpt-00000004.tfm

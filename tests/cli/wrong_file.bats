@@ -173,7 +173,7 @@ X
     tf-tree -l -w words text >sequences
     tf-cbor json tokens >json
     printf '0\t1\t-1\ta\n1\t1\t-2\tb\n' >lists
-    tf-split -l layout text >split
+    tf-split -l layout text >sentences
     while read -r file command; do
         printf '\357\273\277' | cat - $file >marked
         gzip <marked >packed
@@ -196,7 +196,7 @@ table tf-plot heat --values FILE
 prefixes echo 'foo. X bar. X' >in; tf-bleu --as paper --print-tokens -i in --prefixes FILE
 json tf-cbor unjson FILE >back && tf-cbor json back
 lists tf-rerank FILE
-layout tf-split -d -l FILE split
+layout tf-split -d -l FILE sentences
 X
     echo '(TOP (NN 7))' >plain
     printf '\357\273\277' | cat - plain >marked

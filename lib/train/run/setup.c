@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "stream/search_settings.h"
 #include "ops/registry.h"
+#include "text/text_file.h"
 #include "text/vocab_file.h"
 #include "train/ranks/ranked.h"
 
@@ -269,7 +270,7 @@ static int read_tuning(struct tf_setup *s, struct tf_err *err)
     struct tf_tuning_file *t = &s->tuning;
     if (s->o->tuning == NULL)
         return 0;
-    if (tf_read_file(&t->text, &t->n, s->o->tuning, MAX_TUNING, err) != 0)
+    if (tf_text_read_file(&t->text, &t->n, s->o->tuning, MAX_TUNING, err) != 0)
         return -1;
     tf_sha256_of(t->sha, t->text, t->n);
     return 0;

@@ -9,8 +9,8 @@
 /* Write to `output` ("-": stdout) a model whose weights are the means of those of n files, summed
  * in float64 in the given order and rounded once; ema: the means of their moving averages. All
  * inputs and the output are opened before the first is read. Inputs must agree in configuration,
- * vocabulary, languages and shapes. The provenance is that of the first input and a stage of `prog` with its
- * options and the fingerprints of all inputs. */
+ * vocabulary, languages and shapes. The provenance is that of the first input and a stage of
+ * `prog` with its options and the fingerprints of all inputs. */
 int tf_average(const char *output, const char *const *paths, size_t n, bool ema, const char *prog,
                const struct tf_opt *opts, struct tf_err *err) TF_MUST_CHECK;
 /* The same with the last n regular checkpoints of a run's directory, by the steps in their headers,
