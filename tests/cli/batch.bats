@@ -295,7 +295,7 @@ $(($(number own | wc -l) - 1)) 4" ]
     t 0 tf-batch -q --tokens 400 --epochs 2 --first-epoch 2 --from 3:0 -o b "$D/s.tfs" "$D/t.tfs"
     [ "$(members b)" = "$(members one)" ]
     t 2 tf-batch -q --first-epoch 2 --from 1:0 "$D/s.tfs" "$D/t.tfs"
-    expect_error "--from 1:0: before --first-epoch 2"
+    expect_error "--from '1:0': before --first-epoch 2"
     t 1 tf-batch -q --first-epoch 2 --from 5:0 "$D/s.tfs" "$D/t.tfs" -o b
     expect_error "--from 5:0: no batch begins there; the stream ends at 3:0"
 }
